@@ -1,0 +1,70 @@
+# The commands of this project; `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+PYTEST := $(BIN)/python -m pytest -n auto
+
+.PHONY: help
+help: ## every target with a line
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+.PHONY: install
+install: .venv/installed ## the virtual environment .venv from the lock file
+
+.PHONY: run
+run: install ## the service on http://localhost:8080 with config.yaml and the embedded store
+	@cat examples/requests.txt
+	@exec $(BIN)/python -m service serve
+
+.PHONY: test
+test: .venv/developing ## all tests, on the embedded store and on a real Redis, and in a real browser
+	@scripts/system-packages
+	$(PYTEST)
+
+.PHONY: interop
+interop: .venv/developing ## the real clients in other languages, against a running service
+	tests/interop/run
+
+.PHONY: lint
+lint: .venv/developing ## format, lint, types and import contracts, nothing changed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: check
+check: lint test ## format, lint, types and tests: what to run before each commit
+
+.PHONY: bench
+bench: .venv/developing ## the benchmark table
+	$(BIN)/python -m benchmarks
+
+.PHONY: docs
+docs: .venv/developing ## the generated documentation
+	$(BIN)/python -m scripts.docs
+
+.PHONY: format
+format: .venv/developing ## the code in its one format, with what ruff can mend mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: lock
+lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
+	$(BIN)/uv pip compile $(LOCKING) --group install -o requirements.lock
+	$(BIN)/uv pip compile $(LOCKING) --group install --group dev -c requirements.lock -o requirements-dev.lock
+LOCKING := pyproject.toml --quiet --upgrade --universal --generate-hashes --no-header
+
+.venv/bin/python:
+	scripts/create-venv
+
+# The service itself is an editable install, so that `token-service` is a command and edits count at once.
+.venv/installed: requirements.lock pyproject.toml | .venv/bin/python
+	$(PIP) --require-hashes -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/developing: requirements-dev.lock .venv/installed
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@

@@ -1,0 +1,1 @@
+"""How an authorization request is checked, walked through its pages and answered."""

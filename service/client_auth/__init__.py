@@ -1,0 +1,1 @@
+"""How clients and API resources prove who they are, one file per method."""

@@ -1,0 +1,1 @@
+"""How config.yaml becomes checked settings, with every problem at once."""

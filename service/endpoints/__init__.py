@@ -1,0 +1,1 @@
+"""What each URL does, one file per URL."""

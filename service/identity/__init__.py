@@ -1,0 +1,1 @@
+"""Who people are: users, sessions, consents and the identity providers they come from."""

@@ -1,0 +1,1 @@
+"""What the service talks about, as frozen dataclasses without behaviour of their own."""

@@ -1,0 +1,109 @@
+"""What a client's registration says (RFC 7591 §2, OpenID Connect Dynamic Client Registration §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A shared secret, kept as its SHA-256; the value itself only where a method cannot do without."""
+
+    sha256: bytes
+    value: str | None
+    description: str | None
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A registered client; every member bears the name of its key in the registry."""
+
+    client_id: str
+    client_name: str | None
+    enabled: bool
+    client_uri: str | None
+    logo_uri: str | None
+    policy_uri: str | None
+    tos_uri: str | None
+
+    client_secrets: tuple[Secret, ...]
+    jwks: Mapping[str, object] | None
+    jwks_uri: str | None
+    tls_client_auth_subject_dn: str | None
+    tls_client_auth_san_dns: str | None
+    self_signed_certificates: tuple[str, ...]
+    token_endpoint_auth_method: str | None
+
+    allowed_grant_types: frozenset[str]
+    allowed_response_types: frozenset[str]
+    default_response_mode: str | None
+    allowed_scopes: frozenset[str]
+    api_resource: str | None
+    allow_offline_access: bool
+    redirect_uris: tuple[str, ...]
+    post_logout_redirect_uris: tuple[str, ...]
+    allowed_cors_origins: tuple[str, ...]
+
+    require_pkce: bool
+    allow_plain_text_pkce: bool
+    require_client_secret: bool
+    require_pushed_authorization_requests: bool
+    require_signed_request_object: bool
+    dpop_bound_access_tokens: bool
+    tls_client_certificate_bound_access_tokens: bool
+    allow_access_tokens_via_browser: bool
+    require_consent: bool
+    allow_remember_consent: bool
+    consent_lifetime: int | None
+    user_sso_lifetime: int | None
+    enable_local_login: bool
+    identity_provider_restrictions: tuple[str, ...]
+
+    access_token_type: Literal["jwt", "reference"]
+    access_token_lifetime: int
+    identity_token_lifetime: int
+    authorization_code_lifetime: int
+    device_code_lifetime: int
+    refresh_token_usage: Literal["one_time", "reuse"]
+    refresh_token_reuse_interval: int
+    refresh_token_expiration: Literal["absolute", "sliding"]
+    absolute_refresh_token_lifetime: int
+    sliding_refresh_token_lifetime: int
+    update_access_token_claims_on_refresh: bool
+
+    claims: Mapping[str, object]
+    client_claims_prefix: str
+    always_send_client_claims: bool
+    always_include_user_claims_in_id_token: bool
+    id_token_signed_response_alg: str | None
+    id_token_encrypted_response_alg: str | None
+    id_token_encrypted_response_enc: str | None
+    userinfo_signed_response_alg: str | None
+    request_object_signing_alg: str | None
+    authorization_signed_response_alg: str | None
+    introspection_signed_response_alg: str | None
+    subject_type: Literal["public", "pairwise"]
+    sector_identifier_uri: str | None
+    default_max_age: int | None
+    frontchannel_logout_uri: str | None
+    frontchannel_logout_session_required: bool
+    backchannel_logout_uri: str | None
+    backchannel_logout_session_required: bool
+    properties: Mapping[str, object]
+    metadata: Mapping[str, object]
+    """Every other registered metadata name, such as `contacts` or `initiate_login_uri`."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the client cannot keep a secret (RFC 6749 §2.1)."""
+        return not self.require_client_secret
+
+    @property
+    def display_name(self) -> str:
+        """What a person is shown as the client's name."""
+        return self.client_name or self.client_id

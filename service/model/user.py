@@ -1,0 +1,33 @@
+"""Who can sign in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
+
+    sub: str
+    username: str
+    password: str | None
+    """The Argon2id hash in PHC form."""
+    enabled: bool
+    claims: Mapping[str, object]
+
+
+class UserStore(Protocol):
+    """Where users come from; the file's list, or an operator's own class by import path."""
+
+    async def by_subject(self, sub: str) -> User | None:
+        """The user whose subject identifier this is."""
+        ...
+
+    async def by_username(self, username: str) -> User | None:
+        """The user who signs in by this name, compared in NFKC case-folded form."""
+        ...

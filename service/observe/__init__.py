@@ -1,0 +1,1 @@
+"""How events become audit records, metrics and logs."""

@@ -1,0 +1,178 @@
+"""What may go wrong: one class for each error code that the RFCs register."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
+
+
+class OAuthError(Exception):
+    """An error that the caller is told about; the description says what to change (RFC 6749 §5.2)."""
+
+    code: ClassVar[str]
+    status: ClassVar[int] = 400
+
+    def __init__(self, description: str, *, members: Mapping[str, object] = _NO_MEMBERS) -> None:
+        """Take an ASCII description without secrets, and members that a grant adds at the top level."""
+        super().__init__(description)
+        self.description = description
+        self.members = members
+
+
+class InvalidRequest(OAuthError):
+    """A parameter is missing, repeated, malformed or too long (RFC 6749 §5.2)."""
+
+    code = "invalid_request"
+
+
+class UnsupportedMediaType(InvalidRequest):
+    """The body is not form-encoded (RFC 6749 appendix B, RFC 9110 §15.5.16)."""
+
+    status = 415
+
+
+class ContentTooLarge(InvalidRequest):
+    """The body exceeds the configured number of bytes (RFC 9110 §15.5.14)."""
+
+    status = 413
+
+
+class InvalidClient(OAuthError):
+    """The client is unknown or did not authenticate (RFC 6749 §5.2)."""
+
+    code = "invalid_client"
+    status = 401
+
+
+class InvalidGrant(OAuthError):
+    """What the client presented is invalid, expired, revoked or another client's (RFC 6749 §5.2)."""
+
+    code = "invalid_grant"
+
+
+class UnauthorizedClient(OAuthError):
+    """The client's registration does not allow this grant or response type (RFC 6749 §5.2)."""
+
+    code = "unauthorized_client"
+
+
+class UnsupportedGrantType(OAuthError):
+    """No grant of that name is installed (RFC 6749 §5.2)."""
+
+    code = "unsupported_grant_type"
+
+
+class InvalidScope(OAuthError):
+    """A scope value is unknown, malformed or not allowed (RFC 6749 §5.2)."""
+
+    code = "invalid_scope"
+
+
+class InvalidTarget(OAuthError):
+    """The resource is unknown or not allowed (RFC 8707 §2)."""
+
+    code = "invalid_target"
+
+
+class AccessDenied(OAuthError):
+    """The resource owner refused (RFC 6749 §4.1.2.1)."""
+
+    code = "access_denied"
+
+
+class UnsupportedResponseType(OAuthError):
+    """No such response type (RFC 6749 §4.1.2.1)."""
+
+    code = "unsupported_response_type"
+
+
+class LoginRequired(OAuthError):
+    """Nobody is signed in and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
+
+    code = "login_required"
+
+
+class ConsentRequired(OAuthError):
+    """Consent is missing and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
+
+    code = "consent_required"
+
+
+class InteractionRequired(OAuthError):
+    """Some page is needed and prompt=none forbids it (OIDC Core §3.1.2.6)."""
+
+    code = "interaction_required"
+
+
+class AccountSelectionRequired(OAuthError):
+    """An account has to be chosen and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
+
+    code = "account_selection_required"
+
+
+class UnmetAuthenticationRequirements(OAuthError):
+    """An essential acr cannot be met (OpenID Connect Unmet Authentication Requirements 1.0)."""
+
+    code = "unmet_authentication_requirements"
+
+
+class RequestNotSupported(OAuthError):
+    """Request objects by value are not accepted (OIDC Core §3.1.2.6)."""
+
+    code = "request_not_supported"
+
+
+class RequestUriNotSupported(OAuthError):
+    """Request objects by reference are not accepted (OIDC Core §3.1.2.6)."""
+
+    code = "request_uri_not_supported"
+
+
+class RegistrationNotSupported(OAuthError):
+    """The registration parameter is not accepted (OIDC Core §3.1.2.6)."""
+
+    code = "registration_not_supported"
+
+
+class InvalidToken(OAuthError):
+    """The access token is expired, revoked or malformed (RFC 6750 §3.1)."""
+
+    code = "invalid_token"
+    status = 401
+
+
+class InsufficientScope(OAuthError):
+    """The access token lacks a scope that this resource needs (RFC 6750 §3.1)."""
+
+    code = "insufficient_scope"
+    status = 403
+
+
+class TemporarilyUnavailable(OAuthError):
+    """The store is away; the same request may be repeated later (RFC 6749 §4.1.2.1)."""
+
+    code = "temporarily_unavailable"
+    status = 503
+
+
+class TooManyRequests(TemporarilyUnavailable):
+    """A rate limit is exceeded; `retry_after` is in seconds (RFC 6585 §4)."""
+
+    status = 429
+
+    def __init__(self, description: str, *, retry_after: int) -> None:
+        """Take the number of seconds after which the caller may try again."""
+        super().__init__(description)
+        self.retry_after = retry_after
+
+
+class ServerError(OAuthError):
+    """Something unforeseen happened (RFC 6749 §4.1.2.1)."""
+
+    code = "server_error"
+    status = 500

@@ -1,0 +1,110 @@
+"""The parameters of one request: each has one value, and an empty one counts as absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from service.protocol.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+REPEATABLE = frozenset({"resource", "audience"})
+"""Parameters that may be sent more than once (RFC 8707 §2, RFC 8693 §2.1)."""
+
+MAX_LENGTH: Mapping[str, int] = {
+    "client_id": 256,
+    "client_secret": 256,
+    "grant_type": 100,
+    "scope": 1000,
+    "redirect_uri": 2048,
+    "nonce": 300,
+    "ui_locales": 100,
+    "login_hint": 100,
+    "acr_values": 300,
+    "username": 254,
+    "password": 200,
+    "code": 256,
+    "refresh_token": 256,
+    "request_uri": 512,
+}
+"""In characters; a token has its own limit where it is looked up (`tokens/active_tokens.py`)."""
+
+MAX_PARAMETERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters by name, each with every value that was sent for it."""
+
+    values: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def parse(cls, encoded: str) -> Params:
+        """Decode a form body or query string exactly once (RFC 6749 appendix B)."""
+        try:
+            pairs = parse_qsl(
+                encoded, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
+            )
+        except ValueError as error:
+            raise InvalidRequest("the parameters are not form-encoded UTF-8") from error
+        return cls.of(pairs)
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> Params:
+        """Collect decoded pairs."""
+        values: dict[str, tuple[str, ...]] = {}
+        for name, value in pairs:
+            values[name] = (*values.get(name, ()), value)
+        return cls(values)
+
+    def get(self, name: str) -> str | None:
+        """The value, or None where the parameter is absent or empty (RFC 6749 §3.1)."""
+        value = self.values.get(name)
+        return (value[0] or None) if value else None
+
+    def require(self, name: str) -> str:
+        """The value of a parameter without which the request makes no sense."""
+        value = self.get(name)
+        if value is None:
+            raise InvalidRequest(f"{name} is missing")
+        return value
+
+    def every(self, name: str) -> tuple[str, ...]:
+        """All values of a parameter that may repeat, the empty ones left out."""
+        return tuple(value for value in self.values.get(name, ()) if value)
+
+    def repeated(self) -> str | None:
+        """The name of a parameter that was sent twice and must not be (RFC 6749 §3.1)."""
+        return next(
+            (name for name, value in self.values.items() if len(value) > 1 and name not in REPEATABLE),
+            None,
+        )
+
+    def refuse_repeated(self) -> None:
+        """Refuse a request that says a thing twice (RFC 6749 §3.1)."""
+        name = self.repeated()
+        if name is not None:
+            raise InvalidRequest(f"{_printable(name)} is sent more than once")
+
+    def refuse_too_long(self, *, except_for: frozenset[str] = frozenset()) -> None:
+        """Refuse values over their limit, and control characters in the bounded ones."""
+        for name, limit in MAX_LENGTH.items():
+            if name in except_for:
+                continue
+            for value in self.values.get(name, ()):
+                if len(value) > limit:
+                    raise InvalidRequest(f"{name} is longer than {limit} characters")
+                if "\x00" in value:
+                    raise InvalidRequest(f"{name} holds a character that is not allowed")
+
+    def __iter__(self) -> Iterator[str]:
+        """The names that were sent."""
+        return iter(self.values)
+
+
+def _printable(name: str) -> str:
+    """A parameter's name if it is one we may echo: the caller chose it."""
+    return name if name in MAX_LENGTH or (name.isidentifier() and name.isascii() and len(name) < 50) else "a parameter"

@@ -1,0 +1,52 @@
+"""Proof Key for Code Exchange: only who asked can redeem (RFC 7636)."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+from service.protocol.errors import InvalidRequest
+
+PLAIN, S256 = "plain", "S256"
+
+_VERIFIER = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeChallenge:
+    """What the client sent ahead of its verifier (RFC 7636 §4.2)."""
+
+    value: str
+    method: Literal["plain", "S256"]
+
+    def verifies(self, code_verifier: str) -> bool:
+        """Whether this verifier is the one the challenge was made from (RFC 7636 §4.6)."""
+        if _VERIFIER.fullmatch(code_verifier) is None:
+            return False
+        given = s256(code_verifier) if self.method == S256 else code_verifier
+        return hmac.compare_digest(given.encode(), self.value.encode())
+
+
+def parse_code_challenge(value: str | None, method: str | None) -> CodeChallenge | None:
+    """Read the two parameters; a challenge without a method means plain (RFC 7636 §4.3)."""
+    if value is None:
+        if method is not None:
+            raise InvalidRequest("code_challenge is missing beside code_challenge_method")
+        return None
+    if _VERIFIER.fullmatch(value) is None:
+        raise InvalidRequest("code_challenge is not 43 to 128 characters of [A-Z a-z 0-9 - . _ ~]")
+    if method == S256:
+        return CodeChallenge(value=value, method=S256)
+    if method in (None, PLAIN):
+        return CodeChallenge(value=value, method=PLAIN)
+    raise InvalidRequest("code_challenge_method is not S256 or plain")
+
+
+def s256(code_verifier: str) -> str:
+    """The S256 transformation (RFC 7636 §4.2)."""
+    digest = sha256(code_verifier.encode("ascii")).digest()
+    return urlsafe_b64encode(digest).rstrip(b"=").decode()

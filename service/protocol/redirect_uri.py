@@ -1,0 +1,31 @@
+"""Redirect URIs match as exact strings, but for a native app's loopback port (RFC 9700 §2.1, RFC 8252 §7.3)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?")
+_MAX_PORT = 65535
+
+
+def is_registered(redirect_uri: str, registered: Iterable[str], *, loopback_port_may_vary: bool) -> bool:
+    """Whether a redirect URI is one of the client's (RFC 6749 §3.1.2.3)."""
+    registered = tuple(registered)
+    if redirect_uri in registered:
+        return True
+    if not loopback_port_may_vary:
+        return False
+    portless = _without_loopback_port(redirect_uri)
+    return portless is not None and any(portless == _without_loopback_port(uri) for uri in registered)
+
+
+def _without_loopback_port(uri: str) -> tuple[str, str] | None:
+    """The URI in two parts around its port, or None where it is no loopback IP redirect."""
+    match = _LOOPBACK.fullmatch(uri)
+    if match is None or int(match[2] or 0) > _MAX_PORT:
+        return None
+    return match[1], match[3] or ""

@@ -1,0 +1,29 @@
+"""Scope: a set of values, written with spaces between them (RFC 6749 §3.3)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from service.protocol.errors import InvalidScope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OPENID = "openid"
+OFFLINE_ACCESS = "offline_access"
+
+_SCOPE_VALUE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")
+
+
+def parse_scope(text: str) -> frozenset[str]:
+    """Read a scope parameter; order and repetition mean nothing (RFC 6749 §3.3)."""
+    values = frozenset(text.split(" ")) - {""}
+    if not values or not all(_SCOPE_VALUE.fullmatch(value) for value in values):
+        raise InvalidScope("scope is not a list of scope values separated by spaces")
+    return values
+
+
+def format_scope(scope: Iterable[str]) -> str:
+    """Write a scope, sorted, so that equal scopes look alike (RFC 6749 §3.3)."""
+    return " ".join(sorted(scope))

@@ -1,0 +1,1 @@
+"""How tokens are made, and when one is active."""
