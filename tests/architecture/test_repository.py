@@ -1,0 +1,50 @@
+"""The repository's own promises: locked dependencies, commands that say what they do, a bare machine's set-up."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
+
+
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        ("requirements.lock", PYPROJECT["project"]["dependencies"]),
+        ("requirements-dev.lock", PYPROJECT["dependency-groups"]["dev"]),
+    ],
+    ids=["run", "development"],
+)
+def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
+    locked = set(re.findall(r"^([\w.-]+)==", (REPOSITORY / lock).read_text(), re.MULTILINE))
+    assert {re.split(r"[\[<>=]", one)[0].lower() for one in wanted} <= locked
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_every_locked_package_has_a_hash(lock: str) -> None:
+    entries = re.split(r"\n(?=\w)", (REPOSITORY / lock).read_text())
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_names_no_place(lock: str) -> None:
+    assert "://" not in (REPOSITORY / lock).read_text()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_what_it_does(command: str) -> None:
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.search(rf"^  make {command} +\w", shown.stdout, re.MULTILINE)
