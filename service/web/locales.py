@@ -1,0 +1,107 @@
+"""In which language is a page shown, and what are its words?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from pathlib import Path
+
+from babel import Locale, negotiate_locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from markupsafe import Markup
+
+SOURCE_LANGUAGE = "en"
+MOST_PREFERENCES = 10
+
+
+class MissingCatalogue(LookupError):
+    """A configured language has no messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locales:
+    """The configured languages with their messages."""
+
+    translations: Mapping[str, NullTranslations]
+    default: str
+
+    @classmethod
+    def load(cls, folders: Sequence[Path], names: Sequence[str], default: str) -> Locales:
+        """Read the messages of each language, those of an earlier folder before those of a later one."""
+        return cls(
+            translations={_tag(name): _translations(folders, _tag(name)) for name in names},
+            default=_tag(default),
+        )
+
+    def choose(self, ui_locales: str | None, accept_language: str | None) -> str:
+        """Give the first language that the request, then the browser prefers (OIDC Core §3.1.2.1, RFC 9110 §12.5.4)."""
+        known = {tag.lower(): tag for tag in self.translations}
+        for preferred in ((ui_locales or "").split(), _accepted(accept_language or "")):
+            names = [_tag(name).lower() for name in preferred[:MOST_PREFERENCES]]
+            chosen = negotiate_locale(names, known, sep="-")
+            if chosen is not None:
+                return known[chosen.lower()]
+        return self.default
+
+
+def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Markup]]:
+    """Give what templates call for their words; values put into them are escaped."""
+
+    def gettext(message: str, /, **values: object) -> Markup:
+        return Markup(translations.gettext(message)) % values  # noqa: S704 (catalogues are ours)
+
+    def ngettext(singular: str, plural: str, n: int, /, **values: object) -> Markup:
+        message = translations.ngettext(singular, plural, n)
+        return Markup(message) % {"n": n, **values}  # noqa: S704
+
+    return {"_": gettext, "gettext": gettext, "ngettext": ngettext}
+
+
+def text_direction(tag: str) -> str:
+    """Tell whether a language is written from the left or from the right."""
+    return Locale.parse(tag, sep="-").text_direction
+
+
+def _tag(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _accepted(header: str) -> list[str]:
+    weighted = [_weighted(item) for item in header.split(",")[:MOST_PREFERENCES]]
+    by_preference = sorted(weighted, key=lambda pair: pair[1], reverse=True)
+    return [name for name, weight in by_preference if name and weight > 0]
+
+
+def _weighted(item: str) -> tuple[str, float]:
+    name, _, parameter = item.partition(";")
+    weight = parameter.strip().removeprefix("q=")
+    try:
+        return name.strip(), float(weight) if weight else 1.0
+    except ValueError:
+        return name.strip(), 0.0
+
+
+def _translations(folders: Sequence[Path], tag: str) -> NullTranslations:
+    catalogues = list(_catalogues(folders, tag))
+    if not catalogues and tag.partition("-")[0] != SOURCE_LANGUAGE:
+        raise MissingCatalogue(f"there are no messages for the language {tag}")
+    messages = NullTranslations()
+    for catalogue in reversed(catalogues):
+        catalogue.add_fallback(messages)
+        messages = catalogue
+    return messages
+
+
+def _catalogues(folders: Sequence[Path], tag: str) -> Iterator[GNUTranslations]:
+    name = tag.replace("-", "_")
+    for folder in folders:
+        source = folder / "locales" / name / "LC_MESSAGES" / "messages.po"
+        if source.is_file():
+            compiled = BytesIO()
+            with source.open("rb") as file:
+                write_mo(compiled, read_po(file, locale=name))
+            compiled.seek(0)
+            yield GNUTranslations(compiled)
