@@ -1,0 +1,48 @@
+"""`check`: everything that is wrong with a configuration file, or would be under a stricter profile."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from service.cli.settings import FILE
+from service.config.load import inspect
+from service.config.problem import Problem
+from service.config.rules.profiles import PROFILES
+
+
+@click.command("check")
+@click.argument("file", type=FILE, envvar="SERVICE_CONFIG", default="config.yaml")
+@click.option(
+    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@click.option(
+    "--profile", type=click.Choice(sorted(PROFILES)), help="Stricter rules to check against."
+)
+def check(file: Path, output: str, profile: str | None) -> None:
+    """Check all that a start would, and say where and how to mend what is wrong.
+
+    \b
+    Example:
+      python -m service check config.yaml --profile oauth21
+    """
+    problems = inspect(file, os.environ, rules=PROFILES[profile] if profile else ())
+    valid = all(problem.severity == "warning" for problem in problems)
+    if output == "json":
+        click.echo(
+            json.dumps({"valid": valid, "problems": [asdict(each) for each in problems]}, indent=2)
+        )
+    else:
+        _print(file, problems)
+    raise SystemExit(0 if valid else 1)
+
+
+def _print(file: Path, problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        click.echo(problem)
+    errors = sum(problem.severity == "error" for problem in problems)
+    click.echo(f"{file}: {errors} errors, {len(problems) - errors} warnings", err=True)

@@ -1,0 +1,81 @@
+"""What differs between two configurations, as lines for an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, cast
+
+from pydantic import BaseModel
+
+from service.config.configuration import NEEDS_RESTART, Configuration
+from service.model.registry import Registry
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+_SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password")
+"""Only that they changed is said, never how."""
+_DERIVED = ("resources_by_scope", "generation")
+
+
+def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:
+    """The settings outside of the registry that differ, such as `server.port`."""
+    for name in NEEDS_RESTART:
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            continue
+        if not isinstance(new, BaseModel):
+            yield name
+            continue
+        for key in type(new).model_fields:
+            if getattr(old, key) != getattr(new, key):
+                yield f"{name}.{key}"
+
+
+def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
+    """One line per entry that was added, removed or changed, and one per field of the latter."""
+    for field in fields(before):
+        if field.name in _DERIVED:
+            continue
+        old, new = _by_name(getattr(before, field.name)), _by_name(getattr(after, field.name))
+        yield from (f"- {field.name}[{name}]" for name in old if name not in new)
+        yield from (f"+ {field.name}[{name}]" for name in new if name not in old)
+        for name in old.keys() & new.keys():
+            yield from _entry_changes(f"{field.name}[{name}]", old[name], new[name])
+
+
+def _by_name(entries: object) -> Mapping[str, object]:
+    """The entries of the registry's part by what they are called."""
+    if isinstance(entries, dict):
+        return cast("dict[str, object]", entries)
+    if isinstance(entries, tuple):
+        return {_name_of(entry): entry for entry in cast("tuple[object, ...]", entries)}
+    return {} if entries is None else {str(entries): entries}
+
+
+def _name_of(entry: object) -> str:
+    names = (getattr(entry, key, None) for key in ("username", "acr", "handler"))
+    return str(next(name for name in names if name is not None))
+
+
+def _entry_changes(name: str, old: object, new: object) -> Iterator[str]:
+    if old == new:
+        return
+    yield f"~ {name}"
+    for field in fields(cast("DataclassInstance", new)):
+        before, after = getattr(old, field.name), getattr(new, field.name)
+        if before != after:
+            yield f"    {field.name}: {_difference(field.name, before, after)}"
+
+
+def _difference(field: str, before: object, after: object) -> str:
+    if field in _SECRET_FIELDS:
+        return "changed"
+    if isinstance(before, tuple | frozenset) and isinstance(after, tuple | frozenset):
+        old, new = cast("frozenset[str]", before), cast("frozenset[str]", after)
+        removed = [f"- {item}" for item in old if item not in new]
+        added = [f"+ {item}" for item in new if item not in old]
+        return "  ".join([*sorted(removed), *sorted(added)]) or "in another order"
+    return f"{before} -> {after}"

@@ -1,0 +1,47 @@
+"""All settings of one start: the sections as they were read, and the registry that a reload replaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.config.problem import Problem
+from service.config.schema.people import Session, Ui
+from service.config.schema.registration import Registration
+from service.config.schema.server import Limits, Outgoing, Server, Store
+from service.config.schema.signing import Signing
+from service.model.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What config.yaml says, checked whole."""
+
+    file: Path
+    issuer: str
+    server: Server
+    store: Store
+    signing: Signing
+    session: Session
+    limits: Limits
+    pairwise_salt: str | None
+    outgoing: Outgoing
+    registration: Registration
+    ui: Ui
+    registry: Registry
+    warnings: tuple[Problem, ...]
+
+
+NEEDS_RESTART = (
+    "issuer",
+    "server",
+    "store",
+    "signing",
+    "session",
+    "limits",
+    "pairwise_salt",
+    "outgoing",
+    "registration",
+    "ui",
+)
+"""The settings that a reload cannot change."""

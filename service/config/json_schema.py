@@ -1,0 +1,47 @@
+"""The JSON Schema of config.yaml, by which an editor completes and checks it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from service.config.schema.file import ConfigurationFile
+
+_REFERENCE = {"type": "string", "pattern": r"\$\{"}
+_NOTES = ("description", "default")
+_CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
+
+
+def json_schema() -> dict[str, object]:
+    """The schema (JSON Schema 2020-12) with every key's documentation and default."""
+    schema = ConfigurationFile.model_json_schema()
+    opened = cast("dict[str, object]", _open_to_references(schema))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "config.yaml of the token service",
+        **opened,
+    }
+
+
+def _open_to_references(node: object) -> object:
+    """The same schema, with `${NAME}` allowed wherever a number or a certain form of text is wanted."""
+    if isinstance(node, list):
+        return [_open_to_references(item) for item in cast("list[object]", node)]
+    if not isinstance(node, dict):
+        return node
+    schema = cast("dict[str, object]", node)
+    opened = {
+        key: value if key in _NOTES else _open_to_references(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+    }
+    if not _refuses_references(opened):
+        return opened
+    notes = {key: opened.pop(key) for key in _NOTES if key in opened}
+    return {"anyOf": [opened, _REFERENCE], **notes}
+
+
+def _refuses_references(schema: dict[str, object]) -> bool:
+    kind = schema.get("type")
+    return kind in ("integer", "number", "boolean") or (
+        kind == "string" and any(key in schema for key in _CONSTRAINTS)
+    )

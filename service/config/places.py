@@ -1,0 +1,78 @@
+"""Where in the file a finding is, in a person's terms: line, column and a readable path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.config.problem import Finding, Location, Problem
+from service.config.values import Value
+from service.config.yaml_tree import Mapping, Mark, Node, Sequence
+
+NAMING_KEYS = ("client_id", "name", "username", "sub", "acr", "handler")
+"""What an entry of a list is called by, where it has one of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The file that findings are about."""
+
+    file: str
+    root: Node
+    values: Value
+
+    def problem(self, finding: Finding) -> Problem:
+        """The finding with its place."""
+        mark = self._mark(finding.location, at_key=finding.at_key)
+        return Problem(
+            file=self.file,
+            line=mark.line,
+            column=mark.column,
+            path=self._path(finding.location),
+            message=finding.message,
+            severity=finding.severity,
+            hint=finding.hint,
+        )
+
+    def _mark(self, location: Location, *, at_key: bool) -> Mark:
+        """The place of the value, or of its key where the value spans lines or is not the matter."""
+        node = self.root
+        mark = node.mark
+        for part in location:
+            below = _below(node, part)
+            if below is None:
+                break
+            key_mark = node.keys.get(str(part)) if isinstance(node, Mapping) else None
+            node = below
+            spans_lines = isinstance(node, Mapping | Sequence)
+            mark = key_mark if key_mark and (at_key or spans_lines) else node.mark
+        return mark
+
+    def _path(self, location: Location) -> str:
+        path = ""
+        value = self.values
+        for part in location:
+            if isinstance(part, int):
+                value = value[part] if isinstance(value, list) and part < len(value) else None
+                path += f"[{_name_of(value) or part}]"
+            else:
+                value = value.get(part) if isinstance(value, dict) else None
+                path += f".{part}" if path else part
+        return path
+
+
+def _below(node: Node, part: str | int) -> Node | None:
+    if isinstance(node, Mapping):
+        return node.values.get(str(part))
+    if isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+        return node.items[part]
+    return None
+
+
+def _name_of(value: Value) -> str | None:
+    """What the entry of a list calls itself by."""
+    if isinstance(value, dict):
+        for key in NAMING_KEYS:
+            name = value.get(key)
+            if isinstance(name, str) and name:
+                return name
+    return None

@@ -1,0 +1,53 @@
+"""What is wrong with a configuration file, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+Location = tuple[str | int, ...]
+"""The keys and list positions that lead from the top of the file to a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check says of the value at a location."""
+
+    location: Location
+    message: str
+    hint: str | None = None
+    severity: Severity = "error"
+    at_key: bool = False
+    """Whether the key itself is wrong, not its value."""
+
+    def below(self, *parents: str | int) -> Finding:
+        """The same finding, seen from the file's top."""
+        return replace(self, location=(*parents, *self.location))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A finding with the place in the file that a person has to go to."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    severity: Severity
+    hint: str | None
+
+    def __str__(self) -> str:
+        path = f"{self.path}: " if self.path else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.file}:{self.line}:{self.column}: {self.severity}: {path}{self.message}{hint}"
+
+
+class ConfigError(Exception):
+    """Every problem that keeps a configuration file from being used."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -1,0 +1,194 @@
+"""The registry of the domain model, made of what the file says, name by name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel
+
+from service.config.schema.client import ClientEntry
+from service.config.schema.client_metadata import ClientMetadata
+from service.config.schema.file import ConfigurationFile
+from service.config.schema.resources import ApiResourceEntry, ScopeEntry, SecretEntry
+from service.model.client import Client, Secret
+from service.model.registry import (
+    AuthenticationContext,
+    ExtensionGrantRegistration,
+    IdentityProvider,
+    Registry,
+    Tenant,
+)
+from service.model.resources import ApiResource, ApiScope, IdentityResource
+from service.model.user import User
+from service.protocol.redirect_uri import origin_of
+from service.protocol.response_type import RESPONSE_TYPES
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+Entity = TypeVar("Entity", bound="DataclassInstance")
+
+DELEGATION = ExtensionGrantRegistration(
+    handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
+)
+IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
+    "openid": ("sub",),
+    "profile": (
+        "name",
+        "family_name",
+        "given_name",
+        "middle_name",
+        "nickname",
+        "preferred_username",
+        "profile",
+        "picture",
+        "website",
+        "gender",
+        "birthdate",
+        "zoneinfo",
+        "locale",
+        "updated_at",
+    ),
+    "email": ("email", "email_verified"),
+    "address": ("address",),
+    "phone": ("phone_number", "phone_number_verified"),
+}
+"""The scope values of OIDC Core §5.4 with their claims."""
+
+
+def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
+    """Everything that a reload replaces, as one whole."""
+    resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
+    return Registry(
+        clients={entry.client_id: _client(entry, resources) for entry in file.clients},
+        api_resources=resources,
+        api_scopes=_api_scopes(file, resources.values()),
+        identity_resources=_identity_resources(file),
+        identity_providers={
+            entry.name: _same(
+                IdentityProvider, entry, display_name=entry.display_name or entry.name
+            )
+            for entry in file.identity_providers
+        },
+        tenants={
+            entry.name: _same(Tenant, entry, display_name=entry.display_name or entry.name)
+            for entry in file.tenants
+        },
+        authentication_contexts=tuple(
+            _same(AuthenticationContext, entry) for entry in file.authentication_contexts
+        ),
+        extension_grants=_extension_grants(file),
+        users=tuple(_same(User, entry) for entry in file.users.list),
+        user_store=None if file.users.source == "file" else file.users.source,
+        resources_by_scope=_resources_by_scope(resources.values()),
+        generation=generation,
+    )
+
+
+def _same(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
+    """The entity whose fields are the entry's keys, but for those derived."""
+    make: Callable[..., Entity] = entity
+    names = {field.name for field in fields(entity)} & type(entry).model_fields.keys()
+    return make(**{name: getattr(entry, name) for name in names} | derived)
+
+
+def _client(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Client:
+    own_resource = entry.client_id if entry.client_id in resources else None
+    return _same(
+        Client,
+        entry,
+        client_secrets=tuple(_secret(secret) for secret in entry.client_secrets),
+        allowed_response_types=response_types(entry),
+        api_resource=entry.api_resource or own_resource,
+        allowed_cors_origins=_cors_origins(entry),
+        metadata={
+            name: value
+            for name in ClientMetadata.model_fields
+            if (value := getattr(entry, name)) is not None
+        },
+    )
+
+
+def _secret(entry: SecretEntry) -> Secret:
+    digest = entry.sha256 or hashlib.sha256((entry.value or "").encode()).digest()
+    return _same(Secret, entry, sha256=digest)
+
+
+def response_types(entry: ClientEntry) -> frozenset[str]:
+    """The response types that the client lists, or else all that its grant types imply (RFC 7591 §2.1)."""
+    if entry.allowed_response_types is not None:
+        return entry.allowed_response_types
+    return implied_response_types(entry)
+
+
+def implied_response_types(entry: ClientEntry) -> frozenset[str]:
+    """The response types that the client's grant types have a use for (RFC 7591 §2.1)."""
+    code = "authorization_code" in entry.allowed_grant_types
+    implicit = "implicit" in entry.allowed_grant_types
+    return frozenset(
+        known.name
+        for known in RESPONSE_TYPES
+        if (code or not known.code) and (implicit or not known.from_front_channel)
+    )
+
+
+def _cors_origins(entry: ClientEntry) -> tuple[str, ...]:
+    """The origins that the client lists, and those of its redirect URIs."""
+    own = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
+    return tuple(dict.fromkeys((*entry.allowed_cors_origins, *own)))
+
+
+def _api_resource(entry: ApiResourceEntry) -> ApiResource:
+    return _same(
+        ApiResource,
+        entry,
+        secrets=tuple(_secret(secret) for secret in entry.secrets),
+        scopes=frozenset({entry.name}) if entry.scopes is None else entry.scopes,
+    )
+
+
+def _api_scopes(
+    file: ConfigurationFile, resources: Iterable[ApiResource]
+) -> Mapping[str, ApiScope]:
+    described = {entry.name: _same(ApiScope, entry) for entry in file.api_scopes}
+    names = sorted({name for resource in resources for name in resource.scopes})
+    return {name: _plain_scope(ApiScope, name, ()) for name in names} | described
+
+
+def _identity_resources(file: ConfigurationFile) -> Mapping[str, IdentityResource]:
+    builtin = {
+        name: _plain_scope(IdentityResource, name, claims)
+        for name, claims in IDENTITY_RESOURCES.items()
+    }
+    return builtin | {entry.name: _identity_resource(entry) for entry in file.identity_resources}
+
+
+def _identity_resource(entry: ScopeEntry) -> IdentityResource:
+    """An entry that overrides a built-in one without naming claims keeps the built-in claims."""
+    if "user_claims" in entry.model_fields_set:
+        return _same(IdentityResource, entry)
+    return _same(IdentityResource, entry, user_claims=IDENTITY_RESOURCES.get(entry.name, ()))
+
+
+def _plain_scope(kind: type[Entity], name: str, user_claims: tuple[str, ...]) -> Entity:
+    return _same(kind, ScopeEntry(name=name, user_claims=user_claims))
+
+
+def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistration, ...]:
+    """The registered handlers; delegation is there also where the file does not mention it."""
+    listed = tuple(_same(ExtensionGrantRegistration, entry) for entry in file.extension_grants)
+    if any(grant.handler == DELEGATION.handler for grant in listed):
+        return listed
+    return (DELEGATION, *listed)
+
+
+def _resources_by_scope(resources: Iterable[ApiResource]) -> Mapping[str, tuple[ApiResource, ...]]:
+    by_scope: dict[str, tuple[ApiResource, ...]] = {}
+    for resource in resources:
+        for name in resource.scopes:
+            by_scope[name] = (*by_scope.get(name, ()), resource)
+    return by_scope

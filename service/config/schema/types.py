@@ -1,0 +1,235 @@
+"""The kinds of values in config.yaml, each with how it is written, checked and shown in an editor."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from datetime import datetime
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar, cast
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+T = TypeVar("T")
+Network = IPv4Network | IPv6Network
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"([0-9]{1,10})([smhd])")
+_MILLISECONDS = re.compile(r"([0-9]{1,6})ms")
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_PATTERN = r"^[0-9]+[smhd]?$"
+
+
+def expected(what: str) -> PydanticCustomError:
+    """The error that says what was expected; it never repeats the value, which may be a secret."""
+    return PydanticCustomError("expected", "expected {what}", {"what": what})
+
+
+def _duration(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    written = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if written is None:
+        raise expected("whole seconds or a duration such as 90s, 15m, 8h or 30d")
+    return int(written[1]) * _UNITS[written[2]]
+
+
+def _timeout(value: object) -> float:
+    written = _MILLISECONDS.fullmatch(value) if isinstance(value, str) else None
+    return int(written[1]) / 1000 if written else float(_duration(value))
+
+
+def _timestamp(value: object) -> int:
+    if isinstance(value, str) and _RFC_3339.fullmatch(value):
+        try:
+            return int(datetime.fromisoformat(value.upper()).timestamp())
+        except (ValueError, OverflowError):
+            pass
+    raise expected("a time such as 2026-11-30T00:00:00Z (RFC 3339)")
+
+
+def _thirty_two_bytes(text: str) -> bytes | None:
+    """The bytes behind hex or base64 of either alphabet, where they are 32."""
+    if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
+        return bytes.fromhex(text)
+    unpadded = text.rstrip("=").replace("+", "-").replace("/", "_")
+    try:
+        decoded = base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return decoded if len(decoded) == 32 else None  # noqa: PLR2004 - the length that the name says
+
+
+def _sha256(value: object) -> bytes:
+    digest = _thirty_two_bytes(value) if isinstance(value, str) else None
+    if digest is None:
+        raise expected(
+            "the SHA-256 hash of a secret, 64 hex digits or 44 characters of base64; "
+            "`python -m service hash-secret` makes one"
+        )
+    return digest
+
+
+def _encryption_keys(value: object) -> tuple[bytes, ...]:
+    if value is None:
+        return ()
+    listed = cast("list[object]", value) if isinstance(value, list) else [value]
+    return tuple(_encryption_key(key) for key in listed)
+
+
+def _encryption_key(value: object) -> bytes:
+    key = _thirty_two_bytes(value) if isinstance(value, str) else None
+    if key is None:
+        raise expected("32 bytes in base64url; `python -m service new-key` makes them")
+    return key
+
+
+def _web_url(value: str) -> str:
+    try:
+        url = urlsplit(value)
+        is_web_url = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+    except ValueError:
+        is_web_url = False
+    if not is_web_url or re.search(r"[\s\x00-\x1f\x7f]", value):
+        raise expected("an absolute http or https URL")
+    return value
+
+
+def _network(value: object) -> Network:
+    try:
+        if isinstance(value, str):
+            return ip_network(value)
+    except ValueError:
+        pass
+    raise expected(
+        "a network such as 10.0.0.0/8, with no bits set behind its prefix, or an address"
+    )
+
+
+def _path(value: object, info: ValidationInfo) -> Path:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise expected("a path")
+    directory: Path = info.context["directory"] if info.context else Path()
+    return directory / value
+
+
+def _matching(pattern: str, what: str) -> Callable[[str], str]:
+    """A check that names what it wants in words, where a regular expression would puzzle."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if not compiled.fullmatch(value):
+            raise expected(what)
+        return value
+
+    return check
+
+
+Many = Annotated[tuple[T, ...], Field(strict=False)]
+Several = Annotated[frozenset[T], Field(strict=False)]
+
+Duration = Annotated[
+    int,
+    BeforeValidator(_duration),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": _PATTERN}]}
+    ),
+]
+Lifetime = Annotated[Duration, Field(ge=1)]
+Timeout = Annotated[
+    float,
+    BeforeValidator(_timeout),
+    Field(gt=0),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1},
+                {"type": "string", "pattern": r"^[0-9]+(ms|[smhd])?$"},
+            ]
+        }
+    ),
+]
+Timestamp = Annotated[
+    int, BeforeValidator(_timestamp), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+Sha256 = Annotated[
+    bytes,
+    PlainValidator(_sha256),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"}),
+]
+EncryptionKeys = Annotated[
+    tuple[bytes, ...],
+    PlainValidator(_encryption_keys),
+    PlainSerializer(lambda _: None, return_type=None),  # no dump ever shows them
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "null"},
+                {"type": "string"},
+                {"type": "array", "items": {"type": "string"}},
+            ]
+        }
+    ),
+]
+WebUrl = Annotated[
+    str, AfterValidator(_web_url), WithJsonSchema({"type": "string", "pattern": "^https?://"})
+]
+NetworkRange = Annotated[Network, PlainValidator(_network), WithJsonSchema({"type": "string"})]
+FilePath = Annotated[Path, PlainValidator(_path), WithJsonSchema({"type": "string"})]
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
+ClientId = Annotated[
+    str,
+    AfterValidator(
+        _matching(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
+    ),
+]
+ScopeValue = Annotated[
+    str,
+    AfterValidator(
+        _matching(
+            r"[\x21\x23-\x5b\x5d-\x7e]{1,256}",
+            'one scope value: ASCII without spaces, " and \\ (RFC 6749 §3.3)',
+        )
+    ),
+]
+ImportPath = Annotated[
+    str,
+    AfterValidator(
+        _matching(
+            r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "an import path such as my_package.module:MyClass"
+        )
+    ),
+]
+
+SigningAlgorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
+]
+RegisteredAlgorithm = Literal[SigningAlgorithm, "HS256", "HS384", "HS512"]
+KeyManagementAlgorithm = Literal[
+    "RSA-OAEP",
+    "RSA-OAEP-256",
+    "ECDH-ES",
+    "ECDH-ES+A128KW",
+    "ECDH-ES+A256KW",
+    "A128KW",
+    "A256KW",
+    "dir",
+]
+ContentEncryption = Literal[
+    "A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM"
+]
