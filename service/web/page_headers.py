@@ -30,7 +30,9 @@ def content_security_policy(
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
     }
-    return "; ".join(" ".join([name, *sources]) for name, sources in directives.items() if sources)
+    return "; ".join(
+        " ".join(dict.fromkeys([name, *sources])) for name, sources in directives.items() if sources
+    )
 
 
 def page_headers(*, policy: str, language: str, secure: bool) -> dict[str, str]:

@@ -47,7 +47,7 @@ class Pages:
         return (web.get("/static/{name:.+}", self._assets.serve),)
 
     def setup(self, app: web.Application) -> None:
-        """Make each language's templates ready; one that does not compile stops the start."""
+        """Make each language's templates ready; an operator's that does not compile stops the start."""
         for tag, key in self._environments.items():
             environment = aiohttp_jinja2.setup(
                 app,
@@ -61,7 +61,7 @@ class Pages:
             )
             # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
             environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            for name in environment.list_templates(extensions=["html"]):
+            for name in self._templates_of_the_operator():
                 environment.get_template(name)
 
     def render(
@@ -130,6 +130,11 @@ class Pages:
         """Find the operator's templates first; `builtin/` reaches ours from one that extends it."""
         ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
         return jinja2.ChoiceLoader([*map(jinja2.FileSystemLoader, self._folders), ours])
+
+    def _templates_of_the_operator(self) -> list[str]:
+        theirs = [folder for folder in self._folders if folder != BUILT_IN]
+        names = jinja2.FileSystemLoader(theirs).list_templates()
+        return [name for name in names if name.endswith(".html")]
 
     def _globals(self, tag: str) -> dict[str, object]:
         return {

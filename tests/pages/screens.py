@@ -1,0 +1,141 @@
+"""Every screen with what it may be shown, and how a test looks at it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from service.web.pages import Pages
+
+LANGUAGES = ("en", "de", "fr", "es")
+
+CLIENT = SimpleNamespace(
+    client_id="web",
+    client_name="<Web> & more",
+    logo_uri="https://logo.example/web.png",
+    client_uri="https://web.example",
+    policy_uri="javascript:alert(1)",
+    tos_uri=None,
+)
+ALICE = SimpleNamespace(name="Alice Smith", username="alice")
+FORM = {"csrf": "anti-forgery", "parked_request": "parked-id"}
+PROVIDER = SimpleNamespace(
+    name="google", display_name="Google", logo_uri=None, href="/external/google"
+)
+
+
+def scope(name: str, *, required: bool = False) -> SimpleNamespace:
+    return SimpleNamespace(
+        name=name, display_name=None, description=None, required=required, emphasize=required
+    )
+
+
+LOGIN = {
+    "action": "/account/login",
+    "client": CLIENT,
+    "tenant": None,
+    "username": "alice",
+    "local_login": True,
+    "can_remember": True,
+    "can_cancel": True,
+    "providers": [PROVIDER],
+    "error": "invalid_credentials",
+    **FORM,
+}
+SCREENS: dict[str, dict[str, object]] = {
+    "login.html": LOGIN,
+    "select_account.html": {
+        "action": "/account/login",
+        "client": CLIENT,
+        "tenant": None,
+        "user": ALICE,
+        **FORM,
+    },
+    "consent.html": {
+        "action": "/account/consent",
+        "client": CLIENT,
+        "tenant": None,
+        "user": ALICE,
+        "identity_scopes": [scope("openid", required=True), scope("email")],
+        "api_scopes": [scope("api1"), scope("offline_access")],
+        "can_remember": True,
+        **FORM,
+    },
+    "logout.html": {"action": "/account/logout", "client": CLIENT, "user": ALICE, **FORM},
+    "logged_out.html": {"client": CLIENT, "continue_uri": None, "frontchannel_uris": []},
+    "error.html": {
+        "error": "invalid_request",
+        "error_description": "client_id is unknown",
+        "request_id": "request-17",
+    },
+    "account.html": {
+        "action": "/account",
+        "csrf": "anti-forgery",
+        "user": ALICE,
+        "sessions": [
+            SimpleNamespace(
+                id="s1",
+                user_agent="Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+                address="192.0.2.1",
+                created_at=1_750_000_000,
+                last_used_at=1_750_003_600,
+                current=True,
+            )
+        ],
+        "grants": [
+            SimpleNamespace(client=CLIENT, scopes=[scope("email")], granted_at=1_750_000_000)
+        ],
+    },
+}
+each_screen = pytest.mark.parametrize("template", SCREENS)
+
+
+class Elements(HTMLParser):
+    """The elements of a page, each with its attributes, and the text of those that have an id."""
+
+    def __init__(self, page: web.Response) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page.text or "")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def every(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+        return [a for t, a in self.found if t == tag and wanted.items() <= a.items()]
+
+    def ids(self) -> list[str]:
+        return [a["id"] for _, a in self.found if a.get("id")]
+
+
+class Browser:
+    """Whoever asks for a page."""
+
+    def __init__(self, folder: Path | None = None, issuer: str = "https://op.example/auth") -> None:
+        self.pages = Pages(
+            issuer=issuer,
+            title="Sign in",
+            templates=folder,
+            locales=LANGUAGES,
+            default_locale="en",
+        )
+        self.app = web.Application()
+        self.pages.setup(self.app)
+        self.app.add_routes(self.pages.routes())
+
+    def request(self, **headers: str) -> web.Request:
+        return make_mocked_request("GET", "/", headers=headers, app=self.app)
+
+    def sees(self, template: str, *, accept: str = "en", **context: object) -> web.Response:
+        request = self.request(**{"Accept-Language": accept})
+        return self.pages.render(request, template, **{**SCREENS[template], **context})  # type: ignore[arg-type]
+
+
+def policy_of(page: web.Response) -> dict[str, list[str]]:
+    directives = page.headers["Content-Security-Policy"].split("; ")
+    return {name: sources for name, *sources in map(str.split, directives)}

@@ -1,0 +1,84 @@
+"""Pages: what a page may load, post to and be framed by (RFC 9700 §4.16)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from tests.pages.screens import Browser, Elements, each_screen, policy_of
+
+pytestmark = pytest.mark.rfc("9700#4.16")
+
+
+def test_the_policy_lets_nothing_through_but_what_the_page_names(browser: Browser) -> None:
+    page = browser.sees(
+        "login.html",
+        form_action=["https://web.example:8443/callback?x=;script-src *"],
+        img_src=["https://user:pw@LOGO.example/web.png", "data:image/png;base64,AA==", "/static/x"],
+    )
+    assert policy_of(page) == {
+        "default-src": ["'none'"],
+        "style-src": ["'self'"],
+        "font-src": ["'self'"],
+        "img-src": ["'self'", "data:", "https://logo.example"],
+        "form-action": ["'self'", "https://web.example:8443"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("redirect_uri", "source"),
+    [
+        ("http://localhost:3000/callback", "http://localhost:3000"),
+        ("http://[::1]:3000/callback", "http:"),
+        ("com.example.app:/callback", "com.example.app:"),
+        ("https://a.example;b/callback", "https:"),
+    ],
+)
+def test_a_redirect_uri_becomes_a_source(browser: Browser, redirect_uri: str, source: str) -> None:
+    page = browser.sees("login.html", form_action=[redirect_uri])
+    assert policy_of(page)["form-action"] == ["'self'", source]
+
+
+@each_screen
+def test_a_page_is_neither_stored_nor_framed_nor_told_on(browser: Browser, template: str) -> None:
+    headers = browser.sees(template).headers
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["Pragma"] == "no-cache"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_strict_transport_security_is_for_https_only() -> None:
+    page = Browser(issuer="http://localhost:8080").sees("error.html")
+    assert "Strict-Transport-Security" not in page.headers
+
+
+def test_form_post_runs_the_one_script_whose_hash_it_names(browser: Browser) -> None:
+    page = browser.pages.form_post(
+        browser.request(),
+        redirect_uri="https://web.example/callback",
+        fields={"code": "c0de", "state": '"><script>'},
+    )
+    scripts = re.findall(r"<script>(.*?)</script>", page.text or "", re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert policy_of(page)["script-src"] == [f"'sha256-{digest}'" for digest in digests]
+    assert len(digests) == 1
+
+
+def test_form_post_carries_the_response_to_the_client(browser: Browser) -> None:
+    fields = {"code": "c0de", "state": '"><script>'}
+    page = browser.pages.form_post(
+        browser.request(), redirect_uri="https://web.example/callback", fields=fields
+    )
+    elements = Elements(page)
+    inputs = elements.every("input", type="hidden")
+    assert {field["name"]: field["value"] for field in inputs} == fields
+    assert elements.every("form", id="form-post")[0]["action"] == "https://web.example/callback"
+    assert policy_of(page)["form-action"] == ["'self'", "https://web.example"]

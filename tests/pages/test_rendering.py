@@ -1,0 +1,135 @@
+"""Pages: the contract's element ids, forms that work without a script, labels and languages (RFC 9110 §12.5.4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.screens import LANGUAGES, Browser, Elements, each_screen
+
+pytestmark = pytest.mark.rfc("9110#12.5.4")
+
+IDS = {
+    "login.html": {"username", "password", "remember", "login", "cancel", "login-error"},
+    "select_account.html": {"account-continue", "account-other", "cancel"},
+    "consent.html": {"consent-allow", "consent-deny", "remember"},
+    "logout.html": {"logout-confirm"},
+    "logged_out.html": {"logout-success"},
+    "error.html": {"error", "error-description", "request-id"},
+    "account.html": {"logout"},
+}
+
+
+@each_screen
+def test_a_screen_has_the_contracts_ids_once(browser: Browser, template: str) -> None:
+    ids = Elements(browser.sees(template)).ids()
+    assert IDS[template] <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+@each_screen
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_screen_says_its_language(browser: Browser, template: str, language: str) -> None:
+    page = browser.sees(template, accept=f"{language}-XX, {language};q=0.9, en;q=0.1")
+    assert Elements(page).every("html")[0]["lang"] == language
+    assert page.headers["Content-Language"] == language
+
+
+@each_screen
+def test_a_screen_runs_no_script_and_fetches_nothing_foreign(
+    browser: Browser, template: str
+) -> None:
+    elements = Elements(browser.sees(template))
+    assert elements.every("script") == []
+    assert not any(
+        name.startswith("on") or name == "style" for _, a in elements.found for name in a
+    )
+    assert {a["href"].split("/")[1] for a in elements.every("link")} == {"auth"}
+
+
+@each_screen
+def test_what_a_client_says_of_itself_is_escaped(browser: Browser, template: str) -> None:
+    text = browser.sees(template).text or ""
+    assert "<Web>" not in text
+    assert "javascript:" not in text
+
+
+@each_screen
+def test_every_form_carries_the_anti_forgery_value(browser: Browser, template: str) -> None:
+    elements = Elements(browser.sees(template))
+    posts = elements.every("form", method="post")
+    assert len(elements.every("input", name="csrf", value="anti-forgery")) == len(posts)
+    assert all(form["action"].startswith("/auth/account") for form in posts)
+
+
+@each_screen
+def test_every_field_has_a_label(browser: Browser, template: str) -> None:
+    text = browser.sees(template).text or ""
+    for field in Elements(browser.sees(template)).every("input"):
+        if field.get("type") in {"text", "password"}:
+            assert f'<label for="{field["id"]}">' in text
+
+
+def test_a_provider_is_a_link(browser: Browser) -> None:
+    links = Elements(browser.sees("login.html")).every("a", **{"data-idp": "google"})
+    assert [link["href"] for link in links] == ["/external/google"]
+
+
+def test_a_failed_login_points_its_fields_to_the_error(browser: Browser) -> None:
+    fields = Elements(browser.sees("login.html")).every("input", **{"aria-invalid": "true"})
+    assert [(f["id"], f["aria-describedby"]) for f in fields] == [
+        ("username", "login-error"),
+        ("password", "login-error"),
+    ]
+
+
+def test_a_login_without_an_error_has_no_alert(browser: Browser) -> None:
+    assert "login-error" not in Elements(browser.sees("login.html", error=None)).ids()
+
+
+def test_what_is_not_offered_is_not_there(browser: Browser) -> None:
+    page = browser.sees("login.html", local_login=False, can_cancel=False)
+    assert not {"username", "password", "remember", "login", "cancel"} & set(Elements(page).ids())
+
+
+def test_every_scope_is_ticked_and_a_required_one_stays_so(browser: Browser) -> None:
+    boxes = Elements(browser.sees("consent.html")).every("input", name="scope")
+    assert {box["value"] for box in boxes} == {"openid", "email", "api1", "offline_access"}
+    assert all("checked" in box for box in boxes)
+    assert [box["value"] for box in boxes if "disabled" in box] == ["openid"]
+
+
+def test_consent_that_may_not_be_remembered_has_no_such_box(browser: Browser) -> None:
+    page = browser.sees("consent.html", can_remember=False)
+    assert "remember" not in Elements(page).ids()
+
+
+def test_a_person_recognises_the_device(browser: Browser) -> None:
+    assert "Firefox on Linux" in (browser.sees("account.html").text or "")
+    assert "Firefox auf Linux" in (browser.sees("account.html", accept="de").text or "")
+
+
+def test_logging_out_goes_on_without_a_script(browser: Browser) -> None:
+    page = browser.sees("logged_out.html", continue_uri="https://web.example/bye?a=1&b=2")
+    refresh = Elements(page).every("meta", **{"http-equiv": "refresh"})
+    assert [meta["content"] for meta in refresh] == ["0; url=https://web.example/bye?a=1&b=2"]
+
+
+@pytest.mark.parametrize(
+    ("ui_locales", "accept", "language"),
+    [
+        pytest.param("fr de", "es", "fr", id="the request's wish comes first"),
+        pytest.param("ja", "es", "es", id="then the browser's"),
+        pytest.param("de_AT", "es", "de", id="a region falls back to its language"),
+        pytest.param(None, "en;q=0.2, DE;q=0.7", "de", id="the heavier weight wins"),
+        pytest.param(None, "de;q=0, *", "en", id="a weight of nothing is a refusal"),
+        pytest.param(None, "de;q=many", "en", id="a broken weight counts as none"),
+        pytest.param(None, "", "en", id="the default"),
+        pytest.param("../../etc \x00 -", ";;,=,-;q", "en", id="nonsense"),
+    ],
+)
+def test_the_language_is_negotiated(
+    browser: Browser, ui_locales: str | None, accept: str, language: str
+) -> None:
+    request = browser.request(**{"Accept-Language": accept})
+    page = browser.pages.render(request, "error.html", ui_locales=ui_locales, error="x")
+    assert page.headers["Content-Language"] == language
