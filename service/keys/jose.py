@@ -1,0 +1,184 @@
+"""Signing and verifying JWTs; the only file that knows joserfc."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NewType, cast
+
+import orjson
+from joserfc import jwk
+from joserfc.errors import JoseError
+from joserfc.jws import JWSRegistry
+
+VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
+"""Claims whose signature has been verified, or that came from our own store."""
+
+MAX_JWT_LENGTH = 51200
+"""Characters; a longer one is refused before any work."""
+
+_DOTS = 2
+
+_KEY_OF_ALGORITHM: Mapping[str, Callable[[], Any]] = {
+    **dict.fromkeys(
+        ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+        lambda: jwk.RSAKey.generate_key(2048),
+    ),
+    "ES256": lambda: jwk.ECKey.generate_key("P-256"),
+    "ES384": lambda: jwk.ECKey.generate_key("P-384"),
+    "ES512": lambda: jwk.ECKey.generate_key("P-521"),
+    "EdDSA": lambda: jwk.OKPKey.generate_key("Ed25519"),
+}
+
+SIGNING_ALGORITHMS = tuple(_KEY_OF_ALGORITHM)
+
+_KEY_TYPES: Mapping[str, Any] = {
+    "RS": jwk.RSAKey,
+    "PS": jwk.RSAKey,
+    "ES": jwk.ECKey,
+    "Ed": jwk.OKPKey,
+}
+
+MIN_RSA_BITS = 2048
+"""RFC 7518 §3.3."""
+
+
+class JwtRefused(Exception):
+    """A text is no JWT of ours; the message says which check failed, for the log only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key for one algorithm, under the key id that our headers name (RFC 7517 §4.5)."""
+
+    kid: str
+    alg: str
+    _jwk: Any
+
+    @classmethod
+    def generate(cls, alg: str) -> Key:
+        """Make a new private key, named by its thumbprint (RFC 7638)."""
+        key = _KEY_OF_ALGORITHM[alg]()
+        return cls(key.thumbprint(), alg, key)
+
+    @classmethod
+    def load(cls, source: Mapping[str, Any] | str | bytes, alg: str) -> Key:
+        """Read a JWK or PEM; ValueError where it is none, or of a type that alg cannot use."""
+        try:
+            key = _import(source, alg)
+            if alg not in _algorithms_of(key):
+                raise ValueError(f"the key is not one for {alg}")
+        except (JoseError, TypeError, KeyError) as error:
+            raise ValueError("not a key that this service understands") from error
+        return cls(key.kid or key.thumbprint(), alg, key)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it can sign, not only verify."""
+        return bool(self._jwk.is_private)
+
+    @property
+    def public_jwk(self) -> dict[str, Any]:
+        """What JWKS says of it (RFC 7517 §4)."""
+        public = self._jwk.as_dict(private=False)
+        return {**public, "kid": self.kid, "alg": self.alg, "use": "sig"}
+
+    @property
+    def private_jwk(self) -> dict[str, Any]:
+        """The whole key in the clear; to be encrypted before it leaves the process."""
+        return {**self._jwk.as_dict(private=True), "kid": self.kid}
+
+    async def sign(self, claims: Mapping[str, object], *, typ: str) -> str:
+        """A JWT of these claims (RFC 7519 §7.1).
+
+        RSA takes about a millisecond and is done in a thread; elliptic curves are faster than
+        the way there and back.
+        """
+        if self._jwk.key_type == "RSA":
+            return await asyncio.to_thread(self._sign, claims, typ)
+        return self._sign(claims, typ)
+
+    def _sign(self, claims: Mapping[str, object], typ: str) -> str:
+        header = _encode(orjson.dumps({"alg": self.alg, "kid": self.kid, "typ": typ}))
+        signed = header + b"." + _encode(orjson.dumps(claims))
+        signature = JWSRegistry.algorithms[self.alg].sign(signed, self._jwk)
+        return (signed + b"." + _encode(signature)).decode()
+
+    def verifies(self, signed: bytes, signature: bytes) -> bool:
+        """Whether the signature over these bytes is this key's."""
+        try:
+            return JWSRegistry.algorithms[self.alg].verify(signed, signature, self._jwk)
+        except (JoseError, ValueError):
+            return False
+
+
+def unverified_header(token: str) -> Mapping[str, object]:
+    """The header of what looks like a JWT, or JwtRefused."""
+    if len(token) > MAX_JWT_LENGTH:
+        raise JwtRefused("it is longer than a JWT may be")
+    if token.count(".") != _DOTS:
+        raise JwtRefused("it does not have three parts")
+    return _decode_json(token.partition(".")[0])
+
+
+def verify(
+    token: str, find_key: Callable[[str], Key | None], *, typ: Collection[str]
+) -> VerifiedClaims:
+    """The claims of a JWT that one of our own keys signed for this purpose (RFC 8725 §3).
+
+    Key id, algorithm and type are compared with ours before any cryptography.
+    """
+    header = unverified_header(token)
+    if "crit" in header:
+        raise JwtRefused("it names critical header parameters")
+    if header.get("typ") not in typ:
+        raise JwtRefused("it is a JWT of another type")
+    key = find_key(str(header.get("kid")))
+    if key is None or key.alg != header.get("alg"):
+        raise JwtRefused("no key of ours has its key id and algorithm")
+    signed, _, signature = token.rpartition(".")
+    if not key.verifies(signed.encode(), _decode(signature)):
+        raise JwtRefused("its signature does not verify")
+    return VerifiedClaims(_decode_json(signed.partition(".")[2]))
+
+
+def _import(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
+    """The key behind a JWK, its JSON or a PEM; RSA keys of less than 2048 bits count for nothing (RFC 7518 §3.3)."""
+    key_type = _KEY_TYPES[alg[:2]]
+    if isinstance(source, Mapping):
+        key = key_type.import_key(dict(source))
+    else:
+        text = source.encode() if isinstance(source, str) else source
+        is_jwk = text.lstrip().startswith(b"{")
+        key = key_type.import_key(orjson.loads(text) if is_jwk else text)
+    if key_type is jwk.RSAKey and key.raw_value.key_size < MIN_RSA_BITS:
+        raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
+    return key
+
+
+def _algorithms_of(key: Any) -> set[str]:
+    """The signature algorithms that a key can do, by its type, its curve and what it says of itself."""
+    return {model.name for model in JWSRegistry.filter_algorithms(key, list(SIGNING_ALGORITHMS))}
+
+
+def _encode(content: bytes) -> bytes:
+    return urlsafe_b64encode(content).rstrip(b"=")
+
+
+def _decode(text: str) -> bytes:
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except ValueError as error:
+        raise JwtRefused("a part of it is not base64url") from error
+
+
+def _decode_json(part: str) -> Mapping[str, object]:
+    try:
+        content = orjson.loads(_decode(part))
+    except orjson.JSONDecodeError as error:
+        raise JwtRefused("a part of it is not JSON") from error
+    if not isinstance(content, dict):
+        raise JwtRefused("a part of it is not a JSON object")
+    return cast("dict[str, object]", content)

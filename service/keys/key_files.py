@@ -1,0 +1,123 @@
+"""The operator's own signing keys, from files (`signing.source: files`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from service.keys.jose import Key
+from service.keys.keyring import KeyRing
+from service.keys.schedule import RotationPolicy, is_gone, signing_key
+from service.model.signing_key import SigningKey
+
+
+class KeyFile(Protocol):
+    """What the configuration says of one file."""
+
+    @property
+    def path(self) -> Path:
+        """A private key, PEM or JWK."""
+        ...
+
+    @property
+    def use(self) -> str:
+        """`sig`, or `enc` for a key that this file's functions pass over."""
+        ...
+
+    @property
+    def algorithm(self) -> str | None:
+        """The one algorithm it is for; None: the first configured one that fits."""
+        ...
+
+    @property
+    def sign_from(self) -> int | None:
+        """Published, but not used before."""
+        ...
+
+    @property
+    def retire_at(self) -> int | None:
+        """Not used from this time on, but still published."""
+        ...
+
+
+class KeyFileError(Exception):
+    """A key file cannot be used; `path` says which and the message says why."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        """Take a reason that shows nothing of the content."""
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+@dataclass(kw_only=True)
+class FileKeys:
+    """Keeps the ring in step with the times that stand beside the files; the files are read once, at start."""
+
+    ring: KeyRing
+    files: Sequence[KeyFile]
+    policy: Callable[[], RotationPolicy]
+    now: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        """Read all files, or raise KeyFileError for the first that is wrong."""
+        self._keys = read_key_files(self.files, self.ring.algorithms)
+
+    async def start(self) -> None:
+        """Put the keys in force."""
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Let the keys sign, and stop, at their times."""
+        now, policy = self.now(), self.policy()
+        signing = [signing_key(self._keys, alg, now) for alg in self.ring.algorithms]
+        self.ring.replace(
+            signing={key.alg: self._keys[key] for key in signing if key is not None},
+            published=[key for times, key in self._keys.items() if not is_gone(times, policy, now)],
+        )
+
+
+def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[SigningKey, Key]:
+    """The signing keys in these files with their times; KeyFileError for the first that is wrong."""
+    keys: dict[SigningKey, Key] = {}
+    for file in files:
+        if file.use != "sig":
+            continue
+        key = _read(file, algorithms)
+        if any(key.kid == other.kid for other in keys.values()):
+            raise KeyFileError(file.path, f"another file holds a key with the key id {key.kid}")
+        keys[_times(file, key)] = key
+    return keys
+
+
+def _read(file: KeyFile, algorithms: Sequence[str]) -> Key:
+    try:
+        content = file.path.read_bytes()
+    except OSError as error:
+        raise KeyFileError(file.path, error.strerror or "cannot be read") from error
+    reason = ""
+    for alg in [file.algorithm] if file.algorithm else algorithms:
+        try:
+            key = Key.load(content, alg)
+        except ValueError as error:
+            reason = str(error)
+            continue
+        if not key.is_private:
+            raise KeyFileError(file.path, "holds a public key; a private one is needed to sign")
+        return key
+    wanted = file.algorithm or ", ".join(algorithms)
+    raise KeyFileError(file.path, f"holds no unencrypted PEM or JWK key for {wanted}: {reason}")
+
+
+def _times(file: KeyFile, key: Key) -> SigningKey:
+    sign_from = file.sign_from or 0
+    return SigningKey(
+        kid=key.kid,
+        alg=key.alg,
+        announced_at=0,
+        sign_from=sign_from,
+        retired_at=file.retire_at,
+        sealed="",
+    )

@@ -1,0 +1,78 @@
+"""Replicas on one store, under a clock that a test moves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from service.keys.keyring import KeyRing
+from service.keys.rotation import StoredKeys
+from service.keys.schedule import RotationPolicy
+from service.keys.sealing import Seal
+from service.keys.vault import Vault
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue
+
+DAY = 86400
+ENCRYPTION_KEY = bytes(range(32))
+
+
+@dataclass
+class Clock:
+    """The time that every replica of a test sees."""
+
+    time: int = 1_800_000_000
+
+    def __call__(self) -> int:
+        return self.time
+
+    def forward(self, *, days: int = 0, seconds: int = 0) -> None:
+        self.time += days * DAY + seconds
+
+
+@dataclass
+class Fleet:
+    """Starts replicas that share a store."""
+
+    kv: KeyValue
+    clock: Clock
+    events: list[object] = field(default_factory=list)
+
+    def replica(
+        self,
+        *algorithms: str,
+        encryption_keys: Sequence[bytes] = (ENCRYPTION_KEY,),
+        kv: KeyValue | None = None,
+    ) -> StoredKeys:
+        policy = RotationPolicy(
+            algorithms=algorithms or ("ES256",),
+            rotate_every=90 * DAY,
+            announce_before=14 * DAY,
+            retire_after=14 * DAY,
+            longest_token=3600,
+        )
+        return StoredKeys(
+            ring=KeyRing(policy.algorithms),
+            kv=kv or self.kv,
+            prefix="ts",
+            vault=Vault(Seal(encryption_keys)),
+            policy=lambda: policy,
+            now=self.clock,
+            emit=self.events.append,
+        )
+
+    async def started(
+        self, *algorithms: str, encryption_keys: Sequence[bytes] = (ENCRYPTION_KEY,)
+    ) -> StoredKeys:
+        replica = self.replica(*algorithms, encryption_keys=encryption_keys)
+        await replica.start()
+        return replica
+
+
+@pytest.fixture
+async def fleet() -> AsyncIterator[Fleet]:
+    kv = open_store("memory://", timeout=2)
+    yield Fleet(kv, Clock())
+    await kv.close()
