@@ -1,0 +1,162 @@
+"""Who is signed in at this browser, and until when (OpenID Connect Session Management §1)."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+
+from service.model.authorization import Authorization
+from service.model.events import Emit, SessionEnded, SessionStarted
+from service.model.handle import (
+    Handle,
+    digest,
+    is_selector,
+    new_handle,
+    new_selector,
+    parse_handle,
+)
+from service.model.session import Session
+from service.store.keyvalue import Drop, Swap
+from service.store.stores import Stores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    """Seconds that a session lasts unused, and that it lasts at all."""
+
+    lifetime: int
+    max_lifetime: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """Who signed in, where, how and when."""
+
+    subject: str
+    idp: str
+    amr: tuple[str, ...]
+    auth_time: int
+    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What an identity provider told of the user; empty for a local one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """Begins, finds and ends sessions; the cookie is a handle of which only a hash is kept."""
+
+    stores: Stores
+    limits: SessionLimits
+    now: Callable[[], int]
+    emit: Emit
+
+    async def start(
+        self, sign_in: SignIn, *, previous: Session | None, remember: bool, user_agent: str
+    ) -> tuple[Session, str]:
+        """The session after a sign-in and its new cookie: an old one is worth nothing from now on."""
+        if previous is not None and previous.subject != sign_in.subject:
+            await self.end(previous)
+            previous = None
+        sid = previous.id if previous else new_selector()
+        session, cookie = self._begin(sid, sign_in, remember=remember, user_agent=user_agent)
+        if not await self._keep(session, renewed=previous is not None):
+            return await self.start(
+                sign_in, previous=None, remember=remember, user_agent=user_agent
+            )
+        self.emit(
+            SessionStarted(
+                session_id=session.id, subject=session.subject, idp=session.idp, amr=session.amr
+            )
+        )
+        return session, cookie.text
+
+    async def find(self, cookie: str) -> Session | None:
+        """The session whose cookie this is; whether its user is still active is another question."""
+        handle = parse_handle(cookie, "session")
+        if handle is None:
+            return None
+        session = await self.by_id(handle.selector)
+        if session is None or not hmac.compare_digest(session.cookie_digest, handle.digest):
+            return None
+        return session
+
+    async def by_id(self, sid: str) -> Session | None:
+        """The session with this `sid`, for those who need no cookie to prove that it is theirs."""
+        if not is_selector(sid):
+            return None
+        (session,) = await self.stores.kv.read(self.stores.sessions.read(sid))
+        return session
+
+    async def touch(self, session: Session) -> None:
+        """It was used: its idle time begins anew; one that is remembered has none."""
+        if not session.remember:
+            await self.stores.kv.write(
+                self.stores.sessions.extend(session.id, ttl=self._lifetime(session))
+            )
+
+    async def end(self, session: Session) -> tuple[Authorization, ...]:
+        """End it with its tokens, all but the offline ones; which authorizations it had."""
+        stores, owner = self.stores, digest(session.subject)
+        await stores.kv.write(  # first, so that nothing more is granted by it
+            stores.sessions.drop(session.id), stores.subject_sessions.remove(owner, session.id)
+        )
+        index = stores.session_authorizations.key(session.id)
+        ids = await stores.kv.members(index, now=self.now())
+        found = await stores.kv.read(*[stores.authorizations.read(one) for one in ids])
+        authorizations = tuple(one for one in found if one is not None)
+        ended = [one.id for one in authorizations if not one.offline]
+        await stores.kv.write(
+            *[stores.authorizations.drop(one) for one in ended],
+            *[stores.subject_authorizations.remove(owner, one) for one in ended],
+            Drop(index),
+        )
+        self.emit(SessionEnded(session_id=session.id, subject=session.subject))
+        return authorizations
+
+    async def of_subject(self, subject: str) -> tuple[Session, ...]:
+        """Everywhere this person is signed in, the latest first."""
+        index = self.stores.subject_sessions.key(digest(subject))
+        sids = await self.stores.kv.members(index, now=self.now())
+        found = await self.stores.kv.read(*[self.stores.sessions.read(sid) for sid in sids])
+        live = [one for one in found if one is not None]
+        return tuple(sorted(live, key=lambda session: session.auth_time, reverse=True))
+
+    async def every(self) -> AsyncIterator[Session]:
+        """All sessions of everybody; walks the whole store, so only for operators."""
+        async for key in self.stores.kv.keys(self.stores.sessions.key("*")):
+            session = await self.by_id(key.split("{")[-1].split("}")[0])
+            if session is not None:
+                yield session
+
+    def _begin(
+        self, sid: str, sign_in: SignIn, *, remember: bool, user_agent: str
+    ) -> tuple[Session, Handle]:
+        cookie, now = new_handle("session", sid), self.now()
+        session = Session(
+            id=sid,
+            cookie_digest=cookie.digest,
+            subject=sign_in.subject,
+            idp=sign_in.idp,
+            amr=sign_in.amr,
+            auth_time=sign_in.auth_time,
+            started_at=now,
+            ends_at=now + self.limits.max_lifetime,
+            remember=remember,
+            user_agent=user_agent,
+            user_claims=sign_in.user_claims,
+        )
+        return session, cookie
+
+    async def _keep(self, session: Session, *, renewed: bool) -> bool:
+        """Write it; False where the one to be renewed has ended meanwhile and stays ended."""
+        put = self.stores.sessions.put(session, session.id, ttl=self._lifetime(session))
+        listed = self.stores.subject_sessions.add(
+            digest(session.subject), session.id, expires_at=session.ends_at, now=self.now()
+        )
+        write = Swap(put.key, put.value, put.ttl) if renewed else put
+        _, written = await self.stores.kv.write(listed, write)
+        return bool(written)
+
+    def _lifetime(self, session: Session) -> int:
+        left = session.ends_at - self.now()
+        return left if session.remember else min(self.limits.lifetime, left)

@@ -1,0 +1,29 @@
+"""Is this person still active, and what is known of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.model.authorization import Authorization
+from service.model.session import Session
+from service.model.user import UserStore
+
+LOCAL = "local"
+"""The `idp` of those who sign in here and not at another provider."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subjects:
+    """Tells of local users what the user store says now, of others what their provider said then."""
+
+    users: UserStore
+
+    async def claims_of(self, person: Authorization | Session) -> Mapping[str, object] | None:
+        """The user's claims; None where the user is disabled or gone (RFC 7662 §2.2)."""
+        if person.subject is None:
+            return {}
+        if person.idp != LOCAL:
+            return person.user_claims
+        user = await self.users.by_subject(person.subject)
+        return user.claims if user is not None and user.enabled else None

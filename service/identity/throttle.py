@@ -1,0 +1,96 @@
+"""Has somebody guessed passwords too often? Counted in the store, so that all replicas know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+
+from service.identity.usernames import folded
+from service.model.handle import digest
+from service.store.keyvalue import Count, Drop, Extend, KeyValue, Read
+
+WIDER = 10
+"""How many times more failures an account may have from anywhere, and an address on all accounts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginLimits:
+    """`failures` within `window` seconds lock for `lockout` seconds."""
+
+    failures: int
+    window: int
+    lockout: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter of failures and the number at which it locks."""
+
+    key: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throttle:
+    """Counts failed sign-ins per account and address, per account, and per address."""
+
+    kv: KeyValue
+    prefix: str
+    limits: LoginLimits
+
+    async def is_locked(self, username: str, address: str) -> bool:
+        """Whether even the right password is refused for now."""
+        counters = self._counters(username, address)
+        counts = await self.kv.read(*[Read(counter.key, int) for counter in counters])
+        return any(
+            count is not None and count >= counter.limit
+            for counter, count in zip(counters, counts, strict=True)
+        )
+
+    async def count_failure(self, username: str, address: str) -> bool:
+        """Count one; whether this was the one that locks. Not to be called while it is locked."""
+        counters = self._counters(username, address)
+        counts: list[int] = await self.kv.write(
+            *[Count(counter.key, self.limits.window) for counter in counters]
+        )
+        counted = list(zip(counters, counts, strict=True))
+        full = [
+            Extend(one.key, self.limits.lockout) for one, count in counted if count == one.limit
+        ]
+        # A counter that expires amid its counting begins anew without an end: never for good.
+        new = [
+            Extend(one.key, self.limits.window) for one, count in counted if count == 1 < one.limit
+        ]
+        if full or new:
+            await self.kv.write(*full, *new)
+        return bool(full)
+
+    async def clear(self, username: str, address: str) -> None:
+        """Forget the failures of this account at this address: its owner signed in."""
+        pair, _, _ = self._counters(username, address)
+        await self.kv.write(Drop(pair.key))
+
+    def _counters(self, username: str, address: str) -> tuple[Counter, Counter, Counter]:
+        account, place = folded(username), network(address)
+        few, many = self.limits.failures, self.limits.failures * WIDER
+        return (
+            Counter(self._key("pair", account, place), few),
+            Counter(self._key("account", account), many),
+            Counter(self._key("address", place), many),
+        )
+
+    def _key(self, *parts: str) -> str:
+        return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:lf"
+
+
+def network(address: str) -> str:
+    """Whom an address stands for: an IPv6 host has a whole /64 to itself (RFC 4291 §2.5.1)."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return f"{IPv6Address(int(parsed) >> 64 << 64)}/64"
