@@ -137,8 +137,9 @@ class Pages:
         return [name for name in names if name.endswith(".html")]
 
     def _globals(self, tag: str) -> dict[str, object]:
+        translations = self._locales.translations[tag]
         return {
-            "title": self._title,
+            "title": translations.gettext(self._title),  # the default one has a translation
             "lang": tag,
             "text_direction": text_direction(tag),
             "url": self.url,
@@ -146,7 +147,7 @@ class Pages:
             "is_web": _is_web,
             "auto_submit": AUTO_SUBMIT,
             "device": display.device,
-            **messages_of(self._locales.translations[tag]),
+            **messages_of(translations),
         }
 
 

@@ -116,10 +116,16 @@ class Elements(HTMLParser):
 class Browser:
     """Whoever asks for a page."""
 
-    def __init__(self, folder: Path | None = None, issuer: str = "https://op.example/auth") -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        issuer: str = "https://op.example/auth",
+        title: str = "Sign in",
+    ) -> None:
         self.pages = Pages(
             issuer=issuer,
-            title="Sign in",
+            title=title,
             templates=folder,
             locales=LANGUAGES,
             default_locale="en",

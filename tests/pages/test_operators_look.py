@@ -86,3 +86,12 @@ def test_an_operators_template_that_does_not_compile_stops_the_start(tmp_path: P
     write(tmp_path, "login.html", "{% if %}")
     with pytest.raises(jinja2.TemplateSyntaxError):
         Browser(tmp_path)
+
+
+def test_an_operators_title_stands_as_it_is() -> None:
+    text = Browser(title="100% <Acme>").sees("login.html").text or ""
+    assert "<h1>100% &lt;Acme&gt;</h1>" in text
+
+
+def test_the_title_that_nobody_chose_is_translated(browser: Browser) -> None:
+    assert "<h1>Anmelden</h1>" in (browser.sees("login.html", accept="de").text or "")
