@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +74,18 @@ def test_the_probes_ask_the_service_about_its_health() -> None:
 def test_the_configuration_names_only_what_the_secret_holds() -> None:
     names = set(re.findall(r"\$\{(\w+)", (FOLDER / "config.yaml").read_text()))
     assert names == set(SECRET["stringData"])
+
+
+def test_the_configuration_passes_its_check() -> None:
+    filled_in = {"ENCRYPTION_KEY": "A" * 43, "REDIS_PASSWORD": "sesame"}
+    found = subprocess.run(
+        [sys.executable, "-m", "service", "check", FOLDER / "config.yaml"],
+        env=os.environ | filled_in,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout
 
 
 def test_the_secret_example_holds_no_secret() -> None:
