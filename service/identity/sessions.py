@@ -20,6 +20,8 @@ from service.model.session import Session
 from service.store.keyvalue import Drop, Swap
 from service.store.stores import Stores
 
+LONGEST_USER_AGENT = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLimits:
@@ -142,7 +144,7 @@ class Sessions:
             started_at=now,
             ends_at=now + self.limits.max_lifetime,
             remember=remember,
-            user_agent=user_agent,
+            user_agent=_readable(user_agent),
             user_claims=sign_in.user_claims,
         )
         return session, cookie
@@ -160,3 +162,9 @@ class Sessions:
     def _lifetime(self, session: Session) -> int:
         left = session.ends_at - self.now()
         return left if session.remember else min(self.limits.lifetime, left)
+
+
+def _readable(user_agent: str) -> str:
+    """What a person may be shown of a header that can hold any bytes."""
+    cut = user_agent[:LONGEST_USER_AGENT]
+    return "".join(character if character.isprintable() else "?" for character in cut)

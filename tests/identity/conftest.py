@@ -1,0 +1,76 @@
+"""Two stores, the people of a registry, and a list of what happened."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from service.identity.file_users import FileUsers
+from service.identity.passwords import Passwords
+from service.identity.sign_in import LocalSignIn
+from service.identity.throttle import LoginLimits, Throttle
+from service.store.embedded import embedded_redis
+from service.store.keyvalue import KeyValue
+from service.store.stores import Stores
+from tests.identity.people import Live
+
+TWO_YEARS = 2 * 365 * 24 * 3600
+
+
+@pytest.fixture(params=["embedded", pytest.param("redis", marks=pytest.mark.needs("redis-server"))])
+async def kv(request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
+    """Both stores; a test that moves time asks for the embedded one with `on_embedded`."""
+    if request.param == "embedded":
+        redis = embedded_redis()
+    else:
+        redis = Redis(unix_socket_path=str(request.getfixturevalue("redis_socket")))
+        await redis.flushdb()
+    store = KeyValue(redis, timeout=2)
+    yield store
+    await store.close()
+
+
+@pytest.fixture(scope="session")
+def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where a Redis server of these tests' own listens."""
+    folder = tmp_path_factory.mktemp("redis")
+    socket = folder / "redis.sock"
+    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
+        while not socket.exists():
+            assert server.poll() is None
+            time.sleep(0.01)
+        yield socket
+        server.terminate()
+
+
+@pytest.fixture
+def stores(kv: KeyValue) -> Stores:
+    return Stores.on(kv, prefix="ts", horizon=TWO_YEARS)
+
+
+@pytest.fixture
+def events() -> list[object]:
+    """Everything that was emitted, in order."""
+    return []
+
+
+@pytest.fixture
+def registry() -> Live:
+    return Live()
+
+
+@pytest.fixture
+def sign_in(kv: KeyValue, registry: Live, events: list[object]) -> LocalSignIn:
+    limits = LoginLimits(failures=2, window=900, lockout=60)
+    return LocalSignIn(
+        users=FileUsers(registry),
+        passwords=Passwords(),
+        throttle=Throttle(kv=kv, prefix="ts", limits=limits),
+        emit=events.append,
+    )

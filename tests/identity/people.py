@@ -1,0 +1,51 @@
+"""Who can sign in at the tests of identity, and where they come from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from service.identity.passwords import hash_password
+from service.model.registry import Registry
+from service.model.user import User
+
+ADDRESS = "192.0.2.7"
+PASSWORD = "correct horse"
+
+ALICE = User(
+    sub="818727",
+    username="alice",
+    password=hash_password(PASSWORD),
+    enabled=True,
+    claims={"name": "Alice Smith"},
+)
+BOB = replace(ALICE, sub="2", username="Bob", claims={"name": "Bob"})
+CAROL = replace(ALICE, sub="3", username="carol", enabled=False)
+DAVE = replace(ALICE, sub="4", username="dave", password=None)
+
+REGISTRY = Registry(
+    clients={},
+    api_resources={},
+    api_scopes={},
+    identity_resources={},
+    identity_providers={},
+    tenants={},
+    authentication_contexts=(),
+    extension_grants=(),
+    users=(ALICE, BOB, CAROL, DAVE),
+    user_store=None,
+    resources_by_scope={},
+    generation="1",
+)
+
+
+@dataclass(slots=True)
+class Live:
+    """A registry that a test may replace."""
+
+    current: Registry = REGISTRY
+
+
+def now() -> int:
+    """The time, which time-machine moves."""
+    return int(time.time())

@@ -1,0 +1,165 @@
+"""A person's consents and grants are remembered, shown and taken back (OIDC Core §3.1.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+import time_machine
+
+from service.identity.authorizations import Authorizations
+from service.identity.consents import Consents
+from service.identity.file_users import FileUsers
+from service.identity.subjects import Subjects
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.events import AuthorizationEnded, ConsentWithdrawn
+from service.model.handle import digest, new_selector
+from service.store.stores import Stores
+from tests.identity.people import ALICE, CAROL, Live, now
+
+DAY = 24 * 3600
+on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
+        yield traveller
+
+
+@pytest.fixture
+def consents(stores: Stores, events: list[object]) -> Consents:
+    return Consents(stores=stores, now=now, emit=events.append)
+
+
+@pytest.fixture
+def authorizations(stores: Stores, events: list[object]) -> Authorizations:
+    return Authorizations(stores=stores, now=now, emit=events.append)
+
+
+def client(client_id: str = "web", *, consent_lifetime: int | None = None) -> Client:
+    known = SimpleNamespace(client_id=client_id, consent_lifetime=consent_lifetime)
+    return cast("Client", known)
+
+
+async def allow(
+    consents: Consents, of: Client, asked: str, allowed: str | None = None, *, subject: str = "1"
+) -> None:
+    given = asked if allowed is None else allowed
+    await consents.remember(
+        subject, of, asked=frozenset(asked.split()), allowed=frozenset(given.split())
+    )
+
+
+async def scope(consents: Consents) -> set[str] | None:
+    consent = await consents.find("1", "web")
+    return None if consent is None else set(consent.scope)
+
+
+async def test_consents_add_up(consents: Consents) -> None:
+    await allow(consents, client(), "openid email")
+    await allow(consents, client(), "openid api1")
+    assert await scope(consents) == {"openid", "email", "api1"}
+
+
+async def test_what_is_no_longer_ticked_is_no_longer_allowed(consents: Consents) -> None:
+    await allow(consents, client(), "openid email api1")
+    await allow(consents, client(), "openid email", "openid")
+    assert await scope(consents) == {"openid", "api1"}
+
+
+async def test_a_consent_is_one_persons_for_one_client(consents: Consents) -> None:
+    await allow(consents, client(), "openid")
+    assert await consents.find("1", "other") is None
+    assert await consents.find("2", "web") is None
+
+
+async def test_a_withdrawn_consent_is_gone(consents: Consents, events: list[object]) -> None:
+    await allow(consents, client(), "openid")
+    await consents.withdraw("1", "web")
+    await consents.used("1", client())
+    await consents.withdraw("1", "web")
+    assert await scope(consents) is None
+    assert await consents.of_subject("1") == ()
+    assert events == [ConsentWithdrawn(subject="1", client_id="web")]
+
+
+async def test_a_person_sees_the_own_consents(consents: Consents) -> None:
+    await allow(consents, client(), "openid")
+    await allow(consents, client("app"), "openid")
+    await allow(consents, client(), "openid", subject="2")
+    assert {consent.client_id for consent in await consents.of_subject("1")} == {"web", "app"}
+
+
+@on_embedded
+async def test_a_consent_lasts_a_year_from_its_last_use(
+    consents: Consents, clock: time_machine.Traveller
+) -> None:
+    await allow(consents, client(), "openid")
+    clock.shift(364 * DAY)
+    await consents.used("1", client())
+    clock.shift(364 * DAY)
+    assert len(await consents.of_subject("1")) == 1
+    clock.shift(2 * DAY)
+    assert (await scope(consents), await consents.of_subject("1")) == (None, ())
+
+
+@on_embedded
+async def test_a_clients_own_consent_lifetime_is_not_renewed(
+    consents: Consents, clock: time_machine.Traveller
+) -> None:
+    web = client(consent_lifetime=30 * DAY)
+    await allow(consents, web, "openid")
+    clock.shift(29 * DAY)
+    await consents.used("1", web)
+    clock.shift(2 * DAY)
+    assert await scope(consents) is None
+
+
+async def granted(stores: Stores, subject: str | None = "1") -> Authorization:
+    authorization = Authorization(
+        id=new_selector(),
+        client_id="web",
+        scope=frozenset({"openid"}),
+        subject=subject,
+        idp="local",
+        created_at=now(),
+    )
+    expiry = {"expires_at": now() + DAY, "now": now()}
+    await stores.kv.write(
+        stores.authorizations.put(authorization, authorization.id, ttl=DAY),
+        stores.subject_authorizations.add(digest(subject or ""), authorization.id, **expiry),
+    )
+    return authorization
+
+
+async def test_a_person_sees_and_ends_the_own_grants(
+    authorizations: Authorizations, stores: Stores, events: list[object]
+) -> None:
+    kept, ended, others = [await granted(stores, subject) for subject in ("1", "1", "2")]
+    await authorizations.end(ended)
+    assert await authorizations.of_subject("1") == (kept,)
+    assert await authorizations.by_id(ended.id) is None
+    assert {one.id async for one in authorizations.every()} == {kept.id, others.id}
+    assert events == [AuthorizationEnded(authorization_id=ended.id, client_id="web", subject="1")]
+
+
+async def test_an_id_from_outside_is_no_pattern(authorizations: Authorizations) -> None:
+    assert await authorizations.by_id("*:{}") is None
+
+
+@pytest.mark.parametrize("kv", ["embedded"], indirect=True)
+async def test_claims_are_those_of_an_active_user(stores: Stores, registry: Live) -> None:
+    subjects = Subjects(users=FileUsers(registry))
+    alices, carols = await granted(stores, ALICE.sub), await granted(stores, CAROL.sub)
+    strangers, nobodys = await granted(stores, "unknown"), await granted(stores, None)
+    assert await subjects.claims_of(alices) == ALICE.claims
+    assert await subjects.claims_of(carols) is None
+    assert await subjects.claims_of(strangers) is None
+    assert await subjects.claims_of(nobodys) == {}
+    federated = replace(carols, idp="google", user_claims={"email": "c@example.com"})
+    assert await subjects.claims_of(federated) == {"email": "c@example.com"}

@@ -1,0 +1,123 @@
+"""Guessing is slowed down for everyone, and nobody is locked out for good (NIST SP 800-63B §3.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import time_machine
+
+from service.identity.sign_in import LocalSignIn
+from service.identity.throttle import network
+from service.model.events import LoginFailed, LoginLocked
+from service.store.keyvalue import KeyValue
+from tests.identity.people import ADDRESS, ALICE, PASSWORD
+
+on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel("2026-11-20T12:00:00Z", tick=False) as traveller:
+        yield traveller
+
+
+async def fail(sign_in: LocalSignIn, username: str = "alice", address: str = ADDRESS) -> None:
+    assert await sign_in.verify(username, "wrong", address=address) is None
+
+
+async def signs_in(sign_in: LocalSignIn, address: str = ADDRESS) -> bool:
+    return await sign_in.verify("alice", PASSWORD, address=address) == ALICE
+
+
+async def test_failures_lock_the_account_at_that_address(
+    sign_in: LocalSignIn, events: list[object]
+) -> None:
+    await fail(sign_in)
+    await fail(sign_in)
+    assert not await signs_in(sign_in)
+    assert events[-2:] == [
+        LoginLocked(username="alice", address=ADDRESS),
+        LoginFailed(username="alice", address=ADDRESS, reason="locked"),
+    ]
+    assert await signs_in(sign_in, "192.0.2.8")
+
+
+async def test_a_name_in_other_letters_is_the_same_account(sign_in: LocalSignIn) -> None:
+    await fail(sign_in, "Alice")
+    await fail(sign_in, "ＡＬＩＣＥ")
+    assert not await signs_in(sign_in)
+
+
+async def test_success_clears_the_pair(sign_in: LocalSignIn) -> None:
+    for _ in range(3):
+        await fail(sign_in)
+        assert await signs_in(sign_in)
+
+
+async def test_ten_times_as_many_lock_the_account_everywhere(sign_in: LocalSignIn) -> None:
+    for host in range(20):
+        assert await sign_in.throttle.is_locked("alice", "198.51.100.1") is False
+        await sign_in.throttle.count_failure("alice", f"192.0.2.{host}")
+    assert await sign_in.throttle.is_locked("alice", "198.51.100.1")
+    assert not await sign_in.throttle.is_locked("bob", "198.51.100.1")
+
+
+async def test_ten_times_as_many_lock_an_address_for_all_accounts(sign_in: LocalSignIn) -> None:
+    for number in range(20):
+        assert await sign_in.throttle.is_locked("alice", ADDRESS) is False
+        await sign_in.throttle.count_failure(f"user{number}", ADDRESS)
+    assert await sign_in.throttle.is_locked("alice", ADDRESS)
+    assert not await sign_in.throttle.is_locked("alice", "192.0.2.8")
+
+
+async def test_one_place_alone_cannot_lock_an_account_everywhere(sign_in: LocalSignIn) -> None:
+    for _ in range(25):
+        await fail(sign_in)
+    assert await signs_in(sign_in, "192.0.2.8")
+
+
+@on_embedded
+async def test_a_lock_ends_though_somebody_goes_on_guessing(
+    sign_in: LocalSignIn, clock: time_machine.Traveller
+) -> None:
+    await fail(sign_in)
+    for _ in range(6):
+        await fail(sign_in)
+        clock.shift(11)
+    assert await signs_in(sign_in)
+
+
+@on_embedded
+async def test_failures_are_forgotten_after_the_window(
+    sign_in: LocalSignIn, clock: time_machine.Traveller
+) -> None:
+    await fail(sign_in)
+    clock.shift(901)
+    await fail(sign_in)
+    assert await signs_in(sign_in)
+
+
+async def test_a_counters_key_names_nobody(sign_in: LocalSignIn, kv: KeyValue) -> None:
+    await fail(sign_in)
+    keys = [key async for key in kv.keys("*")]
+    assert len(keys) == 3
+    assert all(key.startswith("ts:{") and key.endswith("}:lf") for key in keys)
+    assert "alice" not in str(keys)
+    assert ADDRESS not in str(keys)
+
+
+@pytest.mark.parametrize(
+    ("address", "counted_as"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb::2", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("unix", "unix"),
+    ],
+)
+def test_an_ipv6_host_counts_with_its_network(address: str, counted_as: str) -> None:
+    assert network(address) == counted_as
