@@ -8,6 +8,7 @@ from service.cli.check import check
 from service.cli.diff import diff
 from service.cli.hash_password import hash_password
 from service.cli.hash_secret import hash_secret
+from service.cli.keys import keys
 from service.cli.new_key import new_key
 from service.cli.schema import schema
 
@@ -22,5 +23,6 @@ program = click.Group(
         hash_password,
         new_key,
         diff,
+        keys,
     ),
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Never, Protocol
+from typing import Never
 
 import structlog
+
+from service.keys.key_source import KeySource
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -14,18 +16,6 @@ INTERVAL = 4
 
 LEAD = INTERVAL + 1
 """Seconds by which every replica publishes a key that is to sign at once, before one signs with it."""
-
-
-class KeySource(Protocol):
-    """Where the keys of the ring come from: the store, or files."""
-
-    async def start(self) -> None:
-        """Fill the ring for the first time."""
-        ...
-
-    async def refresh(self) -> None:
-        """Bring the ring up to date."""
-        ...
 
 
 async def follow(source: KeySource) -> Never:

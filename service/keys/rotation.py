@@ -41,6 +41,7 @@ class StoredKeys:
     now: Callable[[], int]
     emit: Callable[[object], None]
     _keys: Keys = field(default=(), init=False)
+    _trouble: str | None = field(default=None, init=False)
 
     async def start(self) -> None:
         """Take or make the keys, and put all seals under the first encryption key."""
@@ -61,7 +62,7 @@ class StoredKeys:
     async def change(self, step: Step) -> Keys:
         """Make one change to the record; who loses a race starts again from what the winner wrote."""
         while True:
-            old, keys = await self._read()
+            old, keys = await self.read()
             await self.vault.hold(keys)
             now, self._keys = self.now(), keys
             self._require_readable(now)
@@ -75,12 +76,17 @@ class StoredKeys:
                 return changed
 
     async def _try(self, step: Step) -> None:
+        """Make the change if that is possible; say it once if it is not."""
+        trouble = None
         try:
             await self.change(step)
         except StoreUnavailable:
-            log.warning("signing keys stay as they are: the store cannot be reached")
+            trouble = "the store cannot be reached"
         except KeysUnreadable as error:
-            log.warning("signing keys stay as they are", reason=str(error))
+            trouble = str(error)
+        if trouble not in (None, self._trouble):
+            log.warning("signing keys stay as they are", reason=trouble)
+        self._trouble = trouble
 
     async def _scheduled(self, keys: Keys, now: int) -> Keys:
         policy = self.policy()
@@ -94,7 +100,8 @@ class StoredKeys:
     def _key(self) -> str:
         return f"{self.prefix}:keys"
 
-    async def _read(self) -> tuple[bytes | None, Keys]:
+    async def read(self) -> tuple[bytes | None, Keys]:
+        """The record as it is in the store, in its raw form too."""
         value = await self.kv.get(self._key)
         if value is None:
             return None, ()

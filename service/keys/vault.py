@@ -60,5 +60,5 @@ class Vault:
         try:
             return self._seal.open(key)
         except Unreadable:
-            log.exception("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)
+            log.warning("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)
             return None

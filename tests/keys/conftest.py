@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +79,29 @@ async def fleet() -> AsyncIterator[Fleet]:
     kv = open_store("memory://", timeout=2)
     yield Fleet(kv, Clock())
     await kv.close()
+
+
+@pytest.fixture
+def redis_url(tmp_path: Path) -> Iterator[str]:
+    """A Redis server of the test's own; the test is marked `needs("redis-server")`."""
+    socket = tmp_path / "redis.sock"
+    command = [
+        "redis-server",
+        "--port",
+        "0",
+        "--unixsocket",
+        str(socket),
+        "--save",
+        "",
+        "--dir",
+        str(tmp_path),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(500):
+                if socket.exists():
+                    break
+                time.sleep(0.01)
+            yield f"unix://{socket}"
+        finally:
+            server.terminate()

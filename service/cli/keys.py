@@ -1,0 +1,140 @@
+"""`keys`: the signing keys in the store, and their schedule by hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import click
+
+from service.cli.settings import file_option, load_settings
+from service.cli.shared_store import flags_of, on_store, store_option
+from service.keys.by_hand import KeysByHand, NotPossible
+from service.keys.key_source import longest_lifetime, stored_keys
+from service.keys.rotation import KeysUnreadable, StoredKeys
+from service.keys.schedule import Keys, signing_key
+from service.model.signing_key import SigningKey
+from service.store.keyvalue import KeyValue
+
+
+@click.group("keys")
+def keys() -> None:
+    """List, rotate and retire the signing keys in the store; every replica follows within 10 seconds.
+
+    \b
+    Example:
+      python -m service keys list
+    """
+
+
+@keys.command("list")
+@file_option
+@store_option
+def list_keys(file: Path, store_url: str | None) -> None:
+    """Print every key with its state: announced, signing or retired.
+
+    \b
+    Example:
+      python -m service keys list --store redis://localhost:6379
+    """
+    _print_after(file, store_url, _read)
+
+
+@keys.command("rotate")
+@click.option(
+    "--now",
+    "at_once",
+    is_flag=True,
+    help="Sign with the next key as soon as all replicas publish it.",
+)
+@file_option
+@store_option
+def rotate(file: Path, store_url: str | None, at_once: bool) -> None:
+    """Announce the next key of every algorithm, ahead of its time.
+
+    \b
+    Example:
+      python -m service keys rotate --now
+    """
+    _print_after(
+        file,
+        store_url,
+        lambda stored: (
+            KeysByHand(stored).sign_with_next() if at_once else KeysByHand(stored).announce_next()
+        ),
+    )
+
+
+@keys.command("retire")
+@click.argument("kid")
+@file_option
+@store_option
+def retire(kid: str, file: Path, store_url: str | None) -> None:
+    """Take a key out of use. It stays published, because tokens that it signed are still alive.
+
+    A key that signs stops when its successor begins, within 10 seconds.
+
+    \b
+    Example:
+      python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
+    """
+    _print_after(file, store_url, lambda stored: KeysByHand(stored).retire(kid))
+
+
+async def _read(stored: StoredKeys) -> Keys:
+    return (await stored.read())[1]
+
+
+def _print_after(
+    file: Path, store_url: str | None, work: Callable[[StoredKeys], Awaitable[Keys]]
+) -> None:
+    """Do something with the keys in the store and print what they are then."""
+    settings = load_settings(file, flags_of(store_url))
+    if settings.signing.source == "files":
+        raise click.ClickException(
+            "signing.source is files: the keys are the operator's own, not the store's"
+        )
+    lifetime = longest_lifetime(settings.registry.clients.values())
+
+    async def on(kv: KeyValue) -> Keys:
+        return await work(
+            stored_keys(
+                settings.signing,
+                kv=kv,
+                prefix=settings.store.key_prefix,
+                longest_token=lambda: lifetime,
+                now=_now,
+                emit=partial(click.echo, err=True),
+            )
+        )
+
+    try:
+        found = on_store(settings.store, on)
+    except (NotPossible, KeysUnreadable) as error:
+        raise click.ClickException(str(error)) from error
+    if not found:
+        click.echo("there are no keys yet: the service makes them when it first starts", err=True)
+    for key in sorted(found, key=lambda key: (key.alg, key.sign_from)):
+        click.echo(_line(key, found, _now()))
+
+
+def _line(key: SigningKey, keys: Keys, now: int) -> str:
+    current = signing_key(keys, key.alg, now)
+    if key is current:
+        state = f"signing    since {_written(key.sign_from)}"
+    elif key.sign_from > now and not key.is_retired(now):
+        state = f"announced  signs from {_written(key.sign_from)}"
+    else:
+        state = f"retired    since {_written(key.retired_at or now)}"
+    return f"{key.kid}  {key.alg:<5}  {state}"
+
+
+def _written(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _now() -> int:
+    return int(time.time())

@@ -1,0 +1,132 @@
+"""Where the keys of the ring come from: the store, or the operator's files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from service.keys.key_files import FileKeys, KeyFile
+from service.keys.keyring import KeyRing
+from service.keys.rotation import StoredKeys
+from service.keys.schedule import RotationPolicy
+from service.keys.sealing import Seal
+from service.keys.vault import Vault
+from service.model.client import Client
+from service.store.keyvalue import KeyValue
+
+
+class SigningSettings(Protocol):
+    """The section `signing` of the configuration."""
+
+    @property
+    def algorithms(self) -> Sequence[str]:
+        """The default first."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """`store` or `files`."""
+        ...
+
+    @property
+    def keys(self) -> Sequence[KeyFile]:
+        """For `source: files`."""
+        ...
+
+    @property
+    def encryption_key(self) -> Sequence[bytes]:
+        """The first encrypts, all decrypt."""
+        ...
+
+    @property
+    def rotate_every(self) -> int:
+        """Seconds for which a key signs."""
+        ...
+
+    @property
+    def announce_before(self) -> int:
+        """Seconds for which a key is published before."""
+        ...
+
+    @property
+    def retire_after(self) -> int:
+        """Seconds for which a key is published after."""
+        ...
+
+
+class KeySource(Protocol):
+    """Keeps a ring up to date."""
+
+    @property
+    def ring(self) -> KeyRing:
+        """The keys in force."""
+        ...
+
+    async def start(self) -> None:
+        """Fill the ring for the first time."""
+        ...
+
+    async def refresh(self) -> None:
+        """Bring the ring up to date."""
+        ...
+
+
+def key_source(
+    settings: SigningSettings,
+    *,
+    kv: KeyValue,
+    prefix: str,
+    longest_token: Callable[[], int],
+    now: Callable[[], int],
+    emit: Callable[[object], None],
+) -> KeySource:
+    """The source that the configuration names; KeyFileError where a file of it is wrong."""
+    if settings.source == "files":
+        return FileKeys(
+            ring=KeyRing(settings.algorithms),
+            files=settings.keys,
+            policy=lambda: _policy(settings, longest_token()),
+            now=now,
+        )
+    return stored_keys(
+        settings, kv=kv, prefix=prefix, longest_token=longest_token, now=now, emit=emit
+    )
+
+
+def stored_keys(
+    settings: SigningSettings,
+    *,
+    kv: KeyValue,
+    prefix: str,
+    longest_token: Callable[[], int],
+    now: Callable[[], int],
+    emit: Callable[[object], None],
+) -> StoredKeys:
+    """The keys in the store; `longest_token` is asked each time, because a reload may change it."""
+    return StoredKeys(
+        ring=KeyRing(settings.algorithms),
+        kv=kv,
+        prefix=prefix,
+        vault=Vault(Seal(settings.encryption_key)),
+        policy=lambda: _policy(settings, longest_token()),
+        now=now,
+        emit=emit,
+    )
+
+
+def longest_lifetime(clients: Iterable[Client]) -> int:
+    """The longest that a token which a key signs for one of these clients may live."""
+    lifetimes = [
+        max(client.access_token_lifetime, client.identity_token_lifetime) for client in clients
+    ]
+    return max(lifetimes, default=0)
+
+
+def _policy(settings: SigningSettings, longest_token: int) -> RotationPolicy:
+    return RotationPolicy(
+        algorithms=tuple(settings.algorithms),
+        rotate_every=settings.rotate_every,
+        announce_before=settings.announce_before,
+        retire_after=settings.retire_after,
+        longest_token=longest_token,
+    )

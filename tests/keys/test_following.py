@@ -1,0 +1,68 @@
+"""A replica follows what happens to the keys, from whichever source the configuration names (RFC 7517 §5)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+
+from service.config.schema.signing import Signing, SigningKey
+from service.keys import following
+from service.keys.jose import Key
+from service.keys.key_source import KeySource, key_source
+from tests.keys.conftest import Fleet
+
+
+class Unsteady:
+    """A source whose first refresh fails."""
+
+    def __init__(self) -> None:
+        self.refreshed = 0
+        self.twice = asyncio.Event()
+
+    async def refresh(self) -> None:
+        self.refreshed += 1
+        if self.refreshed == 1:
+            raise RuntimeError
+        self.twice.set()
+
+
+async def test_following_goes_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0)
+    source = Unsteady()
+    task = asyncio.create_task(following.follow(source))  # type: ignore[arg-type]
+    await asyncio.wait_for(source.twice.wait(), 5)
+    task.cancel()
+
+
+def source_of(settings: Signing, fleet: Fleet) -> KeySource:
+    return key_source(
+        settings,
+        kv=fleet.kv,
+        prefix="ts",
+        longest_token=lambda: 3600,
+        now=fleet.clock,
+        emit=fleet.events.append,
+    )
+
+
+async def test_the_store_is_a_source(fleet: Fleet) -> None:
+    source = source_of(Signing(algorithms=("ES256",)), fleet)
+    await source.start()
+    assert source.ring.ready
+    assert await fleet.kv.get("ts:keys") is not None
+
+
+async def test_files_are_a_source(fleet: Fleet, tmp_path: Path) -> None:
+    key = Key.generate("ES256")
+    file = tmp_path / "key.jwk"
+    file.write_bytes(orjson.dumps(key.private_jwk))
+    settings = Signing(
+        algorithms=("ES256",), source="files", keys=(SigningKey.model_construct(path=file),)
+    )
+    source = source_of(settings, fleet)
+    await source.start()
+    assert source.ring.signing_key().kid == key.kid
+    assert await fleet.kv.get("ts:keys") is None

@@ -1,0 +1,93 @@
+"""A JWT of ours is what one of our keys signed for this purpose, and nothing else (RFC 8725 §3, RFC 7515 §5.2)."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+
+import orjson
+import pytest
+
+from service.keys.jose import MAX_JWT_LENGTH, SIGNING_ALGORITHMS, JwtRefused, Key, verify
+
+CLAIMS = {"sub": "818727", "exp": 1}
+KEY = Key.generate("ES256")
+
+
+def find(kid: str) -> Key | None:
+    return KEY if kid == KEY.kid else None
+
+
+def encoded(content: bytes) -> str:
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+async def token_with(header: Mapping[str, object]) -> str:
+    """A token whose header was changed after it was signed."""
+    _, rest = (await KEY.sign(CLAIMS, typ="at+jwt")).split(".", 1)
+    full = {"alg": "ES256", "kid": KEY.kid, "typ": "at+jwt", **header}
+    return f"{encoded(orjson.dumps(full))}.{rest}"
+
+
+@pytest.mark.parametrize("alg", SIGNING_ALGORITHMS)
+async def test_a_key_verifies_what_it_signed(alg: str) -> None:
+    key = Key.generate(alg)
+    token = await key.sign(CLAIMS, typ="at+jwt")
+    assert verify(token, {key.kid: key}.get, typ={"at+jwt"}) == CLAIMS
+
+
+@pytest.mark.parametrize("alg", SIGNING_ALGORITHMS)
+def test_a_key_is_the_same_after_it_was_kept(alg: str) -> None:
+    key = Key.generate(alg)
+    again = Key.load(orjson.dumps(key.private_jwk), alg)
+    assert (again.public_jwk, again.is_private) == (key.public_jwk, True)
+    assert not Key.load(key.public_jwk, alg).is_private
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"typ": "JWT"},
+        {"typ": None},
+        {"alg": "none"},
+        {"alg": "HS256"},
+        {"alg": "ES384"},
+        {"kid": "another"},
+        {"kid": None},
+        {"crit": ["exp"]},
+        {"x": "changed"},
+    ],
+    ids=str,
+)
+async def test_another_header_is_refused(header: Mapping[str, object]) -> None:
+    token = await token_with(header)
+    with pytest.raises(JwtRefused):
+        verify(token, find, typ={"at+jwt"})
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "..",
+        "a.b",
+        "a.b.c.d",
+        "!.!.!",
+        "e30.e30.",
+        "W10.e30.AA",
+        "\x00.é.ü",
+        "A" * (MAX_JWT_LENGTH + 1),
+    ],
+    ids=["empty", "dots", "two", "four", "alphabet", "no header", "a list", "bytes", "long"],
+)
+def test_what_is_no_jwt_is_refused(token: str) -> None:
+    with pytest.raises(JwtRefused):
+        verify(token, find, typ={"at+jwt"})
+
+
+async def test_the_key_in_the_header_is_not_believed() -> None:
+    stranger = Key.generate("ES256")
+    header = {"alg": "ES256", "kid": KEY.kid, "typ": "at+jwt", "jwk": stranger.public_jwk}
+    claims = (await stranger.sign(CLAIMS, typ="at+jwt")).split(".")
+    with pytest.raises(JwtRefused):
+        verify(".".join([encoded(orjson.dumps(header)), *claims[1:]]), find, typ={"at+jwt"})

@@ -1,0 +1,134 @@
+"""The operator's own keys come from PEM and JWK files (RFC 7517 §4, RFC 7468 §10)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
+from cryptography.hazmat.primitives.asymmetric.ec import generate_private_key as ec_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as rsa_key
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from service.keys.jose import Key
+from service.keys.key_files import FileKeys, KeyFileError, read_key_files
+from service.keys.keyring import KeyRing
+from service.keys.schedule import RotationPolicy
+from tests.keys.conftest import Clock
+
+ALGORITHMS = ("RS256", "ES256", "EdDSA")
+POLICY = RotationPolicy(
+    algorithms=ALGORITHMS, rotate_every=900, announce_before=100, retire_after=200, longest_token=10
+)
+
+
+@dataclass(frozen=True)
+class File:
+    path: Path
+    use: str = "sig"
+    algorithm: str | None = None
+    sign_from: int | None = None
+    retire_at: int | None = None
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    def write(name: str, key: object, password: bytes | None = None) -> None:
+        protection = BestAvailableEncryption(password) if password else NoEncryption()
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, protection)  # type: ignore[attr-defined]
+        (tmp_path / name).write_bytes(pem)
+
+    write("rsa.pem", rsa_key(65537, 2048))
+    write("short.pem", rsa_key(65537, 1024))  # noqa: S505 - to be refused
+    write("ec.pem", ec_key(SECP256R1()))
+    write("ed.pem", Ed25519PrivateKey.generate())
+    write("locked.pem", Ed25519PrivateKey.generate(), b"password")
+    key = Key.generate("ES256")
+    (tmp_path / "key.jwk").write_bytes(orjson.dumps({**key.private_jwk, "kid": "2026"}))
+    (tmp_path / "public.jwk").write_bytes(orjson.dumps(key.public_jwk))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty").touch()
+    (tmp_path / "half.jwk").write_text('{"kty":')
+    return tmp_path
+
+
+async def ring_of(*files: File, clock: Clock) -> FileKeys:
+    keys = FileKeys(ring=KeyRing(ALGORITHMS), files=files, policy=lambda: POLICY, now=clock)
+    await keys.start()
+    return keys
+
+
+async def test_each_file_signs_with_the_algorithm_that_fits(folder: Path) -> None:
+    files = [File(folder / name) for name in ("rsa.pem", "ec.pem", "ed.pem")]
+    ring = (await ring_of(*files, clock=Clock())).ring
+    assert ring.ready
+    assert [ring.signing_key(alg).alg for alg in ALGORITHMS] == list(ALGORITHMS)
+
+
+async def test_a_jwk_keeps_its_key_id(folder: Path) -> None:
+    ring = (await ring_of(File(folder / "key.jwk"), clock=Clock())).ring
+    assert [key["kid"] for key in json.loads(ring.public_jwks())["keys"]] == ["2026"]
+    assert ring.missing == ("RS256", "EdDSA")
+
+
+async def test_a_file_signs_and_stops_at_its_times(folder: Path) -> None:
+    clock = Clock(1000)
+    old, new = File(folder / "ec.pem", retire_at=2500), File(folder / "key.jwk", sign_from=2000)
+    keys = await ring_of(old, new, clock=clock)
+    states = []
+    for now in (1000, 2000, 2570):
+        clock.time = now
+        await keys.refresh()
+        states.append(
+            (
+                keys.ring.signing_key("ES256").kid == "2026",
+                len(json.loads(keys.ring.public_jwks())["keys"]),
+            )
+        )
+    assert states == [(False, 2), (True, 2), (True, 2)]
+    clock.time = 2700
+    await keys.refresh()
+    assert len(json.loads(keys.ring.public_jwks())["keys"]) == 1
+
+
+def test_an_encryption_key_does_not_sign(folder: Path) -> None:
+    assert read_key_files([File(folder / "ec.pem", use="enc")], ALGORITHMS) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm", "reason"),
+    [
+        ("missing.pem", None, "No such file"),
+        ("empty", None, "no unencrypted PEM or JWK key"),
+        ("binary", None, "no unencrypted PEM or JWK key"),
+        ("half.jwk", None, "no unencrypted PEM or JWK key"),
+        ("locked.pem", None, "no unencrypted PEM or JWK key"),
+        pytest.param(
+            *("short.pem", "RS256", "fewer than 2048 bits"),
+            marks=pytest.mark.filterwarnings("ignore:Key size"),
+        ),
+        ("ec.pem", "RS256", "key for RS256"),
+        ("ec.pem", "ES384", "key for ES384"),
+        ("public.jwk", None, "a public key"),
+    ],
+)
+def test_a_wrong_file_is_named_with_the_reason(
+    folder: Path, name: str, algorithm: str | None, reason: str
+) -> None:
+    with pytest.raises(KeyFileError, match=reason) as refused:
+        read_key_files([File(folder / name, algorithm=algorithm)], ALGORITHMS)
+    assert refused.value.path == folder / name
+
+
+def test_a_key_may_be_listed_once(folder: Path) -> None:
+    with pytest.raises(KeyFileError, match="another file"):
+        read_key_files([File(folder / "ec.pem"), File(folder / "ec.pem")], ALGORITHMS)
