@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import click
-from argon2 import PasswordHasher
 
 from service.cli.secret_input import read_secret
-
-MEMORY_KIB = 19_456
-"""With two passes on one lane: what OWASP's Password Storage Cheat Sheet asks for at least."""
+from service.identity.passwords import hash_password as of_password
 
 
 @click.command("hash-password")
@@ -19,5 +16,4 @@ def hash_password() -> None:
     Example:
       python -m service hash-password < password.txt
     """
-    hasher = PasswordHasher(time_cost=2, memory_cost=MEMORY_KIB, parallelism=1)
-    click.echo(f'password: "{hasher.hash(read_secret("Password"))}"')
+    click.echo(f'password: "{of_password(read_secret("Password"))}"')

@@ -7,16 +7,14 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from service.config.configuration import NEEDS_RESTART, Configuration
 from service.config.interpolation import Interpolation
+from service.config.judge import judge
 from service.config.places import Places
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.registry import build_registry
-from service.config.rules import FileRule, findings_of
+from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.config.schema_findings import schema_findings
 from service.config.values import Reader, Value, resolve
 from service.config.yaml_tree import Mark, TreeBuilder, UnreadableYaml
 
@@ -64,13 +62,13 @@ def _read(
         root = builder.build()
     except UnreadableYaml as error:
         raise ConfigError([_unreadable(path, error.message, error.mark)]) from error
-    reader = Reader(Interpolation(environ=environ, directory=path.absolute().parent))
+    directory = path.absolute().parent
+    reader = Reader(Interpolation(environ=environ, directory=directory))
     values = reader.read(root)
     replaced = reader.replaced | _override(values, environ)
-    file, schema = _validate(values, replaced, path.absolute().parent)
-    rules = findings_of(file) if file is not None else ()
+    file, findings = judge(values, replaced=replaced, directory=directory)
     unresolved = {finding.location for finding in reader.findings}
-    judged = [finding for finding in (*schema, *rules) if finding.location not in unresolved]
+    judged = (finding for finding in findings if finding.location not in unresolved)
     places = Places(file=str(path), root=root, values=values)
     return places, file, [*builder.duplicates, *reader.findings, *judged]
 
@@ -109,33 +107,6 @@ def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:
             settings[key] = resolve(text)
             replaced[section, key] = text
     return replaced
-
-
-def _validate(
-    values: Value, replaced: Mapping[Location, str], directory: Path
-) -> tuple[ConfigurationFile | None, Iterable[Finding]]:
-    """Check against the schema; where text is wanted, what came from the environment is text, even `8080`."""
-    context = {"directory": directory}
-    try:
-        return ConfigurationFile.model_validate(values, context=context), ()
-    except ValidationError as error:
-        wanted_text = [
-            details["loc"]
-            for details in error.errors(include_url=False)
-            if details["type"] == "string_type" and details["loc"] in replaced
-        ]
-        if not wanted_text:
-            return None, schema_findings(error)
-    for location in wanted_text:
-        _put(values, location, replaced[location])
-    return _validate(values, {}, directory)
-
-
-def _put(values: Value, location: Location, text: str) -> None:
-    *parents, last = location
-    for part in parents:
-        values = values[part]  # type: ignore[index]
-    values[last] = text  # type: ignore[index]
 
 
 def _problems(places: Places, findings: Iterable[Finding]) -> tuple[Problem, ...]:

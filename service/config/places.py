@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from service.config.problem import Finding, Location, Problem
 from service.config.values import Value
-from service.config.yaml_tree import Mapping, Mark, Node, Sequence
+from service.config.yaml_tree import Mapping, Mark, Node, Scalar, Sequence
 
 NAMING_KEYS = ("client_id", "name", "username", "sub", "acr", "handler")
 """What an entry of a list is called by, where it has one of these."""
@@ -51,7 +51,9 @@ class Places:
         path = ""
         value = self.values
         for part in location:
-            if isinstance(part, int):
+            if isinstance(value, list) and isinstance(part, str):
+                path += f"[{part}]"
+            elif isinstance(part, int):
                 value = value[part] if isinstance(value, list) and part < len(value) else None
                 path += f"[{_name_of(value) or part}]"
             else:
@@ -61,11 +63,15 @@ class Places:
 
 
 def _below(node: Node, part: str | int) -> Node | None:
+    """The part of a mapping or list; an item of a list goes by its position or by what it says."""
     if isinstance(node, Mapping):
         return node.values.get(str(part))
-    if isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
-        return node.items[part]
-    return None
+    if not isinstance(node, Sequence):
+        return None
+    if isinstance(part, int):
+        return node.items[part] if part < len(node.items) else None
+    same = (item for item in node.items if isinstance(item, Scalar) and item.text == part)
+    return next(same, None)
 
 
 def _name_of(value: Value) -> str | None:

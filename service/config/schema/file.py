@@ -20,14 +20,14 @@ from service.config.schema.resources import ApiResourceEntry, ScopeEntry
 from service.config.schema.section import Section
 from service.config.schema.server import Limits, Outgoing, Server, Store
 from service.config.schema.signing import Signing
-from service.config.schema.types import ImportPath, Many, Timeout, WebUrl
+from service.config.schema.types import Many, PluginName, Timeout, WebUrl
 
 
 class ExtensionGrantEntry(Section):
     """A handler of a further grant type (RFC 6749 §4.5)."""
 
-    handler: ImportPath
-    """The handler's import path."""
+    handler: PluginName
+    """The handler's import path, or its name in the entry point group token_service.grants."""
     timeout: Timeout = 10
     """How long it may take; then the request fails closed."""
     options: dict[str, JsonValue] = Field(default_factory=dict)

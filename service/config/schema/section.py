@@ -14,4 +14,5 @@ class Section(BaseModel):
         frozen=True,
         use_attribute_docstrings=True,
         arbitrary_types_allowed=True,
+        hide_input_in_errors=True,
     )

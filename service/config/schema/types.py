@@ -207,11 +207,12 @@ ScopeValue = Annotated[
         )
     ),
 ]
-ImportPath = Annotated[
+PluginName = Annotated[
     str,
     AfterValidator(
         _matching(
-            r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "an import path such as my_package.module:MyClass"
+            r"[A-Za-z_][\w.-]*(:[A-Za-z_]\w*)?",
+            "an import path such as my_package.module:MyClass, or an entry point's name",
         )
     ),
 ]

@@ -1,0 +1,125 @@
+"""Rules on how a client proves who it is, and on its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from service.config.problem import Finding
+from service.config.schema.client import ClientEntry
+
+_PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+
+
+def _has_keys(client: ClientEntry) -> bool:
+    return client.jwks is not None or client.jwks_uri is not None
+
+
+def _has_certificate_subject(client: ClientEntry) -> bool:
+    return any(
+        (
+            client.tls_client_auth_subject_dn,
+            client.tls_client_auth_san_dns,
+            client.tls_client_auth_san_uri,
+            client.tls_client_auth_san_ip,
+            client.tls_client_auth_san_email,
+        )
+    )
+
+
+def confidential_client_has_a_credential(client: ClientEntry) -> Iterator[Finding]:
+    """Who must authenticate has something to do it with (RFC 6749 §2.3)."""
+    if not client.require_client_secret or client.allowed_grant_types <= {"implicit"}:
+        return
+    has_certificate = _has_certificate_subject(client) or client.self_signed_certificates
+    if not (client.client_secrets or _has_keys(client) or has_certificate):
+        message = "this client must authenticate, but has no secret, key or certificate"
+        hint = (
+            "`python -m service hash-secret`, or require_client_secret: false for a public client"
+        )
+        yield Finding(("client_secrets",), message, hint)
+
+
+def public_client_has_no_secret(client: ClientEntry) -> Iterator[Finding]:
+    """A public client's secret is never asked for (RFC 6749 §2.1)."""
+    if not client.require_client_secret and client.client_secrets:
+        message = "a public client's secrets are not asked for"
+        yield Finding(("client_secrets",), message, "set require_client_secret: true", "warning")
+
+
+def auth_method_fits_the_credentials(client: ClientEntry) -> Iterator[Finding]:
+    """The one method that a client may use finds what it needs (RFC 7591 §2)."""
+    method = client.token_endpoint_auth_method
+    if method is None:
+        return
+    location = ("token_endpoint_auth_method",)
+    if (method == "none") is client.require_client_secret:
+        other = "false" if client.require_client_secret else "true"
+        yield Finding(location, f"{method} needs require_client_secret: {other}")
+        return
+    needed = {
+        "client_secret_basic": ("client_secrets", bool(client.client_secrets)),
+        "client_secret_post": ("client_secrets", bool(client.client_secrets)),
+        "client_secret_jwt": (
+            "a client secret with its value",
+            any(secret.value for secret in client.client_secrets),
+        ),
+        "private_key_jwt": ("jwks or jwks_uri", _has_keys(client)),
+        "tls_client_auth": ("a tls_client_auth_… subject", _has_certificate_subject(client)),
+        "self_signed_tls_client_auth": (
+            "self_signed_certificates or jwks",
+            bool(client.self_signed_certificates) or _has_keys(client),
+        ),
+        "none": ("nothing", True),
+    }
+    what, is_there = needed[method]
+    if not is_there:
+        yield Finding(location, f"{method} needs {what}")
+
+
+def keys_are_given_once(client: ClientEntry) -> Iterator[Finding]:
+    """jwks and jwks_uri exclude each other (RFC 7591 §2)."""
+    if client.jwks is not None and client.jwks_uri is not None:
+        yield Finding(("jwks_uri",), "jwks is given too; only one may be (RFC 7591 §2)")
+
+
+def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
+    """A JWK set has a list of keys, and the client's private ones stay with the client (RFC 7517 §5)."""
+    if client.jwks is None:
+        return
+    keys = client.jwks.get("keys")
+    if not isinstance(keys, list):
+        yield Finding(("jwks",), 'expected a JWK set, {"keys": [...]} (RFC 7517 §5)')
+        return
+    for at, key in enumerate(cast("list[object]", keys)):
+        if not isinstance(key, dict):
+            yield Finding(("jwks", "keys", at), "expected a JSON Web Key (RFC 7517 §4)")
+        elif _PRIVATE_MEMBERS & cast("dict[str, object]", key).keys():
+            yield Finding(
+                ("jwks", "keys", at), "this key is private or symmetric; register the public part"
+            )
+
+
+def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
+    """HMAC needs the secret itself, not its hash (OIDC Core §10.1)."""
+    if any(secret.value for secret in client.client_secrets):
+        return
+    for name in (
+        "id_token_signed_response_alg",
+        "userinfo_signed_response_alg",
+        "request_object_signing_alg",
+        "token_endpoint_auth_signing_alg",
+    ):
+        algorithm: str | None = getattr(client, name)
+        if algorithm is not None and algorithm.startswith("HS"):
+            yield Finding(
+                (name,), f"{algorithm} needs a client secret with its value (OIDC Core §10.1)"
+            )
+
+
+def encryption_has_an_algorithm(client: ClientEntry) -> Iterator[Finding]:
+    """An `enc` without its `alg` encrypts nothing (OpenID Connect Registration §2)."""
+    for name in type(client).model_fields:
+        alg = name.removesuffix("_enc") + "_alg"
+        if name.endswith("_enc") and getattr(client, name) and not getattr(client, alg):
+            yield Finding((name,), f"{alg} is missing (OpenID Connect Registration §2)")

@@ -1,0 +1,89 @@
+"""Rules on names: each stands once, and a scope value is one kind of thing."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from service.config.problem import Finding
+from service.config.registry import IDENTITY_RESOURCES
+from service.config.schema.file import ConfigurationFile
+from service.protocol.scope import OFFLINE_ACCESS
+
+
+def names_stand_once(file: ConfigurationFile) -> Iterator[Finding]:
+    """Nothing is registered twice under one name."""
+    yield from _repeated(("clients",), "client_id", (client.client_id for client in file.clients))
+    for section in (
+        "api_resources",
+        "api_scopes",
+        "identity_resources",
+        "identity_providers",
+        "tenants",
+    ):
+        yield from _repeated((section,), "name", (entry.name for entry in getattr(file, section)))
+    contexts = (context.acr for context in file.authentication_contexts)
+    yield from _repeated(("authentication_contexts",), "acr", contexts)
+    users = ("users", "list")
+    yield from _repeated(users, "sub", (user.sub for user in file.users.list))
+    yield from _repeated(
+        users, "username", (_sign_in_name(user.username) for user in file.users.list)
+    )
+
+
+def _sign_in_name(username: str) -> str:
+    """The form in which user names are compared."""
+    return unicodedata.normalize("NFKC", username).casefold()
+
+
+def _repeated(section: tuple[str, ...], key: str, names: Iterable[str]) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for at, name in enumerate(names):
+        if name in first:
+            message = (
+                f"{name} is registered twice, as entry {first[name] + 1} and as entry {at + 1}"
+            )
+            yield Finding((*section, at, key), message, "give each its own, or remove one")
+        first.setdefault(name, at)
+
+
+def scopes_are_of_one_kind(file: ConfigurationFile) -> Iterator[Finding]:
+    """A scope value stands either for an API or for claims of the user, and offline_access for neither."""
+    identity = {*IDENTITY_RESOURCES, *(entry.name for entry in file.identity_resources)}
+    for at, entry in enumerate(file.api_scopes):
+        yield from _clash(("api_scopes", at, "name"), entry.name, identity)
+    for at, resource in enumerate(file.api_resources):
+        if resource.scopes is None:
+            yield from _clash(("api_resources", at, "name"), resource.name, identity)
+        for name in resource.scopes or ():
+            yield from _clash(("api_resources", at, "scopes", name), name, identity)
+    for at, entry in enumerate(file.identity_resources):
+        yield from _clash(("identity_resources", at, "name"), entry.name, set())
+
+
+def _clash(location: tuple[str | int, ...], name: str, identity: set[str]) -> Iterator[Finding]:
+    if name == OFFLINE_ACCESS:
+        yield Finding(
+            location, "offline_access asks for refresh tokens (OIDC Core §11)", "take another name"
+        )
+    elif name in identity:
+        yield Finding(location, f"{name} is an identity resource already", "take another name")
+
+
+def described_scopes_belong_to_an_api(file: ConfigurationFile) -> Iterator[Finding]:
+    """A scope value that no API understands leads to tokens for nobody."""
+    understood = api_scope_names(file)
+    for at, entry in enumerate(file.api_scopes):
+        if entry.name not in understood:
+            message = "no API resource has this scope, so a token with it is for nobody"
+            hint = "add it to the scopes of an API resource"
+            yield Finding(("api_scopes", at, "name"), message, hint, "warning")
+
+
+def api_scope_names(file: ConfigurationFile) -> set[str]:
+    """Every scope value that some API understands."""
+    return {
+        name
+        for resource in file.api_resources
+        for name in ({resource.name} if resource.scopes is None else resource.scopes)
+    }

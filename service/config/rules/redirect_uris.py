@@ -1,0 +1,94 @@
+"""Rules on the URIs that a browser is sent to, and on the origins that may call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import SplitResult, urlsplit
+
+from service.config.problem import Finding
+from service.config.rules.loopback import is_loopback
+from service.config.schema.client import ClientEntry
+from service.protocol.redirect_uri import origin_of
+
+_DANGEROUS_SCHEMES = frozenset(
+    {
+        "about",
+        "blob",
+        "chrome",
+        "data",
+        "file",
+        "filesystem",
+        "ftp",
+        "intent",
+        "javascript",
+        "jar",
+        "mailto",
+        "vbscript",
+        "view-source",
+        "ws",
+        "wss",
+    }
+)
+_FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|[^\x00-\x7f]")
+
+
+def redirect_uris_are_safe(client: ClientEntry) -> Iterator[Finding]:
+    """A code or token goes to one exact place that is the client's (RFC 9700 §4.1, RFC 8252 §7)."""
+    for name in ("redirect_uris", "post_logout_redirect_uris"):
+        uris: tuple[str, ...] = getattr(client, name)
+        for at, uri in enumerate(uris):
+            for finding in _findings_of(uri):
+                yield finding.below(name, at)
+
+
+def _findings_of(uri: str) -> Iterator[Finding]:
+    parts = _split(uri)
+    if parts is None or not parts.scheme:
+        yield Finding((), "expected an absolute URI (RFC 6749 §3.1.2)")
+    elif parts.scheme in _DANGEROUS_SCHEMES:
+        yield Finding((), f"the scheme {parts.scheme}: is dangerous in a redirect")
+    elif _FORBIDDEN_CHARACTERS.search(uri):
+        yield Finding((), "has characters that a URI cannot have", "percent-encode them")
+    elif "*" in uri:
+        yield Finding(
+            (), "redirect URIs are compared exactly; a * stands for itself", "list each one"
+        )
+    elif "#" in uri:
+        yield Finding((), "a redirect URI has no fragment (RFC 6749 §3.1.2)")
+    else:
+        yield from _findings_of_target(parts)
+
+
+def _findings_of_target(parts: SplitResult) -> Iterator[Finding]:
+    if parts.scheme not in {"http", "https"}:
+        if "." not in parts.scheme:
+            message = (
+                "a private-use scheme should be a domain name in reverse, such as com.example.app"
+            )
+            yield Finding((), message, "RFC 8252 §7.1", "warning")
+    elif not parts.hostname:
+        yield Finding((), "has no host")
+    elif "@" in parts.netloc:
+        yield Finding((), "has user information before its host")
+    elif parts.scheme == "http" and not is_loopback(parts.hostname):
+        yield Finding((), "http lets everyone on the way read the answer", "use https", "warning")
+
+
+def _split(uri: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(uri)
+        port = parts.port
+    except ValueError:
+        return None
+    return None if port == 0 else parts
+
+
+def cors_origins_are_origins(client: ClientEntry) -> Iterator[Finding]:
+    """What a browser sends as Origin has neither path nor wildcard (RFC 6454 §7)."""
+    for at, origin in enumerate(client.allowed_cors_origins):
+        if _split(origin) is None or origin_of(origin) != origin:
+            message = "expected an origin such as https://app.example.com (RFC 6454 §6.2)"
+            yield Finding(
+                ("allowed_cors_origins", at), message, "no path, no slash at the end, no *"
+            )

@@ -1,0 +1,76 @@
+"""Every rule of config.yaml; to add one, a function and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.config.problem import Finding
+from service.config.rules import (
+    client_credentials,
+    client_grants,
+    extensions,
+    names,
+    redirect_uris,
+    references,
+    secrets,
+    service,
+    unserved,
+)
+from service.config.rules.rule import ClientRule, FileRule, of_each_client
+from service.config.schema.file import ConfigurationFile
+
+CLIENT_RULES: tuple[ClientRule, ...] = (
+    client_grants.public_client_cannot_act_for_itself,
+    client_grants.response_types_follow_from_grant_types,
+    client_grants.tokens_in_the_browser_are_allowed,
+    client_grants.query_never_carries_tokens,
+    client_grants.answers_have_somewhere_to_go,
+    client_grants.refresh_tokens_need_both_settings,
+    client_grants.refresh_tokens_of_public_clients_rotate,
+    client_grants.pkce_protects_public_clients,
+    client_grants.lifetimes_make_sense,
+    client_credentials.confidential_client_has_a_credential,
+    client_credentials.public_client_has_no_secret,
+    client_credentials.auth_method_fits_the_credentials,
+    client_credentials.keys_are_given_once,
+    client_credentials.jwks_holds_public_keys,
+    client_credentials.symmetric_algorithms_know_the_secret,
+    client_credentials.encryption_has_an_algorithm,
+    redirect_uris.redirect_uris_are_safe,
+    redirect_uris.cors_origins_are_origins,
+    unserved.client_asks_for_what_is_not_served,
+)
+FILE_RULES: tuple[FileRule, ...] = (
+    names.names_stand_once,
+    names.scopes_are_of_one_kind,
+    names.described_scopes_belong_to_an_api,
+    references.scopes_are_registered,
+    references.resources_are_registered,
+    references.providers_are_registered,
+    references.algorithms_have_keys,
+    references.pairwise_subjects_can_be_made,
+    secrets.secrets_are_hashed_once,
+    secrets.passwords_are_hashed,
+    service.issuer_is_a_secure_base,
+    service.shared_store_keeps_keys_encrypted,
+    service.embedded_store_has_one_process,
+    service.key_files_are_there,
+    service.keys_outlive_tokens,
+    service.sessions_end,
+    service.proxies_are_few,
+    service.ports_differ,
+    service.locales_are_consistent,
+    service.named_files_exist,
+    service.providers_are_reachable_safely,
+    service.users_come_from_one_source,
+    extensions.grant_types_have_one_handler,
+    extensions.user_store_can_be_imported,
+    unserved.file_asks_for_what_is_not_served,
+    *(of_each_client(rule) for rule in CLIENT_RULES),
+)
+
+
+def findings_of(file: ConfigurationFile) -> Iterator[Finding]:
+    """Everything that the rules have to say of a file whose keys and values are well-formed."""
+    for rule in FILE_RULES:
+        yield from rule(file)
