@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
 Emit = Callable[[object], None]
 """Where a use case tells what happened; it never fails and never waits."""
+
+current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The request in which it happened; None outside of any."""
 
 LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
 
@@ -213,3 +217,30 @@ class LoggedOut:
 
     subject: str
     session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered:
+    """A request was answered; the endpoint is its route's path, never the path that was sent."""
+
+    method: str
+    endpoint: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryReloaded:
+    """Another registry is in force; each change is one line that `diff` would print."""
+
+    generation: str
+    changes: tuple[str, ...]
+    need_restart: tuple[str, ...]
+    """The settings that differ in the file and stay as they were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryReloadRefused:
+    """The file has errors; the registry in force stays, whole."""
+
+    problems: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""How events become audit records, metrics and logs."""
+"""Who listens to events, and how what happens is written down: audit log, metrics, logs."""

@@ -1,0 +1,60 @@
+"""`/health/live` and `/health/ready`: is the process alive, and may it get requests?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+
+from aiohttp import web
+
+from service.keys.keyring import KeyRing
+from service.store.keyvalue import KeyValue, StoreUnavailable, deadline
+from service.web.draining import Draining
+
+PROBE_SECONDS = 0.25
+"""How long a probe waits for the store; balancers allow a second for the whole answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthEndpoint:
+    """Liveness shows nothing but that requests are answered; readiness names every reason against it."""
+
+    ring: KeyRing
+    store: KeyValue
+    draining: Draining
+    unready_after: float
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Both probes."""
+        return (web.get("/health/live", self.live), web.get("/health/ready", self.ready))
+
+    def metadata(self) -> Mapping[str, object]:
+        """Not for clients."""
+        return {}
+
+    async def live(self, request: web.Request) -> web.Response:
+        """Always 200: a restart mends neither the store nor the keys."""
+        return web.json_response({"status": "live"})
+
+    async def ready(self, request: web.Request) -> web.Response:
+        """200, or 503 with the reasons."""
+        deadline.set(monotonic() + PROBE_SECONDS)
+        with suppress(StoreUnavailable):
+            await self.store.ping()  # so that an idle process notices, too
+        reasons = list(self._reasons())
+        if reasons:
+            return web.json_response({"status": "unready", "reasons": reasons}, status=503)
+        return web.json_response({"status": "ready"})
+
+    def _reasons(self) -> Iterator[str]:
+        if self.draining.began:
+            yield "draining: the process is about to stop"
+        if self.ring.missing:
+            yield f"keys: none to sign with {', '.join(self.ring.missing)}"
+        away = self.store.seconds_away
+        if (
+            away >= self.unready_after
+        ):  # not at once: all replicas share it, and the JWKS must go on
+            yield f"store: has not answered for {away:.0f} s"

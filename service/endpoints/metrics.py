@@ -1,0 +1,31 @@
+"""`/metrics`: what was counted and measured, for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.observe.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsEndpoint:
+    """Shows the metrics."""
+
+    metrics: Metrics
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """One path."""
+        return (web.get("/metrics", self.show),)
+
+    def metadata(self) -> Mapping[str, object]:
+        """Not for clients."""
+        return {}
+
+    async def show(self, request: web.Request) -> web.Response:
+        """All metrics as text."""
+        return web.Response(
+            body=self.metrics.render(), headers={"Content-Type": self.metrics.content_type}
+        )

@@ -1,0 +1,58 @@
+"""How is everything else logged? As JSON on standard error, at the level that SERVICE_LOG_LEVEL names."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import orjson
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from service.model.events import current_request_id
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def configure_logs(level: str) -> None:
+    """Send this program's logs and those of its libraries through one formatter."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        _add_request_id,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(serializer=_json),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+
+
+def _add_request_id(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    identifier = current_request_id.get()
+    if identifier is not None:
+        event.setdefault("request_id", identifier)
+    return event
+
+
+def _json(event: EventDict, **_: object) -> str:
+    return orjson.dumps(event, default=str).decode()

@@ -1,0 +1,140 @@
+"""What is counted and measured for Prometheus; no label has more values than this file and the grants allow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from service.model import events
+from service.observe.readings import Readings
+from service.protocol.errors import OAuthError
+
+NAMESPACE = "token_service"
+OTHER = "other"
+
+_ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An event that a counter counts, by those of its members that become labels."""
+
+    event: type[object]
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell which accounts exist.
+    Counted(events.TokenIssued, "tokens_issued", "Token responses.", ("grant_type",)),
+    Counted(
+        events.TokenRefused, "token_refusals", "Refused token requests.", ("grant_type", "error")
+    ),
+    Counted(events.ClientRefused, "client_refusals", "Callers not authenticated.", ("endpoint",)),
+    Counted(events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
+    Counted(
+        events.AuthorizationRefused,
+        "authorization_refusals",
+        "Refused authorization requests.",
+        ("error",),
+    ),
+    Counted(events.LoginSucceeded, "logins", "Logins by password."),
+    Counted(events.LoginFailed, "login_failures", "Failed logins."),
+    Counted(events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
+    Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
+    Counted(events.LoggedOut, "logouts", "Logouts by the session's person."),
+    Counted(events.TokenIntrospected, "introspections", "Answers about tokens.", ("active",)),
+    Counted(events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
+    Counted(events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
+    Counted(events.CodeReplayed, "code_replays", "Authorization codes that came twice."),
+    Counted(events.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."),
+    Counted(
+        events.ExtensionGrantFailed,
+        "extension_grant_failures",
+        "Handlers that failed.",
+        ("grant_type",),
+    ),
+    Counted(events.KeyAnnounced, "keys_announced", "New signing keys."),
+    Counted(events.KeyRotated, "keys_rotated", "Signing keys that took over."),
+    Counted(events.KeyRetired, "keys_retired", "Signing keys that stopped."),
+    Counted(events.RegistryReloaded, "registry_reloads", "Registries put in force."),
+    Counted(
+        events.RegistryReloadRefused, "registry_reload_failures", "Registries that had errors."
+    ),
+    Counted(events.RequestAnswered, "requests", "Requests.", ("endpoint", "method", "status")),
+)
+
+
+class Metrics:
+    """A listener that counts."""
+
+    content_type = CONTENT_TYPE_PLAIN_0_0_4
+
+    def __init__(self, *, grant_types: Callable[[], Container[str]], readings: Readings) -> None:
+        """Take the grant types that are installed, and what is read when the metrics are asked for."""
+        self._grant_types = grant_types
+        self._readings = readings
+        self._registry = CollectorRegistry()
+        self._counters = {
+            counted.event: (
+                counted.labels,
+                Counter(
+                    counted.name,
+                    counted.help,
+                    counted.labels,
+                    namespace=NAMESPACE,
+                    registry=self._registry,
+                ),
+            )
+            for counted in COUNTED
+        }
+        self._seconds = Histogram(
+            "request_duration_seconds",
+            "Time until the answer was ready.",
+            ("endpoint",),
+            namespace=NAMESPACE,
+            registry=self._registry,
+            buckets=_BUCKETS,
+        )
+
+    def __call__(self, event: object) -> None:
+        """Count an event, if it is one that is counted."""
+        labels, counter = self._counters.get(type(event), ((), None))
+        if counter is None:
+            return
+        if labels:
+            counter = counter.labels(*(self._bounded(name, event) for name in labels))
+        counter.inc()
+        if isinstance(event, events.RequestAnswered):
+            self._seconds.labels(event.endpoint).observe(event.seconds)
+
+    def render(self) -> bytes:
+        """All metrics in Prometheus' text format; those of all workers where there are several."""
+        counted = self._registry
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            counted = CollectorRegistry()
+            MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+        read = CollectorRegistry()
+        read.register(self._readings)
+        return generate_latest(counted) + generate_latest(read)
+
+    def _bounded(self, label: str, event: object) -> str:
+        """The event's member as a label, or `other` where a caller could have made it up."""
+        value = getattr(event, label)
+        match label:
+            case "grant_type":
+                known = value in self._grant_types()
+            case "error":
+                known = value in _ERRORS
+            case "method":
+                known = value in _METHODS
+            case _:
+                known = True
+        return str(value).lower() if label == "active" else str(value) if known else OTHER

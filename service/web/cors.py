@@ -1,0 +1,64 @@
+"""Which scripts of other origins may read an answer? (Fetch Standard §3.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from service.model.registry import LiveRegistry, Registry
+
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+    "Access-Control-Max-Age": "600",
+}
+_READABLE = "WWW-Authenticate, Retry-After, X-Request-ID"
+
+
+@dataclass(slots=True, kw_only=True)
+class Cors:
+    """Opens some paths to every origin, some to the origins of registered clients, and no other; never credentials."""
+
+    registry: LiveRegistry
+    open_paths: Collection[str]
+    client_paths: Collection[str]
+    _origins: frozenset[str] = field(default=frozenset(), init=False)
+    _origins_of: Registry | None = field(default=None, init=False)
+
+    @web.middleware
+    async def preflight(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer the question that a browser asks first; `add_headers` tells whose scripts may go on."""
+        asked = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+        if asked and (request.path in self.open_paths or request.path in self.client_paths):
+            return web.Response(status=204, headers=_PREFLIGHT)
+        return await handler(request)
+
+    async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Say who may read this answer, be it an error."""
+        if request.path in self.open_paths:
+            allowed: str | None = "*"
+        elif request.path in self.client_paths:
+            response.headers.add("Vary", "Origin")
+            origin = request.headers.get("Origin")
+            allowed = origin if origin in self._registered() else None
+        else:
+            return
+        if allowed is not None:
+            response.headers["Access-Control-Allow-Origin"] = allowed
+            response.headers["Access-Control-Expose-Headers"] = _READABLE
+
+    def _registered(self) -> frozenset[str]:
+        """The origins of all enabled clients, collected once per registry."""
+        current = self.registry.current
+        if self._origins_of is not current:
+            self._origins = frozenset(
+                origin
+                for client in current.clients.values()
+                if client.enabled
+                for origin in client.allowed_cors_origins
+            )
+            self._origins_of = current
+        return self._origins

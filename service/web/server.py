@@ -1,0 +1,72 @@
+"""How are connections served, and what is said to a caller whose bytes are no HTTP request?"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from service.web.head_limit import MAX_HEAD_BYTES
+from service.web.request_id import HEADER, new_request_id
+
+log = structlog.stdlib.get_logger(__name__)
+
+_IDLE_SECONDS = 75
+"""How long a connection may stay without a request; longer than a balancer's own 60 s, so that it never races us."""
+
+
+class Runner(web.AppRunner):
+    """Runs an application behind connections that echo nothing."""
+
+    def __init__(self, app: web.Application, *, shutdown_timeout: float = 20) -> None:
+        super().__init__(app, shutdown_timeout=shutdown_timeout, access_log=None)
+
+    async def _make_server(self) -> web.Server:
+        made = await super()._make_server()
+        return _Server(made.request_handler, request_factory=made.request_factory)
+
+
+class _Server(web.Server):
+    def __call__(self) -> RequestHandler:
+        return _Connection(
+            self,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=_IDLE_SECONDS,
+            access_log=None,  # type: ignore[arg-type] # None is how aiohttp itself turns it off
+            max_line_size=MAX_HEAD_BYTES,
+            max_field_size=MAX_HEAD_BYTES,
+        )
+
+
+class _Connection(RequestHandler):
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer with nothing that the caller sent: aiohttp's own answer and log line quote it."""
+        identifier = new_request_id()
+        if status >= 500:  # noqa: PLR2004 - a fault of ours
+            log.error("request failed", status=status, request_id=identifier, exc_info=exc)
+        else:
+            log.info("bad request", status=status, request_id=identifier, kind=type(exc).__name__)
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun and cannot become another one")
+        text = "internal server error" if status >= 500 else "bad request"  # noqa: PLR2004
+        answer = web.Response(
+            status=status,
+            text=text,
+            headers={
+                HEADER: identifier,
+                "Cache-Control": "no-store",
+                "X-Content-Type-Options": "nosniff",
+            },
+        )
+        answer.force_close()
+        return answer
