@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
+from service.config.schema.client import ClientEntry
+from service.config.schema.client_metadata import ClientMetadata
 from service.config.schema.file import ConfigurationFile
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
@@ -13,13 +15,21 @@ _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
 
 def json_schema() -> dict[str, object]:
     """The schema (JSON Schema 2020-12) with every key's documentation and default."""
-    schema = ConfigurationFile.model_json_schema()
-    opened = cast("dict[str, object]", _open_to_references(schema))
+    opened = cast("dict[str, object]", _open_to_references(plain_json_schema()))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "config.yaml of the token service",
         **opened,
     }
+
+
+def plain_json_schema() -> dict[str, Any]:
+    """The schema of the values that `${NAME}` and the like have been replaced in."""
+    schema = ConfigurationFile.model_json_schema()
+    client = schema["$defs"][ClientEntry.__name__]["properties"]
+    for name in ClientMetadata.model_fields:
+        client[name] = client.pop(name)  # after the service's own keys
+    return schema
 
 
 def _open_to_references(node: object) -> object:

@@ -114,4 +114,4 @@ class Ui(Section):
     locales: Annotated[Many[Text], Field(min_length=1)] = ("en",)
     """The languages on offer."""
     default_locale: Text = "en"
-    """The language for whom none of them is known to fit."""
+    """The language of whoever asks for none of them."""

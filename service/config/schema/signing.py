@@ -37,13 +37,13 @@ class Signing(Section):
     """Which keys sign, where they come from and how they rotate."""
 
     algorithms: Annotated[Many[SigningAlgorithm], Field(min_length=1)] = ("RS256",)
-    """The signature algorithms on offer; the first is the default."""
+    """The signature algorithms on offer, RS, PS and ES with 256, 384 or 512, and EdDSA; the first is the default."""
     source: Literal["store", "files"] = "store"
     """store: made and rotated by the service, encrypted, shared by all replicas. files: the operator's own, listed
     under keys."""
     keys: Many[SigningKey] = ()
     """The operator's own keys, for source: files."""
-    encryption_key: Annotated[EncryptionKeys, Field(repr=False)] = ()
+    encryption_key: EncryptionKeys = Field(default=None, validate_default=True, repr=False)
     """32 bytes in base64url that the keys in the store are encrypted with; required with a Redis store. In a list the
     first encrypts and all decrypt, so that it can be rotated. `python -m service new-key` makes one."""
     rotate_every: Lifetime = 90 * 86400

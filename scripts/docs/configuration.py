@@ -1,0 +1,112 @@
+"""Writes docs/configuration.md: every key of config.yaml with its default and meaning, from the schema itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from service.config.json_schema import plain_json_schema
+
+Schema = Mapping[str, Any]
+
+_INTRODUCTION = """\
+# Configuration
+
+The service reads one YAML file, `config.yaml` unless `--config` or `SERVICE_CONFIG` names another. This page is
+generated from its schema by `make docs`; `python -m service schema` prints the same for editors, and
+`python -m service check` says of a file what is wrong, in which line, and how to mend it.
+
+- A key that is left out has the default below; **required** ones have none. An unknown key is an error.
+- Durations are whole seconds, or a number with `s`, `m`, `h` or `d`: `90s`, `15m`, `8h`, `30d`. Time-outs take `ms` too.
+- `${NAME}` and `${NAME:-default}` in a value are replaced from the environment, `${file:path}` by a file's content
+  without its last newline; a relative path begins at the configuration file's folder. `$${` is a plain `${`. An unset
+  name without a default is an error.
+- `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_WORKERS` and `SERVICE_STORE_URL` beat the file, and flags of `serve` beat
+  them.
+- Unquoted `true`, `false`, `null` and numbers mean just that; everything else is text (YAML 1.2), also `no` and `22:30`.
+- SIGHUP reads the file again and replaces clients, resources, scopes, providers, tenants, users and extension grants,
+  all or nothing. What else changed needs a restart, and the log says so.
+"""
+_MOST_WORDS = 7
+"""Longer lists, which are those of algorithms, are for the editor to complete."""
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def render() -> str:
+    """The page."""
+    schema = plain_json_schema()
+    definitions: Schema = schema["$defs"]
+    sections = [(name, key) for name, key in schema["properties"].items()]
+    top = {name: key for name, key in sections if _definition(key) is None}
+    parts = [_INTRODUCTION, "## Top level\n", _table(top, schema.get("required", []))]
+    for name, key in sections:
+        definition = _definition(key)
+        if definition is not None:
+            parts += _section(name, key, definitions[definition], definitions)
+    return "\n".join(parts)
+
+
+def _section(path: str, key: Schema, section: Schema, definitions: Schema) -> Iterator[str]:
+    """A heading, the section's table, and what lies below it."""
+    is_list = _is_list(key)
+    path = f"{path}[]" if is_list else path
+    yield f"## {path}\n"
+    yield f"{key.get('description', section['description'])}\n"
+    yield _table(section["properties"], section.get("required", []))
+    for name, below in section["properties"].items():
+        definition = _definition(below)
+        if definition is not None:
+            yield from _section(f"{path}.{name}", below, definitions[definition], definitions)
+
+
+def _table(keys: Schema, required: list[str]) -> str:
+    rows = [
+        f"| `{name}` | {'**required**' if name in required else _default(key)} | {_meaning(key)} |"
+        for name, key in keys.items()
+    ]
+    return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _meaning(key: Schema) -> str:
+    description = " ".join(str(key["description"]).split())
+    words = [word for form in _forms(key) for word in form.get("enum", ())]
+    listed = f" One of {', '.join(f'`{word}`' for word in words)}."
+    one_of = listed if 0 < len(words) <= _MOST_WORDS else ""
+    return f"{description}{one_of}".replace("|", "\\|")
+
+
+def _default(key: Schema) -> str:
+    default = key.get("default", {})
+    if _is_duration(key) and isinstance(default, int | float):
+        return f"`{_duration(int(default))}`"
+    if _definition(key) is not None and not _is_list(key) and default is not None:
+        return "see below"
+    return f"`{json.dumps(default)}`"
+
+
+def _duration(seconds: int) -> str:
+    fits = ((size, unit) for size, unit in _UNITS if seconds % size == 0 and seconds > size)
+    size, unit = next(fits, (1, "s"))
+    return f"{seconds // size}{unit}"
+
+
+def _forms(key: Schema) -> list[Schema]:
+    """The alternatives that a key's schema allows, and the items of those that are lists."""
+    forms: list[Schema] = [key, *key.get("anyOf", ())]
+    return forms + [form["items"] for form in forms if "items" in form]
+
+
+def _is_duration(key: Schema) -> bool:
+    return any("[smhd]" in form.get("pattern", "") for form in _forms(key))
+
+
+def _is_list(key: Schema) -> bool:
+    return key.get("type") == "array"
+
+
+def _definition(key: Schema) -> str | None:
+    """The name of the section that a key holds, or holds a list of."""
+    references = (form["$ref"] for form in _forms(key) if "$ref" in form)
+    names = (str(reference).rpartition("/")[2] for reference in references)
+    return next((name for name in names if name != "JsonValue"), None)

@@ -1,0 +1,14 @@
+"""The generated documents, by their names in docs/; a test fails where one is stale."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from scripts.docs import configuration
+from service.config.json_schema import json_schema
+
+DOCUMENTS: Mapping[str, Callable[[], str]] = {
+    "configuration.md": configuration.render,
+    "config.schema.json": lambda: json.dumps(json_schema(), indent=2) + "\n",
+}

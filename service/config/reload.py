@@ -1,0 +1,62 @@
+"""The registry in force, and how another one takes its place: whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from service.config.changes import registry_changes, settings_changes
+from service.config.configuration import Configuration
+from service.config.load import load
+from service.config.problem import ConfigError
+from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
+from service.model.registry import Registry
+
+
+class CannotServe(Exception):
+    """Some part of the service cannot be made from the new registry; says which and why."""
+
+
+class ReloadableRegistry:
+    """The registry of a configuration file, read anew on request (SIGHUP, --watch)."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        environ: Mapping[str, str],
+        emit: Emit,
+        prepare: Callable[[Registry], None] = lambda _: None,
+    ) -> None:
+        """`prepare` makes what depends on the next registry; its CannotServe keeps the present one."""
+        self._configuration = configuration
+        self._current = configuration.registry
+        self._environ = environ
+        self._emit = emit
+        self._prepare = prepare
+
+    @property
+    def current(self) -> Registry:
+        """The registry that the next request is judged by."""
+        return self._current
+
+    def reload(self) -> bool:
+        """Read the file again; whether its registry is in force now. It blocks, so call it off the event loop."""
+        try:
+            read = load(self._configuration.file, self._environ)
+            self._prepare(read.registry)
+        except ConfigError as error:
+            problems = tuple(str(problem) for problem in error.problems)
+            self._emit(RegistryReloadRefused(problems=problems))
+            return False
+        except CannotServe as error:
+            self._emit(RegistryReloadRefused(problems=(str(error),)))
+            return False
+        before, self._current = self._current, read.registry
+        self._emit(
+            RegistryReloaded(
+                generation=read.registry.generation,
+                changes=tuple(registry_changes(before, read.registry)),
+                need_restart=tuple(settings_changes(self._configuration, read)),
+            )
+        )
+        return True
