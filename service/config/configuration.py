@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from service.config.problem import Problem
@@ -24,7 +24,7 @@ class Configuration:
     signing: Signing
     session: Session
     limits: Limits
-    pairwise_salt: str | None
+    pairwise_salt: str | None = field(repr=False)
     outgoing: Outgoing
     registration: Registration
     ui: Ui

@@ -25,6 +25,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "SERVICE_STORE_URL": ("store", "url"),
 }
 """Environment variables that beat the file."""
+_QUOTES = "inside of [ ] and { }, ${…} needs quotes"
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
@@ -57,11 +58,14 @@ def _read(
     path: Path, environ: Mapping[str, str]
 ) -> tuple[Places, ConfigurationFile | None, list[Finding]]:
     """The file as far as it can be understood, and all that was found in it."""
-    builder = TreeBuilder(_text(path))
+    text = _text(path)
+    builder = TreeBuilder(text)
     try:
         root = builder.build()
     except UnreadableYaml as error:
-        raise ConfigError([_unreadable(path, error.message, error.mark)]) from error
+        line = "".join(text.split("\n")[error.mark.line - 1 : error.mark.line])
+        hint = _QUOTES if "${" in line else None
+        raise ConfigError([_unreadable(path, error.message, error.mark, hint)]) from error
     directory = path.absolute().parent
     reader = Reader(Interpolation(environ=environ, directory=directory))
     values = reader.read(root)
@@ -83,7 +87,7 @@ def _text(path: Path) -> str:
         raise ConfigError([_unreadable(path, "the file is not UTF-8 text", Mark())]) from error
 
 
-def _unreadable(path: Path, message: str, mark: Mark) -> Problem:
+def _unreadable(path: Path, message: str, mark: Mark, hint: str | None = None) -> Problem:
     return Problem(
         file=str(path),
         line=mark.line,
@@ -91,7 +95,7 @@ def _unreadable(path: Path, message: str, mark: Mark) -> Problem:
         path="",
         message=message,
         severity="error",
-        hint=None,
+        hint=hint,
     )
 
 

@@ -8,7 +8,7 @@ from service.config.problem import Finding, Location, Problem
 from service.config.values import Value
 from service.config.yaml_tree import Mapping, Mark, Node, Scalar, Sequence
 
-NAMING_KEYS = ("client_id", "name", "username", "sub", "acr", "handler")
+NAMING_KEYS = ("name", "client_id", "username", "sub", "acr", "handler")
 """What an entry of a list is called by, where it has one of these."""
 
 

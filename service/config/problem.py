@@ -27,6 +27,11 @@ class Finding:
         return replace(self, location=(*parents, *self.location))
 
 
+def warning(location: Location, message: str, hint: str | None = None) -> Finding:
+    """A finding that keeps nobody from starting."""
+    return Finding(location, message, hint, "warning")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """A finding with the place in the file that a person has to go to."""

@@ -122,7 +122,10 @@ def response_types(entry: ClientEntry) -> frozenset[str]:
     """The response types that the client lists, or else all that its grant types imply (RFC 7591 §2.1)."""
     if entry.allowed_response_types is not None:
         return entry.allowed_response_types
-    return implied_response_types(entry)
+    implied = implied_response_types(entry)
+    if entry.allow_access_tokens_via_browser:
+        return implied
+    return frozenset(name for name in implied if "token" not in name.split())
 
 
 def implied_response_types(entry: ClientEntry) -> frozenset[str]:

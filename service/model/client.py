@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+import hmac
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+NEVER_MATCHES = bytes(32)
+"""Compared with where there is no secret, so that an unknown client takes as long as a known one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
     """A shared secret, kept as its SHA-256; the value itself only where a method cannot do without."""
 
-    sha256: bytes
-    value: str | None
+    sha256: bytes = field(repr=False)
+    value: str | None = field(repr=False)
     description: str | None
     expires_at: int | None
+
+
+def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
+    """Whether a secret is one of these and has not expired; takes no less time for none at all."""
+    digest = sha256(given.encode()).digest()
+    known = [
+        secret.sha256 for secret in secrets if secret.expires_at is None or now < secret.expires_at
+    ]
+    matches = [hmac.compare_digest(digest, other) for other in known or [NEVER_MATCHES]]
+    return any(matches) and bool(known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from service.model.client import Client
 from service.model.resources import ApiResource, ApiScope, IdentityResource, Scope
 from service.model.user import User
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +19,7 @@ class IdentityProvider:
     display_name: str
     issuer: str
     client_id: str
-    client_secret: str
+    client_secret: str = field(repr=False)
     scopes: tuple[str, ...]
     claims: Mapping[str, str]
     logo_uri: str | None
@@ -77,6 +75,13 @@ class Registry:
     def scope(self, name: str) -> Scope | None:
         """The API scope or identity resource of that name."""
         return self.api_scopes.get(name) or self.identity_resources.get(name)
+
+    def acr_met(self, amr: tuple[str, ...], requested: tuple[str, ...] = ()) -> str | None:
+        """The first requested authentication context that is met, else the strongest (OIDC Core §2)."""
+        met = [known.acr for known in self.authentication_contexts if known.amr <= set(amr)]
+        if requested:
+            return next((acr for acr in requested if acr in met), None)
+        return met[-1] if met else None
 
 
 class LiveRegistry(Protocol):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +13,7 @@ class User:
 
     sub: str
     username: str
-    password: str | None
+    password: str | None = field(repr=False)
     """The Argon2id hash in PHC form."""
     enabled: bool
     claims: Mapping[str, object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from service.config.problem import Finding
+from service.config.problem import Finding, warning
 from service.config.schema.client import ClientEntry
 
 _PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
@@ -44,7 +44,7 @@ def public_client_has_no_secret(client: ClientEntry) -> Iterator[Finding]:
     """A public client's secret is never asked for (RFC 6749 §2.1)."""
     if not client.require_client_secret and client.client_secrets:
         message = "a public client's secrets are not asked for"
-        yield Finding(("client_secrets",), message, "set require_client_secret: true", "warning")
+        yield warning(("client_secrets",), message, "set require_client_secret: true")
 
 
 def auth_method_fits_the_credentials(client: ClientEntry) -> Iterator[Finding]:

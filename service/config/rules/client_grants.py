@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.config.problem import Finding
+from service.config.problem import Finding, warning
 from service.config.registry import implied_response_types, response_types
 from service.config.schema.client import ClientEntry
 
@@ -49,10 +49,10 @@ def answers_have_somewhere_to_go(client: ClientEntry) -> Iterator[Finding]:
     uses_authorize = bool(response_types(client))
     if uses_authorize and not client.redirect_uris:
         message = "none is registered, so the authorize endpoint refuses this client"
-        yield Finding(("redirect_uris",), message, "add one", "warning")
+        yield warning(("redirect_uris",), message, "add one")
     if client.redirect_uris and not uses_authorize:
         message = "no grant type of this client uses them"
-        yield Finding(("redirect_uris",), message, "add authorization_code", "warning")
+        yield warning(("redirect_uris",), message, "add authorization_code")
 
 
 def refresh_tokens_need_both_settings(client: ClientEntry) -> Iterator[Finding]:
@@ -60,20 +60,17 @@ def refresh_tokens_need_both_settings(client: ClientEntry) -> Iterator[Finding]:
     may_refresh = "refresh_token" in client.allowed_grant_types
     if may_refresh and not client.allow_offline_access:
         message = "without allow_offline_access this client never gets a refresh token"
-        yield Finding(
-            ("allowed_grant_types",), message, "set allow_offline_access: true", "warning"
+        yield warning(
+            ("allowed_grant_types", "refresh_token"), message, "set allow_offline_access: true"
         )
     if client.allow_offline_access and not may_refresh:
         message = "without the grant type refresh_token this client cannot use its refresh tokens"
         hint = "add refresh_token to allowed_grant_types"
-        yield Finding(("allow_offline_access",), message, hint, "warning")
+        yield warning(("allow_offline_access",), message, hint)
     if "offline_access" in client.allowed_scopes and not client.allow_offline_access:
         message = "offline_access is allowed by allow_offline_access, not here"
-        yield Finding(
-            ("allowed_scopes", "offline_access"),
-            message,
-            "set allow_offline_access: true",
-            "warning",
+        yield warning(
+            ("allowed_scopes", "offline_access"), message, "set allow_offline_access: true"
         )
 
 
@@ -83,25 +80,25 @@ def pkce_protects_public_clients(client: ClientEntry) -> Iterator[Finding]:
         return
     if not client.require_pkce and not client.require_client_secret:
         message = "a public client without PKCE loses its codes to whoever sees them"
-        yield Finding(("require_pkce",), message, "RFC 9700 §2.1.1", "warning")
+        yield warning(("require_pkce",), message, "RFC 9700 §2.1.1")
     if client.allow_plain_text_pkce:
         message = "a plain challenge shows the verifier to whoever sees the request"
-        yield Finding(("allow_plain_text_pkce",), message, "RFC 9700 §2.1.1", "warning")
+        yield warning(("allow_plain_text_pkce",), message, "RFC 9700 §2.1.1")
 
 
 def lifetimes_make_sense(client: ClientEntry) -> Iterator[Finding]:
     """A code is short-lived (RFC 9700 §4.5), and what slides does so below its absolute end."""
     if client.authorization_code_lifetime > MAX_CODE_LIFETIME:
         message = "a code should live 60 seconds at most"
-        yield Finding(("authorization_code_lifetime",), message, None, "warning")
+        yield warning(("authorization_code_lifetime",), message)
     slides = client.refresh_token_expiration == "sliding"
     if slides and client.sliding_refresh_token_lifetime > client.absolute_refresh_token_lifetime:
         message = "is longer than absolute_refresh_token_lifetime, which ends it first"
-        yield Finding(("sliding_refresh_token_lifetime",), message, None, "warning")
+        yield warning(("sliding_refresh_token_lifetime",), message)
 
 
 def refresh_tokens_of_public_clients_rotate(client: ClientEntry) -> Iterator[Finding]:
     """A stolen one would otherwise go unnoticed (RFC 9700 §2.2.2)."""
     if not client.require_client_secret and client.refresh_token_usage == "reuse":
         message = "the refresh tokens of a public client should be one_time"
-        yield Finding(("refresh_token_usage",), message, "RFC 9700 §2.2.2", "warning")
+        yield warning(("refresh_token_usage",), message, "RFC 9700 §2.2.2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from service.config.problem import Finding
+from service.config.problem import Finding, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.schema.file import ConfigurationFile
 from service.protocol.scope import OFFLINE_ACCESS
@@ -77,7 +77,7 @@ def described_scopes_belong_to_an_api(file: ConfigurationFile) -> Iterator[Findi
         if entry.name not in understood:
             message = "no API resource has this scope, so a token with it is for nobody"
             hint = "add it to the scopes of an API resource"
-            yield Finding(("api_scopes", at, "name"), message, hint, "warning")
+            yield warning(("api_scopes", at, "name"), message, hint)
 
 
 def api_scope_names(file: ConfigurationFile) -> set[str]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from service.config.problem import Finding
 from service.config.registry import response_types
-from service.config.rules.loopback import is_loopback
 from service.config.rules.rule import FileRule, of_each_client
+from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
-from service.protocol.redirect_uri import origin_of
 
 _FAPI_AUTH_METHODS = frozenset(
     {"private_key_jwt", "tls_client_auth", "self_signed_tls_client_auth"}
@@ -22,7 +21,9 @@ def no_tokens_through_the_browser(client: ClientEntry) -> Iterator[Finding]:
     """The implicit grant is gone (OAuth 2.1 §10.1)."""
     if "implicit" in client.allowed_grant_types:
         yield Finding(
-            ("allowed_grant_types",), "implicit is not part of the profile", "OAuth 2.1 §10.1"
+            ("allowed_grant_types", "implicit"),
+            "implicit is not part of the profile",
+            "OAuth 2.1 §10.1",
         )
     for name in sorted(response_types(client) - {"code"}):
         yield Finding(
@@ -34,7 +35,9 @@ def no_passwords_at_clients(client: ClientEntry) -> Iterator[Finding]:
     """The password grant is gone (OAuth 2.1 §10)."""
     if "password" in client.allowed_grant_types:
         yield Finding(
-            ("allowed_grant_types",), "password is not part of the profile", "OAuth 2.1 §10"
+            ("allowed_grant_types", "password"),
+            "password is not part of the profile",
+            "OAuth 2.1 §10",
         )
 
 
@@ -51,8 +54,8 @@ def codes_are_bound_by_s256(client: ClientEntry) -> Iterator[Finding]:
 def redirects_are_encrypted(client: ClientEntry) -> Iterator[Finding]:
     """http is for loopback only (OAuth 2.1 §1.5)."""
     for at, uri in enumerate(client.redirect_uris):
-        host = (origin_of(uri) or "").partition("://")[2].rsplit(":", 1)[0].strip("[]")
-        if uri.startswith("http:") and not is_loopback(host):
+        parts = split_uri(uri)
+        if parts and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
             yield Finding(("redirect_uris", at), "the profile requires https")
 
 

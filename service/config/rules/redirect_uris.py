@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
-from service.config.problem import Finding
-from service.config.rules.loopback import is_loopback
+from service.config.problem import Finding, warning
+from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.protocol.redirect_uri import origin_of
 
@@ -43,7 +43,7 @@ def redirect_uris_are_safe(client: ClientEntry) -> Iterator[Finding]:
 
 
 def _findings_of(uri: str) -> Iterator[Finding]:
-    parts = _split(uri)
+    parts = split_uri(uri)
     if parts is None or not parts.scheme:
         yield Finding((), "expected an absolute URI (RFC 6749 §3.1.2)")
     elif parts.scheme in _DANGEROUS_SCHEMES:
@@ -66,28 +66,19 @@ def _findings_of_target(parts: SplitResult) -> Iterator[Finding]:
             message = (
                 "a private-use scheme should be a domain name in reverse, such as com.example.app"
             )
-            yield Finding((), message, "RFC 8252 §7.1", "warning")
+            yield warning((), message, "RFC 8252 §7.1")
     elif not parts.hostname:
         yield Finding((), "has no host")
     elif "@" in parts.netloc:
         yield Finding((), "has user information before its host")
     elif parts.scheme == "http" and not is_loopback(parts.hostname):
-        yield Finding((), "http lets everyone on the way read the answer", "use https", "warning")
-
-
-def _split(uri: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(uri)
-        port = parts.port
-    except ValueError:
-        return None
-    return None if port == 0 else parts
+        yield warning((), "http lets everyone on the way read the answer", "use https")
 
 
 def cors_origins_are_origins(client: ClientEntry) -> Iterator[Finding]:
     """What a browser sends as Origin has neither path nor wildcard (RFC 6454 §7)."""
     for at, origin in enumerate(client.allowed_cors_origins):
-        if _split(origin) is None or origin_of(origin) != origin:
+        if split_uri(origin) is None or origin_of(origin) != origin:
             message = "expected an origin such as https://app.example.com (RFC 6454 §6.2)"
             yield Finding(
                 ("allowed_cors_origins", at), message, "no path, no slash at the end, no *"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
-from service.config.problem import Finding, Location
+from service.config.problem import Finding, Location, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.rules.names import api_scope_names
+from service.config.rules.uris import split_uri
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 from service.config.schema_findings import nearest
@@ -55,7 +55,7 @@ def providers_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
             yield _unknown(location, name, known, "identity provider")
         if not client.enable_local_login and not known:
             message = "there is no identity provider, so nobody can sign in to this client"
-            yield Finding(("clients", at, "enable_local_login"), message, None, "warning")
+            yield warning(("clients", at, "enable_local_login"), message)
 
 
 def _unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
@@ -97,7 +97,4 @@ def pairwise_subjects_can_be_made(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _hosts(client: ClientEntry) -> set[str | None]:
-    try:
-        return {urlsplit(uri).hostname for uri in client.redirect_uris}
-    except ValueError:
-        return set()
+    return {parts.hostname for uri in client.redirect_uris if (parts := split_uri(uri))}

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 
-from service.config.problem import Finding, Location
+from service.config.problem import Finding, Location, warning
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.resources import SecretEntry
 
@@ -31,7 +31,7 @@ def _secrets(location: Location, secrets: tuple[SecretEntry, ...]) -> Iterator[F
             yield Finding((*location, at), message, "`python -m service hash-secret` makes sha256")
         if secret.expires_at is not None and secret.expires_at <= now:
             message = "this secret has expired and is not accepted"
-            yield Finding((*location, at, "expires_at"), message, "remove it", "warning")
+            yield warning((*location, at, "expires_at"), message, "remove it")
 
 
 def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:

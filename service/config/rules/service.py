@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from service.config.problem import Finding, Location
-from service.config.rules.loopback import is_loopback
+from service.config.problem import Finding, Location, warning
+from service.config.rules.uris import is_loopback
 from service.config.schema.file import ConfigurationFile
 
 
@@ -46,7 +46,7 @@ def key_files_are_there(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("signing", "keys"), "source: files needs a key with use: sig")
     if signing.source == "store" and signing.keys:
         message = "are not used with source: store"
-        yield Finding(("signing", "keys"), message, "set source: files", "warning")
+        yield warning(("signing", "keys"), message, "set source: files")
 
 
 def keys_outlive_tokens(file: ConfigurationFile) -> Iterator[Finding]:
@@ -54,13 +54,13 @@ def keys_outlive_tokens(file: ConfigurationFile) -> Iterator[Finding]:
     signing = file.signing
     if signing.announce_before >= signing.rotate_every:
         message = "should be shorter than rotate_every"
-        yield Finding(("signing", "announce_before"), message, None, "warning")
+        yield warning(("signing", "announce_before"), message)
     lifetimes = [
         max(each.access_token_lifetime, each.identity_token_lifetime) for each in file.clients
     ]
     if signing.retire_after < max(lifetimes, default=0):
         message = "is shorter than the longest token lifetime; such a token would outlive its key"
-        yield Finding(("signing", "retire_after"), message, None, "warning")
+        yield warning(("signing", "retire_after"), message)
 
 
 def sessions_end(file: ConfigurationFile) -> Iterator[Finding]:
@@ -79,10 +79,10 @@ def proxies_are_few(file: ConfigurationFile) -> Iterator[Finding]:
         if network.prefixlen == 0:
             message = "everyone is trusted to say where a request comes from"
             hint = "name the proxies' own networks"
-            yield Finding(("server", "trusted_proxies", at), message, hint, "warning")
+            yield warning(("server", "trusted_proxies", at), message, hint)
     if file.server.client_certificate_header and not file.server.trusted_proxies:
         message = "is not believed from anyone while trusted_proxies is empty"
-        yield Finding(("server", "client_certificate_header"), message, None, "warning")
+        yield warning(("server", "client_certificate_header"), message)
 
 
 def ports_differ(file: ConfigurationFile) -> Iterator[Finding]:
@@ -123,10 +123,10 @@ def providers_are_reachable_safely(file: ConfigurationFile) -> Iterator[Finding]
         url = urlsplit(provider.issuer)
         if url.scheme != "https" and not is_loopback(url.hostname or ""):
             message = "should be https; whoever is on the way could sign in as anyone"
-            yield Finding((*location, "issuer"), message, None, "warning")
+            yield warning((*location, "issuer"), message)
         if not provider.client_id:
             message = "is empty, so the provider refuses every login"
-            yield Finding((*location, "client_id"), message, None, "warning")
+            yield warning((*location, "client_id"), message)
         if "openid" not in provider.scopes:
             message = "openid is missing, so the provider sends no identity token"
             yield Finding((*location, "scopes"), message, "OIDC Core §3.1.2.1")
@@ -136,4 +136,4 @@ def users_come_from_one_source(file: ConfigurationFile) -> Iterator[Finding]:
     """The list is for source: file."""
     if file.users.source != "file" and file.users.list:
         message = "is not used, because source names a UserStore"
-        yield Finding(("users", "list"), message, None, "warning")
+        yield warning(("users", "list"), message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from service.config.problem import Finding, Location
+from service.config.problem import Finding, Location, warning
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 
@@ -60,4 +60,4 @@ def file_asks_for_what_is_not_served(file: ConfigurationFile) -> Iterator[Findin
 
 
 def _not_served(location: Location, what: str) -> Finding:
-    return Finding(location, f"{what} not served yet", "it fails closed", "warning")
+    return warning(location, f"{what} not served yet", "it fails closed")

@@ -1,0 +1,42 @@
+"""A configuration file for one test, and what is found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.config.configuration import Configuration
+from service.config.load import inspect, load
+from service.config.problem import Problem
+
+ISSUER = "issuer: https://auth.example.com\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the configuration file of this test stands."""
+    return tmp_path / "config.yaml"
+
+
+@pytest.fixture
+def read(file: Path) -> Callable[..., Configuration]:
+    """Reads a text as the rest of a configuration file that begins with an issuer."""
+
+    def read(text: str = "", **environ: str) -> Configuration:
+        file.write_text(ISSUER + text, encoding="utf-8")
+        return load(file, environ)
+
+    return read
+
+
+@pytest.fixture
+def problems(file: Path) -> Callable[..., dict[str, Problem]]:
+    """What is found in such a text, by path; an error before a warning."""
+
+    def problems(text: str = "", **environ: str) -> dict[str, Problem]:
+        file.write_text(ISSUER + text, encoding="utf-8")
+        return {problem.path: problem for problem in reversed(inspect(file, environ))}
+
+    return problems

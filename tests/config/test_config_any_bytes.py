@@ -1,0 +1,82 @@
+"""Whatever the bytes of the file are, the loader answers with a configuration or a ConfigError."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.config.load import inspect, load
+from service.config.problem import ConfigError
+from service.config.schema.client import ClientEntry
+from service.config.schema.file import ConfigurationFile
+
+DEMONSTRATION = Path("config.yaml").read_bytes()
+WORDS = st.sampled_from(
+    [
+        "${X}",
+        "${",
+        "${file:/}",
+        "null",
+        "1e999",
+        "https://[",
+        "http://x:y/",
+        "*",
+        "a",
+        "",
+        "0" * 64,
+        "nan",
+        "\ud800",
+    ]
+) | st.text(max_size=5)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | WORDS
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(WORDS, below, max_size=3),
+    max_leaves=8,
+)
+CLIENTS = st.lists(
+    st.dictionaries(st.sampled_from(sorted(ClientEntry.model_fields)), ANYTHING, max_size=4),
+    max_size=3,
+)
+FILES = st.fixed_dictionaries(
+    {"issuer": st.just("https://auth.example.com") | ANYTHING},
+    optional={
+        name: ANYTHING
+        for name in ConfigurationFile.model_fields
+        if name not in ("issuer", "clients", "extension_grants", "users")
+    }
+    | {"clients": CLIENTS},
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+any_number = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def only_config_error(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with suppress(ConfigError):
+        load(file, {"X": "\x00"})
+    inspect(file, {})
+
+
+@any_number
+@given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_bytes(file, content):
+    only_config_error(file, content)
+
+
+@any_number
+@given(at=st.integers(0, len(DEMONSTRATION)), length=st.integers(0, 20), put=st.binary(max_size=5))
+def test_a_damaged_file(file, at, length, put):
+    only_config_error(file, DEMONSTRATION[:at] + put + DEMONSTRATION[at + length :])
+
+
+@any_number
+@given(content=FILES)
+def test_any_values_at_known_keys(file, content):
+    only_config_error(file, yaml.dump(content).encode(errors="replace"))

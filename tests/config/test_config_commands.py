@@ -1,0 +1,118 @@
+"""The commands that read a configuration file or make a line of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+import pytest
+from argon2 import PasswordHasher
+from click.testing import CliRunner
+
+from service.cli.program import program
+
+GOOD = "issuer: https://auth.example.com\n"
+BAD = GOOD + "server:\n  prot: 1\n"
+
+
+@pytest.fixture
+def run():
+    def run(*arguments, given=None):
+        return CliRunner().invoke(program, [str(argument) for argument in arguments], input=given)
+
+    return run
+
+
+def test_check_finds_nothing_wrong_with_the_demonstration(run):
+    answer = run("check", "config.yaml")
+    assert (answer.exit_code, answer.stdout) == (0, "")
+
+
+def test_check_says_where_and_how(run, file):
+    file.write_text(BAD)
+    answer = run("check", file)
+    assert answer.exit_code == 1
+    assert f"{file}:3:3: error: server.prot: unknown key (did you mean port?)" in answer.stdout
+
+
+def test_check_speaks_json(run, file):
+    file.write_text(BAD)
+    answer = json.loads(run("check", file, "--format", "json").stdout)
+    assert answer["valid"] is False
+    (problem,) = answer["problems"]
+    assert (problem["line"], problem["path"], problem["severity"]) == (3, "server.prot", "error")
+
+
+def test_a_warning_is_no_error(run, file):
+    file.write_text(GOOD + "registration: {enabled: true}")
+    answer = run("check", file)
+    assert (answer.exit_code, "warning" in answer.stdout) == (0, True)
+
+
+def test_check_against_a_profile_is_stricter(run):
+    assert run("check", "config.yaml", "--profile", "oauth21").exit_code == 1
+
+
+def test_an_unknown_profile_is_wrong_usage(run):
+    assert run("check", "--profile", "none").exit_code == 2
+
+
+def test_schema_is_json(run):
+    schema = json.loads(run("schema").stdout)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_hash_secret_prints_the_line(run):
+    digest = base64.b64encode(hashlib.sha256(b"s3cret").digest()).decode()
+    assert run("hash-secret", given="s3cret\n").stdout == f'- sha256: "{digest}"\n'
+
+
+def test_hash_password_prints_the_line(run):
+    line = run("hash-password", given="s3cret\n").stdout
+    assert PasswordHasher().verify(line.split('"')[1], "s3cret")
+
+
+@pytest.mark.parametrize("command", ["hash-secret", "hash-password"])
+def test_an_empty_secret_is_wrong_usage(run, command):
+    assert run(command, given="\n").exit_code == 2
+
+
+def test_a_new_key_is_one_that_the_file_takes(run, read):
+    line = run("new-key").stdout
+    (key,) = read(f"signing:\n  {line}").signing.encryption_key
+    assert len(key) == 32
+
+
+def test_diff_says_what_changes(run, tmp_path):
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    client = "clients: [{client_id: web, require_client_secret: false, redirect_uris: ['https://%s/']}]\n"
+    old.write_text(GOOD + client % "a")
+    new.write_text(GOOD + client % "b" + "tenants: [{name: acme}]\nserver: {port: 1}")
+    assert run("diff", old, new).stdout.splitlines() == [
+        "~ clients[web]",
+        "    redirect_uris: - https://a/  + https://b/",
+        "    allowed_cors_origins: - https://a  + https://b",
+        "+ tenants[acme]",
+        "~ server.port (needs a restart)",
+    ]
+
+
+def test_diff_shows_no_secret(run, tmp_path):
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    client = (
+        "clients: [{client_id: web, client_secrets: [{value: %s}], redirect_uris: ['https://a/']}]"
+    )
+    old.write_text(GOOD + client % "hunter2")
+    new.write_text(GOOD + client % "hunter3")
+    assert run("diff", old, new).stdout == "~ clients[web]\n    client_secrets: changed\n"
+
+
+def test_diff_of_a_wrong_file_fails(run, file):
+    file.write_text(BAD)
+    assert run("diff", file, file).exit_code == 1
+
+
+@pytest.mark.parametrize("command", sorted(program.commands))
+def test_every_command_has_an_example(run, command):
+    assert "Example:" in run(command, "--help").stdout

@@ -1,0 +1,69 @@
+"""Every key of the contract is known, and has the contract's default (contract.yaml is the contract's own example)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.config.interpolation import Interpolation
+from service.config.judge import judge
+from service.config.schema.client import ClientEntry
+from service.config.schema.file import ConfigurationFile
+from service.config.schema.resources import ApiResourceEntry
+from service.config.values import Reader
+from service.config.yaml_tree import TreeBuilder
+
+CONTRACT = Path(__file__).parent / "contract.yaml"
+EXAMPLES = {
+    "client_id", "client_name", "name", "display_name", "secrets", "scopes",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def contract() -> ConfigurationFile:
+    root = TreeBuilder(CONTRACT.read_text(encoding="utf-8")).build()
+    reader = Reader(Interpolation(environ={}, directory=CONTRACT.parent))
+    file, _ = judge(reader.read(root), replaced=reader.replaced, directory=CONTRACT.parent)
+    assert file is not None
+    return file
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "server",
+        "store",
+        "signing",
+        "session",
+        "limits",
+        "tenants",
+        "authentication_contexts",
+        "pairwise_salt",
+        "outgoing",
+        "registration",
+        "ui",
+    ],
+)
+def test_a_section_has_the_defaults_of_the_contract(contract, section):
+    assert getattr(contract, section) == ConfigurationFile.model_fields[section].default
+
+
+@pytest.mark.parametrize(
+    ("example", "default"),
+    [
+        ("clients", ClientEntry(client_id="web")),
+        ("api_resources", ApiResourceEntry(name="api1")),
+    ],
+)
+def test_an_entry_has_the_defaults_of_the_contract(contract, example, default):
+    given = getattr(contract, example)[0].model_dump(exclude=EXAMPLES)
+    assert given == default.model_dump(exclude=EXAMPLES)
+
+
+def test_a_user_is_enabled_unless_the_file_says_otherwise(contract):
+    assert contract.users.list[0].enabled is True
+
+
+def test_an_extension_grant_may_take_ten_seconds(contract):
+    assert contract.extension_grants[0].timeout == 10

@@ -1,0 +1,140 @@
+"""Every problem is found at once, each with its line, its path and the nearest right word."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.config.load import inspect, load
+from service.config.problem import ConfigError
+
+
+def test_every_problem_is_found_at_once(problems):
+    found = problems(
+        "server: {prot: 1, port: 99999}\n"
+        "clients:\n"
+        "- client_id: web\n"
+        "  redirect_uris: ['javascript:alert(1)', 5]\n"
+        "- client_id: web\n"
+        "  client_secrets: [{sha256: short}]\n"
+        "  redirect_uris: ['javascript:alert(1)']\n"
+        "  allowed_scopes: [unknown]\n"
+        "ui: {title: '${UNSET}'}\n"
+    )
+    assert {
+        "server.prot",
+        "server.port",
+        "clients[web].redirect_uris[1]",
+        "clients[web].client_id",
+        "clients[web].client_secrets[0].sha256",
+        "clients[web].redirect_uris[0]",
+        "ui.title",
+        "clients[web].allowed_scopes[unknown]",
+    } <= found.keys()
+
+
+def test_an_unknown_key_comes_with_the_nearest_one(problems):
+    found = problems("clients:\n  - client_id: web\n    redirect_uri: x")[
+        "clients[web].redirect_uri"
+    ]
+    assert (found.line, found.column) == (4, 5)
+    assert (found.message, found.hint) == ("unknown key", "did you mean redirect_uris?")
+
+
+def test_a_key_that_is_like_no_other_comes_with_all(problems):
+    assert "shutdown_grace" in problems("server: {zzz: 1}")["server.zzz"].hint
+
+
+def test_a_wrong_word_comes_with_the_nearest_one(problems):
+    found = problems("session: {cookie_same_site: laxx}")["session.cookie_same_site"]
+    assert (found.message, found.hint) == ("expected lax, strict or none", "did you mean lax?")
+
+
+def test_a_missing_key_is_shown_at_its_parent(problems):
+    found = problems("clients:\n  - client_name: x")["clients[0].client_id"]
+    assert (found.line, found.column, found.message) == (3, 5, "is required")
+
+
+def test_the_issuer_is_required(file):
+    file.write_text("")
+    assert [problem.path for problem in inspect(file, {})] == ["issuer"]
+
+
+def test_a_key_that_stands_twice_is_a_problem(problems):
+    found = problems("ui: {title: a}\nui: {title: b}")["ui"]
+    assert (found.line, found.column) == (3, 1)
+    assert found.message == "the key stands twice, in line 2 and in line 3"
+
+
+def test_a_problem_of_a_shared_part_shows_where_that_stands(problems):
+    found = problems(
+        "clients:\n- &web\n  client_id: web\n  enabled: 5\n- <<: *web\n  client_id: other"
+    )
+    assert found["clients[web].enabled"].line == found["clients[other].enabled"].line == 5
+
+
+def test_a_mapping_says_itself_what_it_does_not_merge(read):
+    text = "clients:\n- &web {client_id: web, require_client_secret: false, client_name: A}\n"
+    text += "- <<: *web\n  client_id: other"
+    clients = read(text).registry.clients
+    assert (clients["web"].client_name, clients["other"].client_name) == ("A", "A")
+
+
+def test_a_secret_is_never_repeated(problems):
+    found = problems(
+        "pairwise_salt: hunter2\n"
+        "signing: {encryption_key: hunter2}\n"
+        "api_resources: [{name: api, secrets: [{sha256: hunter2}]}]\n"
+        "users: {list: [{sub: '1', username: alice, password: hunter2}]}\n"
+    )
+    assert len(found) == 4
+    assert not any("hunter2" in str(problem) for problem in found.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "did not find expected node content"),
+        ("a: *b", "the alias *b has no anchor above it"),
+        ("a: &a [*a]", "the alias *a has no anchor above it"),
+        ("? [a]\n: b", "a key must be a word"),
+        ("a: 1\n---\nb: 2", "the file holds more than one document"),
+        ("a: " + "[" * 10_000, "nested more than 40 levels deep"),
+        ("a: {<<: 5}", "<< takes a mapping, or a list of them"),
+        ("a: \x07", "characters that YAML does not allow"),
+    ],
+    ids=["flow", "alias", "recursion", "key", "documents", "depth", "merge", "control"],
+)
+def test_what_is_no_yaml_is_a_problem(file, text, message):
+    file.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        load(file, {})
+    assert message in str(raised.value)
+
+
+def test_a_reference_in_brackets_without_quotes_is_explained(file):
+    file.write_text("clients: [{client_id: ${NAME}}]")
+    (problem,) = inspect(file, {})
+    assert problem.hint == "inside of [ ] and { }, ${…} needs quotes"
+
+
+def test_aliases_cannot_multiply_without_end(file):
+    levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    file.write_text("a0: &a0 x\n" + "\n".join(levels))
+    (problem,) = inspect(file, {})
+    assert problem.message == "the aliases stand for more than 100000 values"
+
+
+def test_a_tag_makes_no_object(file):
+    file.write_text("issuer: !!python/object/apply:os.getcwd []\n")
+    assert [problem.message for problem in inspect(file, {})] == ["expected text"]
+
+
+def test_a_file_that_is_not_there_is_a_problem(tmp_path):
+    (problem,) = inspect(tmp_path / "none.yaml", {})
+    assert problem.message == "No such file or directory"
+
+
+def test_a_file_that_is_no_text_is_a_problem(file):
+    file.write_bytes(b"\xff\xfe")
+    (problem,) = inspect(file, {})
+    assert problem.message == "the file is not UTF-8 text"

@@ -1,0 +1,73 @@
+"""A reload puts another registry in force whole, or leaves the present one."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.config.reload import CannotServe, ReloadableRegistry
+from service.model.events import RegistryReloaded, RegistryReloadRefused
+
+API = "api_resources: [{name: api}]\n"
+
+
+@pytest.fixture
+def events():
+    return []
+
+
+@pytest.fixture
+def registry(read, events):
+    return ReloadableRegistry(read(API), environ={}, emit=events.append)
+
+
+def rewrite(file, text):
+    file.write_text(f"issuer: https://auth.example.com\n{text}")
+
+
+def test_a_reload_puts_the_new_registry_in_force(registry, file, events):
+    rewrite(file, "api_resources: [{name: other}]")
+    assert registry.reload()
+    assert list(registry.current.api_resources) == ["other"]
+    assert isinstance(events[-1], RegistryReloaded)
+    assert "+ api_resources[other]" in events[-1].changes
+
+
+def test_a_reload_with_a_problem_changes_nothing(registry, file, events):
+    rewrite(file, "api_resources: [{name: other}, {name: other}]")
+    assert not registry.reload()
+    assert list(registry.current.api_resources) == ["api"]
+    assert isinstance(events[-1], RegistryReloadRefused)
+
+
+def test_a_file_that_has_gone_changes_nothing(registry, file):
+    file.unlink()
+    assert not registry.reload()
+    assert list(registry.current.api_resources) == ["api"]
+
+
+def test_what_cannot_be_made_of_it_changes_nothing(read, file, events):
+    def prepare(_):
+        raise CannotServe("the handler cannot be made")
+
+    registry = ReloadableRegistry(read(API), environ={}, emit=events.append, prepare=prepare)
+    rewrite(file, "")
+    assert not registry.reload()
+    assert list(registry.current.api_resources) == ["api"]
+    assert events == [RegistryReloadRefused(problems=("the handler cannot be made",))]
+
+
+def test_a_change_elsewhere_is_reported(registry, file, events):
+    rewrite(file, API + "server: {port: 9090}\npairwise_salt: a-salt-of-enough-letters")
+    assert registry.reload()
+    assert events[-1].need_restart == ("server.port", "pairwise_salt")
+    assert events[-1].changes == ()
+
+
+def test_a_secret_file_is_read_again(read, file):
+    secret = file.parent / "hash"
+    secret.write_text("0" * 64)
+    text = "api_resources: [{name: api, secrets: [{sha256: '${file:hash}'}]}]"
+    registry = ReloadableRegistry(read(text), environ={}, emit=lambda _: None)
+    secret.write_text("1" * 64)
+    registry.reload()
+    assert registry.current.api_resources["api"].secrets[0].sha256 == bytes.fromhex("1" * 64)

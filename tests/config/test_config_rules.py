@@ -1,0 +1,342 @@
+"""Each rule across fields finds what it is there for, at the right place."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from service.config.load import inspect
+
+HASH = "LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE="
+API = {"api_resources": [{"name": "api"}]}
+WEB = {
+    "client_id": "web",
+    "client_secrets": [{"sha256": HASH}],
+    "redirect_uris": ["https://app/cb"],
+}
+PUBLIC = {"client_secrets": [], "require_client_secret": False}
+DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+def client(**keys):
+    return {**API, "clients": [WEB | keys]}
+
+
+def clients(*several):
+    return {**API, "clients": [WEB | keys for keys in several]}
+
+
+def test_a_sound_registry_has_no_problem(problems):
+    assert problems(yaml.dump(client(allowed_scopes=["openid", "api"]))) == {}
+
+
+IMPOSSIBLE = {
+    "client_credentials without a secret": (
+        client(**PUBLIC, allowed_grant_types=["client_credentials"], redirect_uris=[]),
+        "clients[web].allowed_grant_types[client_credentials]",
+    ),
+    "no credential": (client(client_secrets=[]), "clients[web].client_secrets"),
+    "a grant type that nobody serves": (
+        client(allowed_grant_types=["authorization_code", "authorisation_code"]),
+        "clients[web].allowed_grant_types[authorisation_code]",
+    ),
+    "a response type without its grant type": (
+        client(allowed_response_types=["code", "code token"]),
+        "clients[web].allowed_response_types[code token]",
+    ),
+    "a response type that is none": (
+        client(allowed_response_types=["code code"]),
+        "clients[web].allowed_response_types[0]",
+    ),
+    "tokens in the browser": (
+        client(
+            allowed_grant_types=["implicit"],
+            allowed_response_types=["token"],
+            allow_access_tokens_via_browser=False,
+        ),
+        "clients[web].allowed_response_types[token]",
+    ),
+    "query for tokens": (
+        client(allowed_grant_types=["implicit"], default_response_mode="query"),
+        "clients[web].default_response_mode",
+    ),
+    "a scope that is not there": (
+        client(allowed_scopes=["apo"]),
+        "clients[web].allowed_scopes[apo]",
+    ),
+    "an API resource that is not there": (client(api_resource="x"), "clients[web].api_resource"),
+    "a provider that is not there": (
+        client(identity_provider_restrictions=["google"]),
+        "clients[web].identity_provider_restrictions[google]",
+    ),
+    "a method without its credential": (
+        client(token_endpoint_auth_method="private_key_jwt"),
+        "clients[web].token_endpoint_auth_method",
+    ),
+    "a method of confidential clients": (
+        client(**PUBLIC, token_endpoint_auth_method="client_secret_basic"),
+        "clients[web].token_endpoint_auth_method",
+    ),
+    "no method for a confidential client": (
+        client(token_endpoint_auth_method="none"),
+        "clients[web].token_endpoint_auth_method",
+    ),
+    "keys twice": (client(jwks={"keys": []}, jwks_uri="https://app/keys"), "clients[web].jwks_uri"),
+    "keys that are none": (client(jwks={}), "clients[web].jwks"),
+    "a private key": (
+        client(jwks={"keys": [{"kty": "EC", "d": "…"}]}),
+        "clients[web].jwks.keys[0]",
+    ),
+    "HMAC without the secret": (
+        client(id_token_signed_response_alg="HS256"),
+        "clients[web].id_token_signed_response_alg",
+    ),
+    "an algorithm without a key": (
+        client(id_token_signed_response_alg="ES256"),
+        "clients[web].id_token_signed_response_alg",
+    ),
+    "half of an encryption": (
+        client(id_token_encrypted_response_enc="A256GCM"),
+        "clients[web].id_token_encrypted_response_enc",
+    ),
+    "pairwise without salt": (client(subject_type="pairwise"), "clients[web].subject_type"),
+    "pairwise over several hosts": (
+        client(subject_type="pairwise", redirect_uris=["https://a/", "https://b/"])
+        | {"pairwise_salt": "x" * 16},
+        "clients[web].sector_identifier_uri",
+    ),
+    "a secret given twice": (
+        client(client_secrets=[{"sha256": HASH, "value": "x"}]),
+        "clients[web].client_secrets[0]",
+    ),
+    "an empty secret": (client(client_secrets=[{}]), "clients[web].client_secrets[0]"),
+    "two clients of one name": (clients({}, {}), "clients[web].client_id"),
+    "two APIs of one name": (
+        {"api_resources": [{"name": "api"}, {"name": "api", "scopes": ["x"]}]},
+        "api_resources[api].name",
+    ),
+    "a scope that is an identity resource": (
+        {"api_resources": [{"name": "api", "scopes": ["email"]}]},
+        "api_resources[api].scopes[email]",
+    ),
+    "an API of that name": (
+        {"api_resources": [{"name": "profile"}]},
+        "api_resources[profile].name",
+    ),
+    "offline_access as a scope": (
+        {"identity_resources": [{"name": "offline_access"}]},
+        "identity_resources[offline_access].name",
+    ),
+    "two people of one subject": (
+        {"users": {"list": [{"sub": "1", "username": "a"}, {"sub": "1", "username": "b"}]}},
+        "users.list[b].sub",
+    ),
+    "two people of one name": (
+        {
+            "users": {
+                "list": [{"sub": "1", "username": "straße"}, {"sub": "2", "username": "STRASSE"}]
+            }
+        },
+        "users.list[STRASSE].username",
+    ),
+    "a plain password": (
+        {"users": {"list": [{"sub": "1", "username": "a", "password": "a"}]}},
+        "users.list[a].password",
+    ),
+    "a shared store in the clear": ({"store": {"url": "redis://r"}}, "signing.encryption_key"),
+    "a store of several processes": ({"server": {"workers": 2}}, "server.workers"),
+    "key files that are not listed": ({"signing": {"source": "files"}}, "signing.keys"),
+    "a key file that is not there": (
+        {"signing": {"source": "files", "keys": [{"path": "none.pem"}]}},
+        "signing.keys[0].path",
+    ),
+    "templates that are not there": ({"ui": {"templates": "none"}}, "ui.templates"),
+    "a session past its end": ({"session": {"lifetime": "31d"}}, "session.lifetime"),
+    "one port for two things": ({"server": {"management_port": 8080}}, "server.management_port"),
+    "a language that is not on offer": ({"ui": {"default_locale": "de"}}, "ui.default_locale"),
+    "a handler that is not there": (
+        {"extension_grants": [{"handler": "no.such:Grant"}]},
+        "extension_grants[no.such:Grant].handler",
+    ),
+    "an entry point that is not there": (
+        {"extension_grants": [{"handler": "no-such"}]},
+        "extension_grants[no-such].handler",
+    ),
+    "a user store that is not there": ({"users": {"source": "no.such:Users"}}, "users.source"),
+    "a provider that tells nothing": (
+        {
+            "identity_providers": [
+                {"name": "p", "issuer": "https://p", "client_id": "x", "scopes": ["email"]}
+            ]
+        },
+        "identity_providers[p].scopes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "path"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_what_cannot_be_is_an_error(problems, content, path):
+    assert problems(yaml.dump(content))[path].severity == "error"
+
+
+DOUBTFUL = {
+    "refresh tokens that are never given": (
+        client(allowed_grant_types=["authorization_code", "refresh_token"]),
+        "clients[web].allowed_grant_types[refresh_token]",
+    ),
+    "refresh tokens that cannot be used": (
+        client(allow_offline_access=True),
+        "clients[web].allow_offline_access",
+    ),
+    "no redirect": (client(redirect_uris=[]), "clients[web].redirect_uris"),
+    "redirects for nothing": (
+        client(allowed_grant_types=["password"]),
+        "clients[web].redirect_uris",
+    ),
+    "a secret that nobody asks for": (
+        client(require_client_secret=False),
+        "clients[web].client_secrets",
+    ),
+    "a public client without PKCE": (
+        client(**PUBLIC, require_pkce=False),
+        "clients[web].require_pkce",
+    ),
+    "a plain challenge": (
+        client(allow_plain_text_pkce=True),
+        "clients[web].allow_plain_text_pkce",
+    ),
+    "a long-lived code": (
+        client(authorization_code_lifetime="2m"),
+        "clients[web].authorization_code_lifetime",
+    ),
+    "refresh tokens that do not rotate": (
+        client(**PUBLIC, refresh_token_usage="reuse"),
+        "clients[web].refresh_token_usage",
+    ),
+    "an expired secret": (
+        client(client_secrets=[{"sha256": HASH, "expires_at": "2020-01-01T00:00:00Z"}]),
+        "clients[web].client_secrets[0].expires_at",
+    ),
+    "nobody can sign in": (client(enable_local_login=False), "clients[web].enable_local_login"),
+    "a scope of no API": ({"api_scopes": [{"name": "x"}]}, "api_scopes[x].name"),
+    "a key that its tokens outlive": (
+        client(access_token_lifetime="30d"),
+        "signing.retire_after",
+    ),
+    "everyone a proxy": (
+        {"server": {"trusted_proxies": ["0.0.0.0/0"]}},
+        "server.trusted_proxies[0]",
+    ),
+    "device grant": (
+        client(allowed_grant_types=["authorization_code", DEVICE]),
+        f"clients[web].allowed_grant_types[{DEVICE}]",
+    ),
+    "DPoP": (client(dpop_bound_access_tokens=True), "clients[web].dpop_bound_access_tokens"),
+    "mutual TLS": (
+        client(tls_client_certificate_bound_access_tokens=True),
+        "clients[web].tls_client_certificate_bound_access_tokens",
+    ),
+    "pushed requests": (
+        client(require_pushed_authorization_requests=True),
+        "clients[web].require_pushed_authorization_requests",
+    ),
+    "registration": ({"registration": {"enabled": True}}, "registration.enabled"),
+}
+
+
+@pytest.mark.parametrize(("content", "path"), DOUBTFUL.values(), ids=DOUBTFUL)
+def test_what_is_doubtful_is_a_warning(problems, content, path):
+    assert problems(yaml.dump(content))[path].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "blob:https://app/x",
+        "https://app/cb#x",
+        "https://app/cb#",
+        "https://*.example.com/cb",
+        "https://app/*",
+        "https://user@app/cb",
+        "https:///cb",
+        "https://app:99999/",
+        "https://[::1/",
+        "https://app/a b",
+        "https://app\\@evil/",
+        "https://äpp/",
+        "/cb",
+        "app",
+    ],
+)
+@pytest.mark.parametrize("key", ["redirect_uris", "post_logout_redirect_uris"])
+def test_a_dangerous_redirect_is_an_error(problems, key, uri):
+    found = problems(yaml.dump(client(**{key: [uri]}), allow_unicode=True))
+    assert found[f"clients[web].{key}[0]"].severity == "error"
+
+
+@pytest.mark.parametrize("uri", ["http://app.example.com/cb", "http://10.0.0.1/", "myapp:/cb"])
+def test_a_weak_redirect_is_a_warning(problems, uri):
+    found = problems(yaml.dump(client(redirect_uris=[uri])))
+    assert found["clients[web].redirect_uris[0]"].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://app.example.com/cb?x=1",
+        "http://localhost:3000/cb",
+        "http://127.0.0.1/cb",
+        "http://[::1]:8000/cb",
+        "com.example.app:/cb",
+    ],
+)
+def test_a_sound_redirect_is_no_problem(problems, uri):
+    assert problems(yaml.dump(client(redirect_uris=[uri]))) == {}
+
+
+@pytest.mark.parametrize("origin", ["*", "https://app/", "https://app/x", "app", "https://app:443"])
+def test_what_no_browser_sends_is_no_origin(problems, origin):
+    found = problems(yaml.dump(client(allowed_cors_origins=[origin])))
+    assert found["clients[web].allowed_cors_origins[0]"].severity == "error"
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "http://auth.example.com",
+        "https://auth.example.com?x",
+        "https://auth.example.com#x",
+        "https://user@auth.example.com",
+        "auth.example.com",
+        "ftp://auth.example.com",
+        "https://",
+    ],
+)
+def test_the_issuer_is_a_secure_base(file, issuer):
+    file.write_text(f"issuer: '{issuer}'")
+    assert [problem.path for problem in inspect(file, {})] == ["issuer"]
+
+
+def test_a_cookie_for_other_sites_needs_https(file):
+    file.write_text("issuer: http://localhost:8080\nsession: {cookie_same_site: none}")
+    assert [problem.path for problem in inspect(file, {})] == ["session.cookie_same_site"]
+
+
+def test_two_handlers_of_one_grant_type_are_an_error(problems, tmp_path, monkeypatch):
+    (tmp_path / "their_grants.py").write_text("class Mine:\n    grant_type = 'delegation'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = problems("extension_grants: [{handler: 'their_grants:Mine'}]")
+    assert "already" in found["extension_grants[their_grants:Mine].handler"].message
+
+
+def test_a_handlers_grant_type_is_known(problems, tmp_path, monkeypatch):
+    (tmp_path / "own_grants.py").write_text("class Own:\n    grant_type = 'urn:example:own'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    content = client(allowed_grant_types=["authorization_code", "urn:example:own"])
+    content["extension_grants"] = [{"handler": "own_grants:Own"}]
+    assert problems(yaml.dump(content)) == {}
