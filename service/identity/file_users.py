@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from service.identity.usernames import folded
 from service.model.registry import LiveRegistry
 from service.model.user import User
+from service.model.usernames import folded
 
 
 class FileUsers:

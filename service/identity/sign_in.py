@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from service.identity.passwords import MAX_PASSWORD, Passwords, is_plain_text
 from service.identity.throttle import Throttle
-from service.identity.usernames import MAX_USERNAME, folded
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
 from service.model.user import User, UserStore
+from service.model.usernames import MAX_USERNAME, folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

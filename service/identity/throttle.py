@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
-from service.identity.usernames import folded
 from service.model.handle import digest
+from service.model.usernames import folded
 from service.store.keyvalue import Count, Drop, Extend, KeyValue, Read
 
 WIDER = 10

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 
 from service.config.problem import Finding, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.schema.file import ConfigurationFile
+from service.model.usernames import folded
 from service.protocol.scope import OFFLINE_ACCESS
 
 
@@ -26,14 +26,7 @@ def names_stand_once(file: ConfigurationFile) -> Iterator[Finding]:
     yield from _repeated(("authentication_contexts",), "acr", contexts)
     users = ("users", "list")
     yield from _repeated(users, "sub", (user.sub for user in file.users.list))
-    yield from _repeated(
-        users, "username", (_sign_in_name(user.username) for user in file.users.list)
-    )
-
-
-def _sign_in_name(username: str) -> str:
-    """The form in which user names are compared."""
-    return unicodedata.normalize("NFKC", username).casefold()
+    yield from _repeated(users, "username", (folded(user.username) for user in file.users.list))
 
 
 def _repeated(section: tuple[str, ...], key: str, names: Iterable[str]) -> Iterator[Finding]:

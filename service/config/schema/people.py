@@ -17,6 +17,7 @@ from service.config.schema.types import (
     WebUrl,
     expected,
 )
+from service.model.usernames import MAX_USERNAME
 
 
 def _user_source(value: str) -> str:
@@ -44,7 +45,7 @@ class UserEntry(Section):
 
     sub: Annotated[str, Field(min_length=1, max_length=255)]
     """The subject identifier, which never changes."""
-    username: Annotated[str, Field(min_length=1, max_length=254)]
+    username: Annotated[str, Field(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in by, compared without regard to case."""
     password: Annotated[str | None, Field(repr=False)] = None
     """The Argon2 hash of the password; `python -m service hash-password` makes it. null: no sign-in by password."""
