@@ -11,12 +11,14 @@ from service.cli.hash_secret import hash_secret
 from service.cli.keys import keys
 from service.cli.new_key import new_key
 from service.cli.schema import schema
+from service.cli.serve import serve
 
 program = click.Group(
     help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done, 1 the input is wrong, 2 usage, "
     "3 the store cannot be reached.",
     context_settings={"help_option_names": ["-h", "--help"]},
     commands=(  # To add one: a file beside this one, and a line below.
+        serve,
         check,
         schema,
         hash_secret,

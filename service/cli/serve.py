@@ -1,0 +1,98 @@
+"""`serve`: runs the service."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import click
+import structlog
+
+from service.cli.settings import file_option, load_settings
+from service.cli.shared_metrics import share_metrics
+from service.cli.shared_store import store_option
+from service.config.configuration import Configuration
+from service.config.schema.server import Server
+from service.observe.logs import LEVELS, configure_logs
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+@click.command("serve")
+@file_option
+@click.option("--host", help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on.")
+@click.option("--workers", metavar="N|auto", help="Processes; auto is one per core.")
+@store_option
+@click.option("--watch", is_flag=True, help="Reload the registry whenever the file changes.")
+@click.option(
+    "--log-level",
+    envvar="SERVICE_LOG_LEVEL",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    default="info",
+    show_default=True,
+    show_envvar=True,
+    help="What is logged at least.",
+)
+def serve(  # noqa: PLR0917 - click calls it by name
+    file: Path,
+    host: str | None,
+    port: int | None,
+    workers: str | None,
+    store_url: str | None,
+    watch: bool,
+    log_level: str,
+) -> None:
+    """Run the service. SIGTERM drains it, SIGHUP reloads the registry.
+
+    \b
+    Flags beat the environment (SERVICE_HOST, SERVICE_PORT, SERVICE_WORKERS,
+    SERVICE_STORE_URL), which beats the file.
+
+    \b
+    Example:
+      python -m service serve --store redis://localhost:6379 --workers auto
+    """
+    flags = {
+        "SERVICE_HOST": host,
+        "SERVICE_PORT": None if port is None else str(port),
+        "SERVICE_WORKERS": workers,
+        "SERVICE_STORE_URL": store_url,
+    }
+    given = {name: value for name, value in flags.items() if value is not None}
+    configuration = load_settings(file, given)
+    configure_logs(log_level)
+    _warn(configuration)
+    several = configuration.server.workers > 1
+    if several:
+        share_metrics()
+    from service.cli.serving import Serving  # noqa: PLC0415 - the whole service, which no other command needs
+
+    serving = Serving(configuration=configuration, environ={**os.environ, **given}, watch=watch)
+    sockets = _listen(configuration.server)
+    if several:
+        from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
+
+        run_workers(serving, configuration.server, sockets)
+    else:
+        serving.run(sockets)
+
+
+def _warn(configuration: Configuration) -> None:
+    for problem in configuration.warnings:
+        log.warning("configuration", problem=str(problem))
+    if configuration.store.url.startswith("memory:"):
+        log.warning("memory:// is for trying out: tokens, sessions and keys end with this process")
+
+
+def _listen(server: Server) -> list[socket.socket]:
+    """The public socket, and the one for operators where it is apart."""
+    ports = (
+        [server.port] if server.management_port is None else [server.port, server.management_port]
+    )
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    try:
+        return [socket.create_server((server.host, port), family=family) for port in ports]
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {server.host}: {error.strerror}") from error

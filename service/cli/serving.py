@@ -1,0 +1,79 @@
+"""Joins the composed service to its sockets: the same for a process of its own and for a worker among several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from socket import socket
+
+import click
+import structlog
+import uvloop
+
+from service.app import create_app
+from service.config.configuration import Configuration
+from service.store.keyvalue import KeyValue
+from service.web.process import Listening, Process
+from service.web.tls import ServerTls
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What is to be served, and how."""
+
+    configuration: Configuration
+    environ: Mapping[str, str]
+    """With the flags in it, so that a reload reads what the start has read."""
+    watch: bool
+
+    def run(self, sockets: Sequence[socket]) -> None:
+        """Serve in this process until told to stop; the first socket is the public one, a second the operators'."""
+        uvloop.run(self.serve(sockets, announce=True))
+
+    async def serve(
+        self,
+        sockets: Sequence[socket],
+        *,
+        announce: bool,
+        ready: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Serve in this event loop; `announce` in one of several workers only."""
+        service = create_app(self.configuration, environ=self.environ)
+        server = self.configuration.server
+        tls = ServerTls(server.tls) if server.tls else None
+        public = Listening(service.app, sockets[:1], tls)
+        management = (
+            [Listening(service.management, sockets[1:])] if service.management is not None else []
+        )
+        process = Process(
+            listening=[public, *management],
+            draining=service.parts.draining,
+            reload=service.parts.registry.reload,
+            grace=server.shutdown_grace,
+            watched=self.configuration.file if self.watch else None,
+        )
+
+        async def started() -> None:
+            ready()
+            if announce:
+                click.echo(f"listening on {_url(sockets[0], secure=tls is not None)}", err=True)
+                await _warn_of_eviction(service.parts.kv)
+
+        await process.run(started)
+
+
+def _url(listening: socket, *, secure: bool) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def _warn_of_eviction(kv: KeyValue) -> None:
+    policy = await kv.eviction_policy()
+    if policy not in (None, "noeviction"):
+        log.warning(
+            "Redis may evict what is not expired, and with it tokens and signing keys; "
+            "set its maxmemory-policy to noeviction",
+            maxmemory_policy=policy,
+        )

@@ -1,0 +1,110 @@
+"""Several processes behind one socket, supervised by gunicorn; each serves as a single one would."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+from collections.abc import Sequence
+from socket import socket
+from typing import cast
+
+import uvloop
+from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+from gunicorn.workers.base import Worker
+
+from service.cli.serving import Serving
+from service.cli.shared_metrics import forget_shared_metrics
+from service.config.schema.server import Server
+
+SILENCE = 60
+"""Seconds without a sign of life after which a worker is replaced."""
+
+TO_END = 5
+"""Seconds beyond the grace that a worker may take to end."""
+
+
+def run_workers(serving: Serving, server: Server, sockets: Sequence[socket]) -> None:
+    """Serve with as many workers as configured, until told to stop."""
+    gc.freeze()  # before the forks, so that the workers share what is loaded
+    _Supervisor(_Workers(serving, server, sockets)).run()
+
+
+def _ended(_: Arbiter) -> None:
+    forget_shared_metrics()
+
+
+class _Supervisor(Arbiter):
+    """Replaces workers that die, and hands signals on."""
+
+    def handle_hup(self) -> None:
+        """Let each worker reload the registry; gunicorn itself would start new ones."""
+        self.kill_workers(signal.SIGHUP)
+
+
+class _Workers(BaseApplication):
+    """What gunicorn asks for: its settings, and what the workers run."""
+
+    def __init__(self, serving: Serving, server: Server, sockets: Sequence[socket]) -> None:
+        self.serving = serving
+        self._settings: dict[str, object] = {
+            "bind": [f"fd://{each.detach()}" for each in sockets],
+            "workers": server.workers,
+            "worker_class": _Worker,
+            "logger_class": _Logger,
+            "timeout": SILENCE,
+            "graceful_timeout": server.shutdown_grace + TO_END,
+            "control_socket_disable": True,
+            "on_exit": _ended,
+        }
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._settings.items():
+            self.cfg.set(name, value)
+
+
+class _Worker(Worker):
+    """One process among several."""
+
+    def init_signals(self) -> None:
+        """Forget the supervisor's handlers; the serving process sets its own."""
+        for each in self.SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+
+    def load_wsgi(self) -> None:
+        """Do nothing: what is served is made in the worker's own event loop."""
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        self.booted = False  # until it serves: gunicorn gives up where the first start fails
+        uvloop.run(self._serve())
+
+    async def _serve(self) -> None:
+        alive = asyncio.create_task(self._show_life())
+        sockets = [socket(fileno=each.detach()) for each in self.sockets]
+        serving = cast("_Workers", self.app).serving
+        await serving.serve(sockets, announce=self.age == 1, ready=self._serves)
+        alive.cancel()
+
+    def _serves(self) -> None:
+        self.booted = True
+
+    async def _show_life(self) -> None:
+        while True:
+            self.notify()
+            if os.getppid() != self.ppid:  # nobody is left who would stop it
+                os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(1)
+
+
+class _Logger(Logger):
+    """Hands gunicorn's own lines to the log of the service."""
+
+    def setup(self, cfg: Config) -> None:
+        self.cfg = cfg
+        self.error_log.propagate = True

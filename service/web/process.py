@@ -1,0 +1,120 @@
+"""The life of a serving process: start, serve, reload, drain, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+import structlog
+from aiohttp import web
+
+from service.web.draining import Draining
+from service.web.server import Runner
+from service.web.tls import ServerTls
+from service.web.watching import changes
+
+log = structlog.stdlib.get_logger(__name__)
+
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+
+LINGER = 5
+"""Seconds at most, of the grace, for which a stopping process serves on while balancers notice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An application and the sockets where it is reached."""
+
+    app: web.Application
+    sockets: Sequence[socket]
+    tls: ServerTls | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """Serves until a signal says otherwise: SIGTERM drains, SIGINT stops at once, SIGHUP reloads."""
+
+    listening: Sequence[Listening]
+    draining: Draining
+    reload: Callable[[], object]
+    """Reads the registry again; it may block."""
+    grace: float
+    watched: Path | None = None
+
+    async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
+        """Serve; `ready` is called once all sockets are served."""
+        stopped = self._stop_signal()
+        reloading = asyncio.create_task(self._reload_on_demand())
+        runners = [await self._serve(each) for each in self.listening]
+        gc.collect()
+        gc.freeze()  # what is there now stays: no collection needs to look at it again
+        await ready()
+        in_peace = await stopped
+        reloading.cancel()
+        await self._drain(runners, linger=min(LINGER, self.grace / 4) if in_peace else 0)
+
+    async def _serve(self, listening: Listening) -> Runner:
+        runner = Runner(listening.app, shutdown_timeout=self.grace)
+        await runner.setup()
+        tls = listening.tls.context if listening.tls else None
+        for each in listening.sockets:
+            await web.SockSite(runner, each, ssl_context=tls, backlog=BACKLOG).start()
+        return runner
+
+    async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:
+        """Serve on until the balancers have noticed, then finish what runs, within the grace."""
+        self.draining.begin()
+        log.info("draining", seconds=self.grace)
+        try:
+            async with asyncio.timeout(self.grace):
+                await asyncio.sleep(linger)
+                for runner in runners:
+                    await runner.cleanup()
+        except TimeoutError:
+            log.warning("the grace is over: requests that still ran are cut off")
+        log.info("stopped")
+
+    def _stop_signal(self) -> asyncio.Future[bool]:
+        """Resolves when the process is told to stop, to whether there is time."""
+        loop = asyncio.get_running_loop()
+        stopped: asyncio.Future[bool] = loop.create_future()
+
+        def stop(*, in_peace: bool) -> None:
+            if not stopped.done():
+                stopped.set_result(in_peace)
+
+        loop.add_signal_handler(signal.SIGTERM, lambda: stop(in_peace=True))
+        for quick in (signal.SIGINT, signal.SIGQUIT):
+            loop.add_signal_handler(quick, lambda: stop(in_peace=False))
+        return stopped
+
+    async def _reload_on_demand(self) -> None:
+        """Reload at SIGHUP, and whenever the watched file has changed; one after the other."""
+        demanded = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, demanded.set)
+        async with asyncio.TaskGroup() as tasks:
+            if self.watched is not None:
+                tasks.create_task(_set_on_change(demanded, self.watched))
+            while await demanded.wait():
+                demanded.clear()
+                await self._reload()
+
+    async def _reload(self) -> None:
+        try:
+            await asyncio.to_thread(self.reload)
+            for each in self.listening:
+                if each.tls is not None:
+                    each.tls.reload()
+        except Exception:
+            log.exception("the reload failed; what was in force stays")
+
+
+async def _set_on_change(demanded: asyncio.Event, watched: Path) -> None:
+    async for _ in changes(watched):
+        demanded.set()
