@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from service.cli.settings import FILE
+from service.cli.start_rules import START_RULES
 from service.config.load import inspect
 from service.config.problem import Problem
 from service.config.rules.profiles import PROFILES
@@ -30,7 +31,8 @@ def check(file: Path, output: str, profile: str | None) -> None:
     Example:
       python -m service check config.yaml --profile oauth21
     """
-    problems = inspect(file, os.environ, rules=PROFILES[profile] if profile else ())
+    stricter = PROFILES[profile] if profile else ()
+    problems = inspect(file, os.environ, rules=(*START_RULES, *stricter))
     valid = all(problem.severity == "warning" for problem in problems)
     if output == "json":
         click.echo(
