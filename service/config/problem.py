@@ -45,9 +45,12 @@ class Problem:
     hint: str | None
 
     def __str__(self) -> str:
+        """One line, whatever control characters the file's keys and names have."""
         path = f"{self.path}: " if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{self.file}:{self.line}:{self.column}: {self.severity}: {path}{self.message}{hint}"
+        place = f"{self.file}:{self.line}:{self.column}"
+        line = f"{place}: {self.severity}: {path}{self.message}{hint}"
+        return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 class ConfigError(Exception):

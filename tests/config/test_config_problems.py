@@ -138,3 +138,8 @@ def test_a_file_that_is_no_text_is_a_problem(file):
     file.write_bytes(b"\xff\xfe")
     (problem,) = inspect(file, {})
     assert problem.message == "the file is not UTF-8 text"
+
+
+def test_a_problem_is_one_line_whatever_the_key(problems):
+    (problem,) = problems('ui: {"a\\nerror\\e[31m": 1}').values()
+    assert str(problem).isprintable()
