@@ -49,8 +49,8 @@ class Serving:
         )
         process = Process(
             listening=[public, *management],
-            draining=service.parts.draining,
-            reload=service.parts.registry.reload,
+            draining=service.draining,
+            reload=service.registry.reload,
             grace=server.shutdown_grace,
             watched=self.configuration.file if self.watch else None,
         )
@@ -59,7 +59,7 @@ class Serving:
             ready()
             if announce:
                 click.echo(f"listening on {_url(sockets[0], secure=tls is not None)}", err=True)
-                await _warn_of_eviction(service.parts.kv)
+                await _warn_of_eviction(service.kv)
 
         await process.run(started)
 

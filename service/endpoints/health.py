@@ -12,6 +12,7 @@ from aiohttp import web
 from service.keys.keyring import KeyRing
 from service.store.keyvalue import KeyValue, StoreUnavailable, deadline
 from service.web.draining import Draining
+from service.web.respond import json_response
 
 PROBE_SECONDS = 0.25
 """How long a probe waits for the store; balancers allow a second for the whole answer."""
@@ -36,7 +37,7 @@ class HealthEndpoint:
 
     async def live(self, request: web.Request) -> web.Response:
         """Always 200: a restart mends neither the store nor the keys."""
-        return web.json_response({"status": "live"})
+        return json_response({"status": "live"})
 
     async def ready(self, request: web.Request) -> web.Response:
         """200, or 503 with the reasons."""
@@ -45,8 +46,8 @@ class HealthEndpoint:
             await self.store.ping()  # so that an idle process notices, too
         reasons = list(self._reasons())
         if reasons:
-            return web.json_response({"status": "unready", "reasons": reasons}, status=503)
-        return web.json_response({"status": "ready"})
+            return json_response({"status": "unready", "reasons": reasons}, status=503)
+        return json_response({"status": "ready"})
 
     def _reasons(self) -> Iterator[str]:
         if self.draining.began:

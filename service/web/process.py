@@ -75,6 +75,8 @@ class Process:
             async with asyncio.timeout(self.grace):
                 await asyncio.sleep(linger)
                 for runner in runners:
+                    await runner.finish()
+                for runner in runners:
                     await runner.cleanup()
         except TimeoutError:
             log.warning("the grace is over: requests that still ran are cut off")

@@ -37,7 +37,7 @@ class RequestLog:
                     method=request.method,
                     endpoint=_endpoint(request),
                     status=status,
-                    seconds=perf_counter() - started,
+                    seconds=round(perf_counter() - started, 6),
                 )
             )
         return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 
 import structlog
 from aiohttp import web
@@ -22,10 +23,31 @@ class Runner(web.AppRunner):
 
     def __init__(self, app: web.Application, *, shutdown_timeout: float = 20) -> None:
         super().__init__(app, shutdown_timeout=shutdown_timeout, access_log=None)
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def finish(self) -> None:
+        """Accept no connection more, and wait until no request runs; aiohttp itself drops what is still being sent."""
+        for site in self.sites:
+            await site.stop()
+        await self._idle.wait()
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        return _Server(made.request_handler, request_factory=made.request_factory)
+        handler = made.request_handler
+
+        async def counted(request: web.BaseRequest) -> web.StreamResponse:
+            self._running += 1
+            self._idle.clear()
+            try:
+                return await handler(request)
+            finally:
+                self._running -= 1
+                if not self._running:
+                    self._idle.set()
+
+        return _Server(counted, request_factory=made.request_factory)
 
 
 class _Server(web.Server):
@@ -52,13 +74,14 @@ class _Connection(RequestHandler):
     ) -> web.StreamResponse:
         """Answer with nothing that the caller sent: aiohttp's own answer and log line quote it."""
         identifier = new_request_id()
-        if status >= 500:  # noqa: PLR2004 - a fault of ours
-            log.error("request failed", status=status, request_id=identifier, exc_info=exc)
+        if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            text = "bad request"
+            log.info(text, status=status, request_id=identifier, kind=type(exc).__name__)
         else:
-            log.info("bad request", status=status, request_id=identifier, kind=type(exc).__name__)
+            text = "internal server error"
+            log.error(text, status=status, request_id=identifier, exc_info=exc)
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun and cannot become another one")
-        text = "internal server error" if status >= 500 else "bad request"  # noqa: PLR2004
         answer = web.Response(
             status=status,
             text=text,
@@ -66,6 +89,7 @@ class _Connection(RequestHandler):
                 HEADER: identifier,
                 "Cache-Control": "no-store",
                 "X-Content-Type-Options": "nosniff",
+                "Server": "token-service",  # or aiohttp names its version
             },
         )
         answer.force_close()

@@ -1,0 +1,73 @@
+"""SIGTERM: readiness turns red, what runs is finished, and no caller sees a broken connection."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from urllib.parse import urlsplit
+
+import httpx
+
+from tests.operations.conftest import MACHINE, Serve, token_from
+
+BODY = b"grant_type=client_credentials&client_id=%s&client_secret=%s" % tuple(
+    part.encode() for part in MACHINE
+)
+HEAD = (
+    b"POST /connect/token HTTP/1.1\r\nHost: x\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n" % len(BODY)
+)
+
+
+def test_readiness_turns_red_while_requests_are_served(serve: Serve) -> None:
+    program = serve()
+    url = program.url()
+    program.send(signal.SIGTERM)
+    program.wait_for("draining")
+    ready = httpx.get(f"{url}/health/ready")
+    assert ready.status_code == 503
+    assert ready.json()["reasons"] == ["draining: the process is about to stop"]
+    assert token_from(url).headers["Connection"] == "close"
+    assert program.ended() == 0
+
+
+def test_liveness_stays_green(serve: Serve) -> None:
+    program = serve()
+    url = program.url()
+    program.send(signal.SIGTERM)
+    program.wait_for("draining")
+    assert httpx.get(f"{url}/health/live").status_code == 200
+
+
+def test_a_request_that_runs_is_finished(serve: Serve) -> None:
+    program = serve()
+    url = urlsplit(program.url())
+    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+        connection.sendall(HEAD + BODY[:10])
+        program.send(signal.SIGTERM)
+        program.wait_for("draining")
+        time.sleep(1)  # longer than it serves on: it listens no more
+        connection.sendall(BODY[10:])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    assert program.ended() == 0
+
+
+def test_a_request_that_never_ends_does_not_keep_it(serve: Serve) -> None:
+    program = serve()
+    url = urlsplit(program.url())
+    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+        connection.sendall(HEAD + BODY[:10])
+        time.sleep(0.2)
+        program.send(signal.SIGTERM)
+        program.wait_for("cut off")
+        assert program.ended() == 0
+
+
+def test_an_interrupt_stops_it_at_once(serve: Serve) -> None:
+    program = serve()
+    program.url()
+    before = time.monotonic()
+    program.send(signal.SIGINT)
+    assert program.ended() == 0
+    assert time.monotonic() - before < 1

@@ -1,0 +1,103 @@
+"""`serve` starts with what it was told, says where, and says what keeps it from starting."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.operations.conftest import CONFIG, RedisServer, Serve, eventually, token_from
+
+needs_redis = pytest.mark.needs("redis-server")
+
+
+def test_it_says_where_it_listens(serve: Serve) -> None:
+    assert token_from(serve().url()).status_code == 200
+
+
+def test_the_environment_beats_the_file(serve: Serve) -> None:
+    assert "127.0.0.2" in serve(SERVICE_HOST="127.0.0.2").url()
+
+
+def test_a_flag_beats_the_environment(serve: Serve) -> None:
+    assert "127.0.0.3" in serve("--host", "127.0.0.3", SERVICE_HOST="127.0.0.2").url()
+
+
+def test_a_wrong_file_is_shown_with_its_place(serve: Serve, config: Path) -> None:
+    config.write_text(f"{CONFIG}\nsesion: {{}}\n")
+    program = serve()
+    program.wait_for(f"{config}:13:1: error: sesion")
+    assert program.ended() == 1
+
+
+def test_memory_with_several_workers_is_refused(serve: Serve) -> None:
+    program = serve("--workers", "2")
+    program.wait_for("memory:// belongs to one process")
+    assert program.ended() == 1
+
+
+def test_a_port_in_use_is_said_plainly(serve: Serve) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        program = serve("--port", str(taken.getsockname()[1]))
+        program.wait_for("Error: cannot listen on 127.0.0.1")
+    assert program.ended() == 1
+
+
+def test_memory_is_warned_of(serve: Serve) -> None:
+    serve().wait_for("memory:// is for trying out")
+
+
+@needs_redis
+def test_a_redis_that_may_evict_is_warned_of(serve: Serve, on_redis: RedisServer) -> None:
+    on_redis.start("--maxmemory-policy", "allkeys-lru")
+    serve().wait_for('"maxmemory_policy":"allkeys-lru"')
+
+
+@needs_redis
+def test_a_store_that_is_away_at_the_start_is_waited_for(
+    serve: Serve, on_redis: RedisServer
+) -> None:
+    url = serve().url()
+    assert httpx.get(f"{url}/health/ready").status_code == 503
+    on_redis.start()
+    eventually(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
+    assert token_from(url).status_code == 200
+
+
+def test_a_management_port_has_health_and_metrics_to_itself(
+    serve: Serve, config: Path, free_port: int
+) -> None:
+    config.write_text(CONFIG.replace("server:", f"server:\n  management_port: {free_port}"))
+    url, management = serve().url(), f"http://127.0.0.1:{free_port}"
+    for path in ("/health/live", "/health/ready", "/metrics"):
+        assert httpx.get(url + path).status_code == 404
+        assert httpx.get(management + path).status_code == 200
+
+
+@pytest.mark.needs("openssl")
+def test_it_speaks_tls_where_it_has_a_certificate(
+    serve: Serve, config: Path, tmp_path: Path
+) -> None:
+    _certificate(tmp_path)
+    tls = "tls: {certificate: cert.pem, private_key: key.pem}"
+    config.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
+    url = serve().url()
+    assert url.startswith("https://")
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    assert httpx.get(f"{url}/health/live", verify=trusting).status_code == 200
+
+
+def _certificate(folder: Path) -> None:
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", "key.pem", "-out", "cert.pem"]
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    subprocess.run(
+        [*command, "-nodes", "-days", "1", *subject, *files],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )

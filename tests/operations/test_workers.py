@@ -1,0 +1,81 @@
+"""Several workers are one service: one socket, one registry, one set of metrics, one end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.operations.conftest import (
+    ANOTHER_CLIENT,
+    Program,
+    RedisServer,
+    Serve,
+    eventually,
+    token_from,
+)
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture
+def program(serve: Serve, on_redis: RedisServer) -> Program:
+    """Two workers on a Redis."""
+    on_redis.start()
+    return serve("--workers", "2")
+
+
+def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
+    url = program.url()
+    for _ in range(20):
+        assert token_from(url).status_code == 200
+    metrics = httpx.get(f"{url}/metrics").text
+    assert 'tokens_issued_total{grant_type="client_credentials"} 20.0' in metrics
+
+
+def test_a_reload_reaches_every_worker(program: Program, config: Path) -> None:
+    url = program.url()
+    config.write_text(config.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
+    program.send(signal.SIGHUP)
+    for _ in range(2):
+        program.event("registry_reloaded")
+    another = ("another", "another-secret-of-32-characters")
+    assert [token_from(url, another).status_code for _ in range(10)] == [200] * 10
+
+
+def test_a_worker_that_dies_is_replaced(program: Program) -> None:
+    url = program.url()
+    before = _workers(program)
+    os.kill(before[0], signal.SIGKILL)
+    eventually(lambda: len(_workers(program)) == 2 and _workers(program) != before)
+    assert token_from(url).status_code == 200
+
+
+def test_sigterm_drains_all_of_them(program: Program) -> None:
+    url = program.url()
+    program.send(signal.SIGTERM)
+    program.wait_for("draining")
+    assert token_from(url).status_code == 200
+    assert program.ended() == 0
+
+
+def test_no_file_is_left_behind(serve: Serve, on_redis: RedisServer, tmp_path: Path) -> None:
+    on_redis.start()
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    program = serve("--workers", "2", TMPDIR=str(folder))
+    program.url()
+    assert list(folder.iterdir())
+    program.send(signal.SIGTERM)
+    program.ended()
+    assert not list(folder.iterdir())
+
+
+def _workers(program: Program) -> list[int]:
+    pid = program.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in re.findall(r"\d+", children)]
