@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from service.protocol.errors import OAuthError
+from service.protocol.errors import OAuthError
 
 
 def basic_challenge(realm: str) -> str:

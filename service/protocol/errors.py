@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import ClassVar
 
 _NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 
@@ -17,11 +15,20 @@ class OAuthError(Exception):
     code: ClassVar[str]
     status: ClassVar[int] = 400
 
-    def __init__(self, description: str, *, members: Mapping[str, object] = _NO_MEMBERS) -> None:
-        """Take an ASCII description without secrets, and members that a grant adds at the top level."""
+    def __init__(
+        self,
+        description: str,
+        *,
+        members: Mapping[str, object] = _NO_MEMBERS,
+        challenge: str | None = None,
+    ) -> None:
+        """Take an ASCII description without secrets, members that a grant adds at the top level,
+        and what `WWW-Authenticate` asks for (RFC 9110 §11.6.1).
+        """
         super().__init__(description)
         self.description = description
         self.members = members
+        self.challenge = challenge
 
 
 class InvalidRequest(OAuthError):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from service.protocol.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 REPEATABLE = frozenset({"resource", "audience"})
 """Parameters that may be sent more than once (RFC 8707 §2, RFC 8693 §2.1)."""
@@ -33,6 +31,8 @@ MAX_LENGTH: Mapping[str, int] = {
 """In characters; a token has its own limit where it is looked up (`tokens/active_tokens.py`)."""
 
 MAX_PARAMETERS = 200
+
+_ORDINARY = re.compile(r"[a-z_]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,11 @@ class Params:
         """All values of a parameter that may repeat, the empty ones left out."""
         return tuple(value for value in self.values.get(name, ()) if value)
 
-    def repeated(self) -> str | None:
-        """The name of a parameter that was sent twice and must not be (RFC 6749 §3.1)."""
-        return next(
-            (name for name, value in self.values.items() if len(value) > 1 and name not in REPEATABLE),
-            None,
-        )
-
-    def refuse_repeated(self) -> None:
+    def refuse_repeated(self, repeatable: frozenset[str] = REPEATABLE) -> None:
         """Refuse a request that says a thing twice (RFC 6749 §3.1)."""
-        name = self.repeated()
-        if name is not None:
-            raise InvalidRequest(f"{_printable(name)} is sent more than once")
+        for name, values in self.values.items():
+            if len(values) > 1 and name not in repeatable:
+                raise InvalidRequest(f"{_printable(name)} is sent more than once")
 
     def refuse_too_long(self, *, except_for: frozenset[str] = frozenset()) -> None:
         """Refuse values over their limit, and control characters in the bounded ones."""
@@ -106,5 +99,5 @@ class Params:
 
 
 def _printable(name: str) -> str:
-    """A parameter's name if it is one we may echo: the caller chose it."""
-    return name if name in MAX_LENGTH or (name.isidentifier() and name.isascii() and len(name) < 50) else "a parameter"
+    """A parameter's name, if it is an ordinary word: the caller chose it."""
+    return name if _ORDINARY.fullmatch(name) else "a parameter"

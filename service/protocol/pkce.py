@@ -7,11 +7,12 @@ import re
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Final, Literal
 
 from service.protocol.errors import InvalidRequest
 
-PLAIN, S256 = "plain", "S256"
+PLAIN: Final = "plain"
+S256: Final = "S256"
 
 _VERIFIER = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?")
 _MAX_PORT = 65535
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def is_registered(redirect_uri: str, registered: Iterable[str], *, loopback_port_may_vary: bool) -> bool:
+def is_registered(
+    redirect_uri: str, registered: Iterable[str], *, loopback_port_may_vary: bool
+) -> bool:
     """Whether a redirect URI is one of the client's (RFC 6749 §3.1.2.3)."""
     registered = tuple(registered)
     if redirect_uri in registered:
@@ -20,7 +21,9 @@ def is_registered(redirect_uri: str, registered: Iterable[str], *, loopback_port
     if not loopback_port_may_vary:
         return False
     portless = _without_loopback_port(redirect_uri)
-    return portless is not None and any(portless == _without_loopback_port(uri) for uri in registered)
+    return portless is not None and any(
+        portless == _without_loopback_port(uri) for uri in registered
+    )
 
 
 def _without_loopback_port(uri: str) -> tuple[str, str] | None:
@@ -29,3 +32,13 @@ def _without_loopback_port(uri: str) -> tuple[str, str] | None:
     if match is None or int(match[2] or 0) > _MAX_PORT:
         return None
     return match[1], match[3] or ""
+
+
+def origin_of(uri: str) -> str | None:
+    """The origin of a web page's URI, as a browser sends it (RFC 6454 §6.2)."""
+    url = urlsplit(uri)
+    if url.scheme not in _DEFAULT_PORTS or url.hostname is None:
+        return None
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    port = "" if url.port in (None, _DEFAULT_PORTS[url.scheme]) else f":{url.port}"
+    return f"{url.scheme}://{host}{port}"

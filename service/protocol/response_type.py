@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from service.protocol.errors import InvalidRequest, UnsupportedResponseType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ResponseMode = Literal["query", "fragment", "form_post"]
 RESPONSE_MODES: tuple[ResponseMode, ...] = ("query", "fragment", "form_post")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from service.protocol.errors import InvalidScope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 OPENID = "openid"
 OFFLINE_ACCESS = "offline_access"

@@ -1,0 +1,41 @@
+"""What was granted: the one noun in which every grant ends and with which every token begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorization:
+    """Which subject let which client do what, and how and when it authenticated.
+
+    It holds `client_id` and never the client: no secret reaches Redis, and an edited registry
+    counts at once.
+    """
+
+    id: str
+    """Selector of every handle that comes from it; dropping its record revokes them all."""
+    client_id: str
+    scope: frozenset[str]
+    resources: tuple[str, ...] = ()
+    """The API resources asked for (RFC 8707 §2.1); empty where the scope decides."""
+    subject: str | None = None
+    """The user's `sub`; None where the client acts for itself (RFC 6749 §4.4)."""
+    amr: tuple[str, ...] = ()
+    acr: str | None = None
+    idp: str | None = None
+    auth_time: int | None = None
+    session_id: str | None = None
+    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Claims of a user whom an identity provider vouched for; a local user's come from the store."""
+    claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Claims that an extension grant adds to the access token."""
+    act: Mapping[str, object] | None = None
+    """Who acts for the subject (RFC 8693 §4.1)."""
+    created_at: int
+
+    @property
+    def offline(self) -> bool:
+        """Whether it outlives the session it came from (OIDC Core §11)."""
+        return "offline_access" in self.scope or self.session_id is None

@@ -1,0 +1,41 @@
+"""What a request shows to say who sends it, before anything of it is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from service.model.client import Client
+from service.protocol.params import Params
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CredentialSource:
+    """The parts of a request that may hold credentials: the header and the body, never the query."""
+
+    authorization: str | None
+    params: Params
+    now: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presented:
+    """A client_id and what came with it; `secret` is None where the method needs none."""
+
+    client_id: str
+    secret: str | None
+    now: int
+
+
+class ClientAuthMethod(Protocol):
+    """One way for a client to authenticate (RFC 7591 §2, `token_endpoint_auth_method`)."""
+
+    name: ClassVar[str]
+
+    def offered(self, source: CredentialSource) -> Presented | None:
+        """What the request presents for this method, or None if it does not use it."""
+        ...
+
+    async def proves(self, presented: Presented, client: Client | None) -> bool:
+        """Whether it is this client; as slow for an unknown one (None) as for a wrong secret."""
+        ...

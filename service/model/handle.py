@@ -1,0 +1,87 @@
+"""Opaque handles: what a code, a token or a session cookie looks like from outside."""
+
+from __future__ import annotations
+
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+from zlib import crc32
+
+HandleKind = Literal["authorization_code", "access_token", "refresh_token", "session"]
+
+PREFIXES: Mapping[HandleKind, str] = {
+    "authorization_code": "ac_",
+    "access_token": "at_",
+    "refresh_token": "rt_",
+    "session": "ss_",
+}
+"""Recognisable prefixes, so that secret scanners find leaks (RFC 8959's idea)."""
+
+_KINDS: Mapping[str, HandleKind] = {prefix: kind for kind, prefix in PREFIXES.items()}
+_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_SELECTOR, _SECRET, _CHECKSUM = 16, 43, 6
+DIGEST_LENGTH = 43
+"""Characters of a hash, as `digest` writes it."""
+
+_PREFIX = 3
+_LENGTH = _PREFIX + _SELECTOR + _SECRET + _CHECKSUM
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A well-formed handle: `<prefix><selector><256 random bits><checksum>`.
+
+    The selector names the authorization (or session) it belongs to and is no secret: it keeps
+    all records of one authorization in one Redis hash slot, and finds them in one round trip.
+    """
+
+    kind: HandleKind
+    selector: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """The hash under which Redis knows it: a stolen dump holds no usable handle."""
+        return digest(self.text)
+
+
+def new_selector() -> str:
+    """A fresh identifier of 96 random bits, from a fixed alphabet."""
+    return secrets.token_urlsafe(12)
+
+
+def new_handle(kind: HandleKind, selector: str) -> Handle:
+    """A fresh handle with 256 bits of randomness."""
+    return handle_from_secret(kind, selector, secrets.token_bytes(32))
+
+
+def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
+    """The handle with this secret (32 bytes): the same secret always gives the same handle."""
+    body = PREFIXES[kind] + selector + urlsafe_b64encode(secret).rstrip(b"=").decode()
+    return Handle(kind, selector, body + _checksum(body))
+
+
+def parse_handle(text: str, kind: HandleKind) -> Handle | None:
+    """Read a handle of one kind; a typo or another kind is None without any look-up."""
+    if len(text) != _LENGTH or _KINDS.get(text[:_PREFIX]) != kind or not _ALPHABET.issuperset(text):
+        return None
+    if _checksum(text[:-_CHECKSUM]) != text[-_CHECKSUM:]:
+        return None
+    return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text)
+
+
+def digest(text: str) -> str:
+    """SHA-256, base64url: how anything secret or caller-chosen becomes part of a Redis key."""
+    return urlsafe_b64encode(sha256(text.encode()).digest()).rstrip(b"=").decode()
+
+
+def is_selector(text: str) -> bool:
+    """Whether a text can be a selector and may thus stand in a Redis key."""
+    return len(text) == _SELECTOR and _ALPHABET.issuperset(text)
+
+
+def _checksum(body: str) -> str:
+    return urlsafe_b64encode(crc32(body.encode()).to_bytes(4, "big")).rstrip(b"=").decode()

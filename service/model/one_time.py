@@ -1,0 +1,40 @@
+"""What works once: records that are swapped for a `Spent` marker when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from service.protocol.pkce import CodeChallenge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizationCode:
+    """What a code is bound to, beside its authorization (RFC 6749 §4.1.2, RFC 7636 §4.4)."""
+
+    redirect_uri: str
+    code_challenge: CodeChallenge | None
+    nonce: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshToken:
+    """What a refresh token knows, beside its authorization (RFC 6749 §6)."""
+
+    seed: str
+    """From which, with the token itself, the successor is derived: a repeat finds the same one."""
+    ends_at: int
+    """The absolute end of the family, seconds since the epoch."""
+    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    """The user's claims as the first access token carried them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Stays under the key of a code or refresh token that was used, so that a replay is recognised."""
+
+    attempt: str
+    """Whose use it was, so that the store client's own retry is not taken for a replay."""
+    at: int
+    refresh_token: RefreshToken | None = None
+    """What was spent, where a repeat within the reuse interval gets the same successor."""

@@ -1,0 +1,55 @@
+"""A person signed in at this browser, and what a person is being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A sign-in that later authorization requests may rely on (OIDC Session Management §1)."""
+
+    id: str
+    """The `sid` of tokens; public, unlike the cookie, of which only a hash is kept."""
+    cookie_digest: str
+    subject: str
+    idp: str
+    amr: tuple[str, ...]
+    auth_time: int
+    """When the person last proved who it is; seconds since the epoch."""
+    started_at: int
+    ends_at: int
+    """The absolute end; idle expiry is the record's TTL."""
+    remember: bool
+    user_agent: str
+    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Mapped claims of a user from an identity provider; empty for a local user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What the person has answered since the request was parked."""
+
+    authenticated: bool = False
+    account_selected: bool = False
+    consented_scope: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedRequest:
+    """An authorization request that waits for a person; it is validated anew when it goes on."""
+
+    params: Mapping[str, tuple[str, ...]]
+    browser_digest: str | None
+    """The hash of the cookie of the browser that began it; None until a cross-site POST arrives."""
+    answers: Answers = field(default_factory=Answers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What a person allowed a client for later requests too (OIDC Core §3.1.2.4)."""
+
+    client_id: str
+    scope: frozenset[str]
+    given_at: int

@@ -1,0 +1,35 @@
+"""How often a client may ask per minute, counted in the store for all replicas together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from service.model.handle import digest
+from service.protocol.errors import TooManyRequests
+from service.store.keyvalue import Count, KeyValue
+
+MINUTE = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimit:
+    """A fixed window of one minute for each caller; None is no limit and costs nothing."""
+
+    kv: KeyValue
+    prefix: str
+    name: str
+    per_minute: int | None
+    now: Callable[[], int]
+
+    async def count(self, caller: str) -> None:
+        """Count one request; TooManyRequests where it is one too many (RFC 6585 §4)."""
+        if self.per_minute is None:
+            return
+        window, elapsed = divmod(self.now(), MINUTE)
+        key = f"{self.prefix}:{{{digest(caller)}}}:rl:{self.name}:{window}"
+        (count,) = await self.kv.write(Count(key, MINUTE))
+        if count > self.per_minute:
+            raise TooManyRequests(
+                f"more than {self.per_minute} requests per minute", retry_after=MINUTE - elapsed
+            )

@@ -1,0 +1,98 @@
+"""How a thing becomes a record: its key, its encoding, its time to live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import msgspec
+
+from service.model.one_time import Spent
+from service.store.keyvalue import Drop, Exists, Extend, Put, PutNew, Read, Swap
+
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
+_LIVE, _SPENT = b"+", b"-"
+_decode_spent = msgspec.json.Decoder(Spent).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Records(Generic[T]):
+    """All records of one kind; keys are `prefix:{selector}:name[:digest]`.
+
+    The braces keep what belongs to one authorization, session or subject in one slot of a
+    Redis Cluster.
+    """
+
+    prefix: str
+    name: str
+    type: type[T]
+    decode: Callable[[bytes], T] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Build the typed decoder once."""
+        object.__setattr__(self, "decode", msgspec.json.Decoder(self.type).decode)
+
+    def key(self, selector: str, digest: str = "") -> str:
+        """Where the record is kept; both parts come from a fixed alphabet."""
+        return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
+
+    def read(self, selector: str, digest: str = "") -> Read[T]:
+        """To be given to `KeyValue.read`."""
+        return Read(self.key(selector, digest), self.decode)
+
+    def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Put:
+        """Write the record for `ttl` seconds."""
+        return Put(self.key(selector, digest), _encode(record), ttl)
+
+    def extend(self, selector: str, digest: str = "", *, ttl: int) -> Extend:
+        """Keep the record for `ttl` seconds from now, if it is still there."""
+        return Extend(self.key(selector, digest), ttl)
+
+    def exists(self, selector: str, digest: str = "") -> Exists:
+        """Ask whether the record is there, after the writes before."""
+        return Exists(self.key(selector, digest))
+
+    def drop(self, selector: str, digest: str = "") -> Drop:
+        """Remove the record."""
+        return Drop(self.key(selector, digest))
+
+
+@dataclass(frozen=True, slots=True)
+class OneTimeRecords(Generic[T]):
+    """Records that are used once: a `Spent` marker takes the record's place in one atomic step."""
+
+    live: Records[T]
+
+    def decode(self, value: bytes) -> T | Spent:
+        """The record, or the marker that it was spent."""
+        return self.live.decode(value[1:]) if value[:1] == _LIVE else _decode_spent(value[1:])
+
+    def read(self, selector: str, digest: str) -> Read[T | Spent]:
+        """To be given to `KeyValue.read`."""
+        return Read(self.live.key(selector, digest), self.decode)
+
+    def put(self, record: T, selector: str, digest: str, *, ttl: int) -> Put:
+        """Write an unspent record for `ttl` seconds."""
+        return Put(self.live.key(selector, digest), _LIVE + _encode(record), ttl)
+
+    def put_new(self, record: T, selector: str, digest: str, *, ttl: int) -> PutNew:
+        """Write an unspent record, unless one is there, spent or not."""
+        return PutNew(self.live.key(selector, digest), _LIVE + _encode(record), ttl)
+
+    def extend(self, selector: str, digest: str, *, ttl: int) -> Extend:
+        """Keep the record for `ttl` seconds from now, if it is still there."""
+        return self.live.extend(selector, digest, ttl=ttl)
+
+    def spend(self, marker: Spent, selector: str, digest: str, *, ttl: int) -> Swap:
+        """Leave the marker in the record's place, for `ttl` seconds."""
+        return Swap(self.live.key(selector, digest), _SPENT + _encode(marker), ttl)
+
+    def was_won(self, before: bytes | None, *, attempt: str) -> bool:
+        """Whether the answer to `spend` says that this attempt is the one that used the record."""
+        if before is None:
+            return False
+        found = self.decode(before)
+        return not isinstance(found, Spent) or found.attempt == attempt

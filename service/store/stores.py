@@ -1,0 +1,87 @@
+"""What is stored: every kind of record, its name in the key, and how long it lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.model.authorization import Authorization
+from service.model.one_time import AuthorizationCode, RefreshToken
+from service.model.session import Consent, ParkedRequest, Session
+from service.store.keyvalue import IndexAdd, IndexRemove, KeyValue
+from service.store.records import OneTimeRecords, Records
+
+REPLAY_WINDOW = 600
+"""Seconds for which the marker of a spent code outlives the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Which members belong to something, each until it expires by itself."""
+
+    prefix: str
+    name: str
+    ttl: int
+
+    def key(self, selector: str, digest: str = "") -> str:
+        """The sorted set's key."""
+        return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
+
+    def add(
+        self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
+    ) -> IndexAdd:
+        """Note a member until it expires."""
+        return IndexAdd(self.key(selector, digest), member, expires_at, now, self.ttl)
+
+    def remove(self, selector: str, member: str, digest: str = "") -> IndexRemove:
+        """Forget a member."""
+        return IndexRemove(self.key(selector, digest), member)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Everything that is kept in Redis; the table of names and lifetimes is `on`."""
+
+    kv: KeyValue
+    authorizations: Records[Authorization]
+    codes: OneTimeRecords[AuthorizationCode]
+    access_tokens: Records[dict[str, object]]
+    refresh_tokens: OneTimeRecords[RefreshToken]
+    revoked: Records[bool]
+    delegated: Index
+    sessions: Records[Session]
+    session_authorizations: Index
+    consents: Records[Consent]
+    subject_sessions: Index
+    subject_authorizations: Index
+    subject_consents: Index
+    parked: Records[ParkedRequest]
+
+    @classmethod
+    def on(cls, kv: KeyValue, *, prefix: str, horizon: int) -> Stores:
+        """Lay out the store; `horizon` is the longest, in seconds, that anything indexed may live."""
+
+        def index(name: str) -> Index:
+            return Index(prefix, name, horizon)
+
+        return cls(
+            kv=kv,
+            # Under an authorization's id:              it lives until
+            authorizations=Records(prefix, "az", Authorization),  # its last token expires
+            codes=OneTimeRecords(
+                Records(prefix, "ac", AuthorizationCode)
+            ),  # lifetime, REPLAY_WINDOW
+            access_tokens=Records(prefix, "at", dict[str, object]),  # access_token_lifetime
+            refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken)),  # sliding, absolute
+            revoked=Records(prefix, "rv", bool),  # the JWT with that jti expires
+            delegated=index("de"),  # source token → tokens that were made from it
+            # Under a session's sid:
+            sessions=Records(prefix, "ss", Session),  # idle or absolute end
+            session_authorizations=index("sa"),  # what ends with the session
+            # Under the digest of a subject:
+            consents=Records(prefix, "co", Consent),  # consent_lifetime
+            subject_sessions=index("us"),
+            subject_authorizations=index("ua"),
+            subject_consents=index("uc"),
+            # Under the digest of an opaque id:
+            parked=Records(prefix, "pk", ParkedRequest),  # 15 minutes
+        )
