@@ -1,1 +1,80 @@
-"""What each grant type of the token endpoint turns into an authorization, one file per grant."""
+"""Every grant type that is served, by its string."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.grants.authorization_code import AuthorizationCodeGrant
+from service.grants.client_credentials import ClientCredentialsGrant
+from service.grants.extensions import ExtensionGrantError, extension_grants
+from service.grants.password import PasswordGrant
+from service.grants.refresh_token import RefreshTokenGrant
+from service.identity.sign_in import LocalSignIn
+from service.model.registry import Registry
+from service.store.stores import Stores
+from service.tokens.granting import Grant, GrantServices
+from service.tokens.refresh_token import RefreshTokens
+from service.tokens.revocation import Revocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantParts:
+    """What the built-in grants are made of."""
+
+    services: GrantServices
+    stores: Stores
+    sign_in: LocalSignIn
+    refresh_tokens: RefreshTokens
+    revocation: Revocation
+
+
+def builtin_grants(parts: GrantParts) -> Mapping[str, Grant]:
+    """To add one: a file beside this one, and a line below."""
+    registry, emit = parts.services.registry, parts.services.emit
+    stores, revocation = parts.stores, parts.revocation
+    grants = (
+        AuthorizationCodeGrant(registry, stores, revocation, emit),
+        RefreshTokenGrant(registry, stores, parts.refresh_tokens, revocation, emit),
+        ClientCredentialsGrant(registry),
+        PasswordGrant(parts.sign_in, registry),
+    )
+    return {grant.grant_type: grant for grant in grants}
+
+
+class Grants:
+    """Built-in and extension grants by grant type; a new registry brings its own extension grants."""
+
+    def __init__(self, parts: GrantParts) -> None:
+        """Make every grant; ExtensionGrantError where two serve one type or one cannot be made."""
+        self._parts = parts
+        self._by_generation: Mapping[str, Mapping[str, Grant]] = {}
+        self.prepare(parts.services.registry.current)
+
+    def prepare(self, registry: Registry) -> None:
+        """Make the grants of a registry that is about to be in force, beside today's."""
+        today = self._parts.services.registry.current.generation
+        kept = {name: made for name, made in self._by_generation.items() if name == today}
+        self._by_generation = kept | {registry.generation: _by_type(self._parts, registry)}
+
+    def find(self, grant_type: str) -> Grant | None:
+        """The grant of this type, with today's options."""
+        return self._current.get(grant_type)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """Every grant type that is installed."""
+        return frozenset(self._current)
+
+    @property
+    def _current(self) -> Mapping[str, Grant]:
+        return self._by_generation[self._parts.services.registry.current.generation]
+
+
+def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:
+    grants = dict(builtin_grants(parts))
+    for extension in extension_grants(registry.extension_grants, parts.services):
+        if extension.grant_type in grants:
+            raise ExtensionGrantError(f"two handlers serve the grant type {extension.grant_type}")
+        grants[extension.grant_type] = extension
+    return grants

@@ -114,6 +114,11 @@ class Key:
             return False
 
 
+def looks_like_jwt(token: str) -> bool:
+    """Whether it is worth a closer look: three parts, and not too long (RFC 7519 §3)."""
+    return len(token) <= MAX_JWT_LENGTH and token.count(".") == _DOTS
+
+
 def unverified_header(token: str) -> Mapping[str, object]:
     """The header of what looks like a JWT, or JwtRefused."""
     if len(token) > MAX_JWT_LENGTH:

@@ -53,6 +53,11 @@ class KeyRing:
             raise NoSigningKey("no signing key is available")
         return key
 
+    @property
+    def signing_kids(self) -> Mapping[str, str]:
+        """The key id that signs now, by algorithm."""
+        return {alg: key.kid for alg, key in self._content.signing.items()}
+
     def find(self, kid: str) -> Key | None:
         """The announced, signing or retired key of that id."""
         return self._content.published.get(kid)

@@ -1,0 +1,48 @@
+"""Who is asking about a token? An API resource, or a client about its own (RFC 7662 §2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.client_auth import ClientAuthentication
+from service.model.client import Client, verifies_any
+from service.model.credentials import CredentialSource
+from service.model.registry import LiveRegistry
+from service.model.resources import ApiResource
+from service.protocol.basic_auth import BasicCredentials, parse_basic_auth
+from service.protocol.challenge import basic_challenge
+from service.protocol.errors import InvalidClient
+
+Caller = ApiResource | Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallerAuthentication:
+    """Authenticates by Basic as an API resource, or else as a client by any of its methods."""
+
+    registry: LiveRegistry
+    client_auth: ClientAuthentication
+
+    async def authenticate(self, source: CredentialSource) -> Caller:
+        """The caller; InvalidClient with a challenge where there is none (RFC 7662 §2.3)."""
+        try:
+            resource = self._resource(source)
+            if resource is not None:
+                return resource
+            client = await self.client_auth.authenticate(source)
+        except InvalidClient as refused:
+            refused.challenge = basic_challenge(self.client_auth.realm)
+            raise
+        if client.is_public:
+            raise InvalidClient(
+                "a public client cannot ask", challenge=basic_challenge(self.client_auth.realm)
+            )
+        return client
+
+    def _resource(self, source: CredentialSource) -> ApiResource | None:
+        presented = source.authorization and parse_basic_auth(source.authorization)
+        if not isinstance(presented, BasicCredentials):
+            return None
+        resource = self.registry.current.api_resources.get(presented.name)
+        secrets = resource.secrets if resource else ()
+        return resource if verifies_any(secrets, presented.secret, now=source.now) else None

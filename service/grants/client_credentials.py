@@ -1,0 +1,36 @@
+"""client_credentials: a client acts for itself (RFC 6749 §4.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from service.model.authorization import Authorization
+from service.model.handle import new_selector
+from service.model.registry import LiveRegistry
+from service.protocol.errors import InvalidScope
+from service.protocol.scope import OFFLINE_ACCESS
+from service.tokens.granting import GrantResult, GrantSuccess, ScopeRule, TokenRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCredentialsGrant:
+    """Issues an access token without a user, and never a refresh token (RFC 6749 §4.4.3)."""
+
+    grant_type: ClassVar[str] = "client_credentials"
+    scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
+    registry: LiveRegistry
+
+    async def handle(self, request: TokenRequest) -> GrantResult:
+        """Grant the client its own scope."""
+        about_users = frozenset(self.registry.current.identity_resources) | {OFFLINE_ACCESS}
+        if request.scope & about_users:
+            return InvalidScope("scope holds a value that needs a user")
+        authorization = Authorization(
+            id=new_selector(),
+            client_id=request.client.client_id,
+            scope=request.scope,
+            resources=request.resources,
+            created_at=request.now,
+        )
+        return GrantSuccess(grant_type=self.grant_type, authorization=authorization, begins=True)

@@ -1,0 +1,107 @@
+"""Extension grants: handlers by import path or entry point, each run so that it can only fail closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import ClassVar, cast
+
+import structlog
+
+from service.model.events import Emit, ExtensionGrantFailed
+from service.model.registry import ExtensionGrantRegistration
+from service.protocol.errors import InvalidGrant, OAuthError
+from service.tokens.granting import (
+    GrantHandler,
+    GrantResult,
+    GrantServices,
+    GrantSuccess,
+    ScopeRule,
+    TokenRequest,
+)
+
+ENTRY_POINTS = "token_service.grants"
+"""The group in which an installed package may name its handlers."""
+
+log = structlog.get_logger()
+
+
+class ExtensionGrantError(Exception):
+    """A handler cannot be loaded or two serve one grant type; says which and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionGrant:
+    """A handler behind what the contract promises: a time-out, one result, and failure closed."""
+
+    handler: GrantHandler
+    timeout: float
+    emit: Emit
+    scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
+
+    @property
+    def grant_type(self) -> str:
+        """The handler's own grant type string."""
+        return self.handler.grant_type
+
+    async def handle(self, request: TokenRequest) -> GrantResult:
+        """The handler's one result, or invalid_grant with the cause in the log."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                result = cast("object", await self.handler.handle(request))
+        except OAuthError as error:
+            return error
+        except TimeoutError:
+            return self._failed(request, f"no answer within {self.timeout} s")
+        except Exception as error:
+            log.exception("an extension grant failed", grant_type=self.grant_type)
+            return self._failed(request, f"{type(error).__name__} in the handler")
+        if isinstance(result, GrantSuccess | OAuthError):
+            return result
+        return self._failed(request, f"the handler returned a {type(result).__name__}")
+
+    def _failed(self, request: TokenRequest, cause: str) -> InvalidGrant:
+        self.emit(
+            ExtensionGrantFailed(
+                client_id=request.client.client_id, grant_type=self.grant_type, cause=cause
+            )
+        )
+        return InvalidGrant("the grant could not be validated")
+
+
+def extension_grants(
+    registered: Iterable[ExtensionGrantRegistration], services: GrantServices
+) -> tuple[ExtensionGrant, ...]:
+    """Every registered handler, made once; ExtensionGrantError where one cannot be."""
+    return tuple(
+        ExtensionGrant(
+            handler=_load(registration, services),
+            timeout=registration.timeout,
+            emit=services.emit,
+        )
+        for registration in registered
+    )
+
+
+def _load(registration: ExtensionGrantRegistration, services: GrantServices) -> GrantHandler:
+    try:
+        handler = _find(registration.handler)(registration.options, services)
+    except Exception as error:
+        raise ExtensionGrantError(f"{registration.handler}: {error}") from error
+    if not isinstance(cast("object", getattr(handler, "grant_type", None)), str):
+        raise ExtensionGrantError(f"{registration.handler} names no grant_type")
+    return handler
+
+
+def _find(name: str) -> Callable[[Mapping[str, object], GrantServices], GrantHandler]:
+    """The class behind `module:Class`, or behind the name of an entry point."""
+    if ":" not in name:
+        (point,) = entry_points(group=ENTRY_POINTS, name=name)
+        handler: Callable[..., GrantHandler] = point.load()
+    else:
+        module, _, attribute = name.partition(":")
+        handler = getattr(import_module(module), attribute)
+    return handler

@@ -1,0 +1,116 @@
+"""refresh_token: new tokens of an authorization that goes on without its user (RFC 6749 §6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.events import Emit, RefreshTokenReused
+from service.model.handle import Handle, parse_handle
+from service.model.one_time import RefreshToken, Spent
+from service.model.registry import LiveRegistry
+from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
+from service.protocol.scope import OFFLINE_ACCESS
+from service.store.stores import Stores
+from service.tokens.audience import narrowed_resources
+from service.tokens.granting import (
+    GrantResult,
+    GrantSuccess,
+    Rotation,
+    ScopeRule,
+    Spending,
+    TokenRequest,
+)
+from service.tokens.refresh_token import RefreshTokens
+from service.tokens.revocation import Revocation
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshTokenGrant:
+    """Rotates the token, and ends the family when a spent one comes again (RFC 9700 §4.14.2)."""
+
+    grant_type: ClassVar[str] = "refresh_token"
+    scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
+    registry: LiveRegistry
+    stores: Stores
+    refresh_tokens: RefreshTokens
+    revocation: Revocation
+    emit: Emit
+
+    async def handle(self, request: TokenRequest) -> GrantResult:
+        """Grant what was authorized, or less; another client's attempt leaves the token unspent."""
+        handle = parse_handle(request.params.require("refresh_token"), "refresh_token")
+        if handle is None:
+            return InvalidGrant("the refresh token is not one of this service")
+        found, authorization = await self.stores.kv.read(
+            self.stores.refresh_tokens.read(handle.selector, handle.digest),
+            self.stores.authorizations.read(handle.selector),
+        )
+        if found is None or authorization is None:
+            return InvalidGrant("the refresh token is unknown, expired or revoked")
+        if authorization.client_id != request.client.client_id:
+            return InvalidGrant("the refresh token was issued to another client")
+        record = _usable(found, request.client, now=request.now)
+        if record is None:
+            await self.revocation.end_authorization(authorization.id)
+            return self._reused(authorization)
+        scope = _still_allowed(authorization, request.client)
+        if not request.scope <= scope:
+            return InvalidScope("scope is wider than what was granted")
+        spends, rotation = self._continued(handle, found, record, authorization, request)
+        keep_claims = not request.client.update_access_token_claims_on_refresh
+        return GrantSuccess(
+            grant_type=self.grant_type,
+            authorization=authorization,
+            begins=False,
+            scope=request.scope or scope,
+            resources=narrowed_resources(self.registry.current, authorization, request.resources),
+            identifies=authorization.session_id is not None,
+            spends=spends,
+            rotation=rotation,
+            user_claims=record.user_claims if keep_claims else None,
+        )
+
+    def _continued(
+        self,
+        handle: Handle,
+        found: RefreshToken | Spent,
+        record: RefreshToken,
+        authorization: Authorization,
+        request: TokenRequest,
+    ) -> tuple[Spending | None, Rotation]:
+        """How the family goes on: the same token, the same successor again, or a new one."""
+        client, now = request.client, request.now
+        if isinstance(found, Spent):
+            return None, self.refresh_tokens.repeat(handle, record, client, now=now)
+        if client.refresh_token_usage == "reuse":
+            return None, self.refresh_tokens.keep(handle, record, client, now=now)
+        spending = self.refresh_tokens.spending(
+            handle, record, client, now=now, replayed=lambda: self._reused(authorization)
+        )
+        return spending, self.refresh_tokens.rotate(handle, record, client, now=now)
+
+    def _reused(self, authorization: Authorization) -> OAuthError:
+        self.emit(
+            RefreshTokenReused(client_id=authorization.client_id, subject=authorization.subject)
+        )
+        return InvalidGrant("the refresh token has been used")
+
+
+def _usable(found: RefreshToken | Spent, client: Client, *, now: int) -> RefreshToken | None:
+    """The token's record; a spent one's only within the reuse interval."""
+    if isinstance(found, RefreshToken):
+        return found
+    if now - found.at > client.refresh_token_reuse_interval:
+        return None
+    return found.refresh_token
+
+
+def _still_allowed(authorization: Authorization, client: Client) -> frozenset[str]:
+    """What was granted and the registration still allows."""
+    allowed = client.allowed_scopes
+    return authorization.scope & (
+        allowed | {OFFLINE_ACCESS} if client.allow_offline_access else allowed
+    )

@@ -1,0 +1,125 @@
+"""Minting access tokens: one set of claims, as a signed JWT or behind an opaque handle (RFC 9068)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.keys.keyring import KeyRing
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.handle import new_handle
+from service.model.registry import LiveRegistry
+from service.protocol.scope import format_scope
+from service.store.keyvalue import Write
+from service.store.stores import Stores
+from service.tokens.audience import Target
+from service.tokens.claims import api_claims, unprivileged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MintedToken:
+    """An access token, the writes that make it active, and what others need to know of it."""
+
+    token: str
+    name: str
+    """What an index calls it: the handle's digest, or the `jti` of a JWT."""
+    selector: str
+    expires_at: int
+    scope: frozenset[str]
+    writes: tuple[Write, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessTokens:
+    """Makes access tokens; nothing is active before its writes are done."""
+
+    issuer: str
+    registry: LiveRegistry
+    keys: KeyRing
+    stores: Stores
+
+    async def mint(
+        self,
+        authorization: Authorization,
+        client: Client,
+        target: Target,
+        *,
+        user_claims: Mapping[str, object],
+        lifetime: int,
+        now: int,
+    ) -> MintedToken:
+        """An access token for this target, which lives for `lifetime` seconds."""
+        bound = authorization.subject is not None
+        selector = authorization.id
+        jti = (selector if bound else "") + secrets.token_urlsafe(16)
+        claims = {
+            "iss": self.issuer,
+            "aud": _audience(target, self.issuer),
+            "sub": authorization.subject or client.client_id,
+            "client_id": client.client_id,
+            "iat": now,
+            "nbf": now,
+            "exp": now + lifetime,
+            "jti": jti,
+            "scope": format_scope(target.scope),
+            **_authentication(authorization),
+            **self._custom_claims(authorization, client, target, user_claims),
+        }
+        writes: tuple[Write, ...] = ()
+        if client.access_token_type == "reference":
+            handle = new_handle("access_token", selector)
+            token, name = handle.text, handle.digest
+            writes = (self.stores.access_tokens.put(claims, selector, name, ttl=lifetime),)
+        else:
+            key = self.keys.signing_key(self._algorithm(target))
+            token, name = await key.sign(claims, typ="at+jwt"), jti
+        return MintedToken(
+            token=token,
+            name=name,
+            selector=selector,
+            expires_at=now + lifetime,
+            scope=target.scope,
+            writes=writes,
+        )
+
+    def _algorithm(self, target: Target) -> str | None:
+        """What the audience asks for, where it agrees; else the default."""
+        resources = self.registry.current.api_resources
+        asked = {resources[name].access_token_signing_algorithm for name in target.audience}
+        return asked.pop() if len(asked) == 1 else None
+
+    def _custom_claims(
+        self,
+        authorization: Authorization,
+        client: Client,
+        target: Target,
+        user_claims: Mapping[str, object],
+    ) -> dict[str, object]:
+        registry = self.registry.current
+        claims = api_claims(registry, target.scope, target.audience, user_claims)
+        if authorization.subject is None or client.always_send_client_claims:
+            prefix = client.client_claims_prefix
+            claims |= unprivileged({prefix + name: value for name, value in client.claims.items()})
+        return claims | unprivileged(authorization.claims)
+
+
+def _audience(target: Target, issuer: str) -> str | list[str]:
+    """A string where there is one (RFC 7519 §4.1.3); this service where there is none."""
+    if not target.audience:
+        return issuer
+    return target.audience[0] if len(target.audience) == 1 else list(target.audience)
+
+
+def _authentication(authorization: Authorization) -> dict[str, object]:
+    """How and when the user authenticated, and who acts for it (RFC 9068 §2.2.1, RFC 8693 §4.1)."""
+    claims: dict[str, object | None] = {
+        "auth_time": authorization.auth_time,
+        "amr": list(authorization.amr) or None,
+        "acr": authorization.acr,
+        "idp": authorization.idp,
+        "sid": authorization.session_id,
+        "act": authorization.act,
+    }
+    return {name: value for name, value in claims.items() if value is not None}

@@ -1,0 +1,185 @@
+"""When a token is active: the one place that decides it (RFC 7662 §2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from service.keys.jose import JwtRefused, VerifiedClaims, looks_like_jwt, verify
+from service.keys.keyring import KeyRing
+from service.model.authorization import Authorization
+from service.model.handle import Handle, parse_handle
+from service.model.one_time import RefreshToken, Spent
+from service.model.registry import LiveRegistry
+from service.model.user import UserStore
+from service.store.stores import Stores
+
+ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
+"""What `typ` says in the header of a JWT access token (RFC 9068 §2.1)."""
+
+_SELECTOR_LENGTH = 16
+_BOUND_JTI_LENGTH = 38
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveToken:
+    """A token that is good now, with the claims it stands for."""
+
+    claims: VerifiedClaims
+    reference: Handle | None
+    """The handle where it is a reference token; None for a JWT."""
+    authorization: Authorization | None
+    """None where a client acts for itself."""
+
+    @property
+    def name(self) -> str:
+        """What the token is called in an index: the handle's digest, or the `jti`."""
+        return self.reference.digest if self.reference else str(self.claims["jti"])
+
+    @property
+    def selector(self) -> str:
+        """Under what its records are kept."""
+        if self.reference is not None:
+            return self.reference.selector
+        return selector_of(str(self.claims["jti"]))
+
+    @property
+    def scope(self) -> frozenset[str]:
+        """The scope values of the token."""
+        return frozenset(str(self.claims.get("scope", "")).split())
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """The API resources it is for."""
+        audience = self.claims["aud"]
+        return (audience,) if isinstance(audience, str) else tuple(cast("list[str]", audience))
+
+    @property
+    def subject(self) -> str | None:
+        """The user's `sub`, or None where no user is involved."""
+        return None if self.authorization is None else self.authorization.subject
+
+    @property
+    def expires_at(self) -> int:
+        """Seconds since the epoch."""
+        return cast("int", self.claims["exp"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveRefreshToken:
+    """A refresh token that could be used now."""
+
+    handle: Handle
+    authorization: Authorization
+    record: RefreshToken
+
+
+@dataclass(frozen=True, slots=True)
+class Inactive:
+    """Why a token is not active; for the log and the operator, never for the caller."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveTokens:
+    """Finds tokens of ours and says whether they are active, in one round trip."""
+
+    issuer: str
+    keys: KeyRing
+    stores: Stores
+    registry: LiveRegistry
+    users: UserStore
+    now: Callable[[], int]
+
+    async def find(self, token: str) -> ActiveToken | None:
+        """The access token if it is active, reference and JWT alike."""
+        found = await self.examine(token)
+        return found if isinstance(found, ActiveToken) else None
+
+    async def examine(self, token: str) -> ActiveToken | Inactive:
+        """The access token, or the first check that it fails."""
+        handle = parse_handle(token, "access_token")
+        if handle is not None:
+            found = await self._reference(handle)
+        elif looks_like_jwt(token):
+            found = await self._jwt(token)
+        else:
+            return Inactive("it is not an access token of this service")
+        return found if isinstance(found, Inactive) else await self._of_living_parties(found)
+
+    async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
+        """The refresh token if it could be used now."""
+        handle = parse_handle(token, "refresh_token")
+        if handle is None:
+            return None
+        record, authorization = await self.stores.kv.read(
+            self.stores.refresh_tokens.read(handle.selector, handle.digest),
+            self.stores.authorizations.read(handle.selector),
+        )
+        if record is None or isinstance(record, Spent) or authorization is None:
+            return None
+        if not await self._is_of_living_parties(authorization.client_id, authorization):
+            return None
+        return ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
+
+    async def _reference(self, handle: Handle) -> ActiveToken | Inactive:
+        claims, authorization = await self.stores.kv.read(
+            self.stores.access_tokens.read(handle.selector, handle.digest),
+            self.stores.authorizations.read(handle.selector),
+        )
+        if claims is None:
+            return Inactive("its record is gone: it expired, was revoked, or never was")
+        if is_bound(str(claims["jti"])) and authorization is None:
+            return Inactive("its authorization has ended")
+        return ActiveToken(
+            claims=VerifiedClaims(claims), reference=handle, authorization=authorization
+        )
+
+    async def _jwt(self, token: str) -> ActiveToken | Inactive:
+        try:
+            claims = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES)
+        except JwtRefused as refused:
+            return Inactive(str(refused))
+        if claims.get("iss") != self.issuer:
+            return Inactive("another issuer made it")
+        if cast("int", claims["exp"]) <= self.now():
+            return Inactive("it has expired")
+        jti = str(claims["jti"])
+        selector = selector_of(jti)
+        revoked, authorization = await self.stores.kv.read(
+            self.stores.revoked.read(selector, jti), self.stores.authorizations.read(selector)
+        )
+        if revoked is not None:
+            return Inactive("it was revoked")
+        if is_bound(jti) and authorization is None:
+            return Inactive("its authorization has ended")
+        return ActiveToken(claims=claims, reference=None, authorization=authorization)
+
+    async def _of_living_parties(self, token: ActiveToken) -> ActiveToken | Inactive:
+        client_id = str(token.claims["client_id"])
+        if not await self._is_of_living_parties(client_id, token.authorization):
+            return Inactive("its client or user is disabled or unknown")
+        return token
+
+    async def _is_of_living_parties(
+        self, client_id: str, authorization: Authorization | None
+    ) -> bool:
+        client = self.registry.current.clients.get(client_id)
+        if client is None or not client.enabled:
+            return False
+        if authorization is None or authorization.subject is None or authorization.idp != "local":
+            return True
+        user = await self.users.by_subject(authorization.subject)
+        return user is not None and user.enabled
+
+
+def is_bound(jti: str) -> bool:
+    """Whether a token's `jti` begins with the id of an authorization that it lives and dies with."""
+    return len(jti) == _BOUND_JTI_LENGTH
+
+
+def selector_of(jti: str) -> str:
+    """Under what the records about a token are kept, told from its `jti`."""
+    return jti[:_SELECTOR_LENGTH]

@@ -1,0 +1,65 @@
+"""Which API resources a token is for, and what scope is left of it there (RFC 8707)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from service.model.authorization import Authorization
+from service.model.registry import Registry
+from service.protocol.errors import InvalidTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where an access token may be used, and for what."""
+
+    scope: frozenset[str]
+    audience: tuple[str, ...]
+    """Names of API resources, sorted; empty where the token is for this service alone."""
+
+
+def target(registry: Registry, scope: frozenset[str], resources: Collection[str]) -> Target:
+    """Cut a scope to the resources asked for, or find the resources that the scope belongs to.
+
+    A resource that wants to be named (`require_resource_indicator`) is an audience only where it
+    is named.
+    """
+    if resources:
+        elsewhere = frozenset(registry.api_scopes) - scopes_of(registry, resources)
+        return Target(scope - elsewhere, tuple(sorted(resources)))
+    owners = {
+        resource.name
+        for value in scope
+        for resource in registry.resources_by_scope.get(value, ())
+        if not resource.require_resource_indicator
+    }
+    return Target(scope, tuple(sorted(owners)))
+
+
+def check_resources(registry: Registry, resources: Collection[str], scope: frozenset[str]) -> None:
+    """Refuse a resource that is unknown or understands none of the scope (RFC 8707 §2)."""
+    for name in resources:
+        resource = registry.api_resources.get(name)
+        if resource is None:
+            raise InvalidTarget("resource names no API resource of this service")
+        if resource.scopes.isdisjoint(scope):
+            raise InvalidTarget("resource understands none of the scope values asked for")
+
+
+def narrowed_resources(
+    registry: Registry, authorization: Authorization, asked: tuple[str, ...]
+) -> tuple[str, ...]:
+    """What a token request makes of the resources that were granted (RFC 8707 §2.2)."""
+    if not asked:
+        return authorization.resources
+    if authorization.resources and not set(asked) <= set(authorization.resources):
+        raise InvalidTarget("resource is not one that was granted")
+    check_resources(registry, asked, authorization.scope)
+    return asked
+
+
+def scopes_of(registry: Registry, resources: Collection[str]) -> frozenset[str]:
+    """Every scope value that one of these API resources understands."""
+    known = (registry.api_resources[name] for name in resources if name in registry.api_resources)
+    return frozenset(value for resource in known for value in resource.scopes)

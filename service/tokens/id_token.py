@@ -1,0 +1,98 @@
+"""Identity tokens: who signed in at this client, when and how (OIDC Core §2)."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256, sha384, sha512
+from typing import Any
+
+from service.keys.jose import JwtRefused, VerifiedClaims, verify
+from service.keys.keyring import KeyRing
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.registry import LiveRegistry
+from service.tokens.claims import identity_claims
+
+ID_TOKEN_TYPE = "JWT"
+
+_HASHES: Mapping[str, Callable[[bytes], Any]] = {
+    "256": sha256,
+    "384": sha384,
+    "512": sha512,
+    "EdDSA": sha512,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accompanied:
+    """What travels beside an identity token and is bound to it by a hash (OIDC Core §3.3.2.11)."""
+
+    nonce: str | None = None
+    access_token: str | None = None
+    code: str | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdTokens:
+    """Makes identity tokens."""
+
+    issuer: str
+    registry: LiveRegistry
+    keys: KeyRing
+
+    async def mint(
+        self,
+        authorization: Authorization,
+        client: Client,
+        beside: Accompanied,
+        *,
+        user_claims: Mapping[str, object],
+        now: int,
+    ) -> str:
+        """The signed identity token.
+
+        User claims stand in it where no access token is issued to fetch them with, or where the
+        client's registration says so (OIDC Core §5.4).
+        """
+        key = self.keys.signing_key(client.id_token_signed_response_alg)
+        claims: dict[str, object | None] = {
+            "iss": self.issuer,
+            "sub": authorization.subject,
+            "aud": client.client_id,
+            "exp": now + client.identity_token_lifetime,
+            "iat": now,
+            "nonce": beside.nonce,
+            "auth_time": authorization.auth_time,
+            "amr": list(authorization.amr) or None,
+            "acr": authorization.acr,
+            "sid": authorization.session_id,
+            "at_hash": half_hash(beside.access_token, key.alg),
+            "c_hash": half_hash(beside.code, key.alg),
+            "s_hash": half_hash(beside.state, key.alg),
+        }
+        present = {name: value for name, value in claims.items() if value is not None}
+        alone = beside.access_token is None and beside.code is None
+        if alone or client.always_include_user_claims_in_id_token:
+            registry = self.registry.current
+            present = identity_claims(registry, authorization.scope, user_claims) | present
+        return await key.sign(present, typ=ID_TOKEN_TYPE)
+
+
+def read_id_token_hint(hint: str, keys: KeyRing, issuer: str) -> VerifiedClaims | None:
+    """The claims of an identity token that we issued, however long ago."""
+    try:
+        claims = verify(hint, keys.find, typ={ID_TOKEN_TYPE})
+    except JwtRefused:
+        return None
+    return claims if claims.get("iss") == issuer else None
+
+
+def half_hash(value: str | None, alg: str) -> str | None:
+    """The left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
+    if value is None:
+        return None
+    digest = _HASHES[alg[-3:] if alg[-3:] in _HASHES else "EdDSA"](value.encode()).digest()
+    return urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()

@@ -1,0 +1,157 @@
+"""The only mint: every token response begins here with an authorization (RFC 6749 §5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.events import Emit, TokenIssued
+from service.model.registry import LiveRegistry
+from service.protocol.errors import InvalidGrant
+from service.protocol.scope import OFFLINE_ACCESS, OPENID
+from service.store.keyvalue import Exists, Write
+from service.store.stores import Stores
+from service.tokens.access_token import AccessTokens, MintedToken
+from service.tokens.active import ActiveToken
+from service.tokens.audience import target
+from service.tokens.granting import GrantSuccess, Rotation
+from service.tokens.id_token import Accompanied, IdTokens
+from service.tokens.liveness import begin, prolong
+from service.tokens.refresh_token import RefreshTokens
+from service.tokens.response import TokenResponse
+from service.tokens.revocation import Revocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenIssuer:
+    """Mints all tokens of one success and makes them active in one round trip."""
+
+    access_tokens: AccessTokens
+    id_tokens: IdTokens
+    refresh_tokens: RefreshTokens
+    revocation: Revocation
+    registry: LiveRegistry
+    stores: Stores
+    emit: Emit
+    now: Callable[[], int]
+
+    async def issue(
+        self, success: GrantSuccess, client: Client, *, user_claims: Mapping[str, object]
+    ) -> TokenResponse:
+        """The tokens of this success; InvalidGrant where its single use was somebody else's."""
+        now = self.now()
+        authorization = success.authorization
+        known = user_claims if success.user_claims is None else success.user_claims
+        access = await self._access_token(success, client, known, now)
+        refresh = success.rotation or self._first_refresh_token(authorization, client, known, now)
+        id_token = await self._id_token(success, client, access, user_claims, now)
+        await self._make_active(success, access, refresh, now)
+        self.emit(
+            TokenIssued(
+                client_id=client.client_id,
+                grant_type=success.grant_type,
+                subject=authorization.subject,
+                scope=access.scope,
+                refreshable=refresh is not None,
+            )
+        )
+        return TokenResponse(
+            access_token=access.token,
+            expires_in=access.expires_at - now,
+            scope=access.scope,
+            refresh_token=refresh.handle.text if refresh else None,
+            id_token=id_token,
+            members=success.members,
+        )
+
+    async def _access_token(
+        self, success: GrantSuccess, client: Client, user_claims: Mapping[str, object], now: int
+    ) -> MintedToken:
+        authorization = success.authorization
+        scope = authorization.scope if success.scope is None else success.scope
+        resources = authorization.resources if success.resources is None else success.resources
+        bounds = [client.access_token_lifetime]
+        if success.lifetime is not None:
+            bounds.append(success.lifetime)
+        if success.source is not None:
+            bounds.append(success.source.expires_at - now)
+        return await self.access_tokens.mint(
+            authorization,
+            client,
+            target(self.registry.current, scope, resources),
+            user_claims=user_claims,
+            lifetime=max(min(bounds), 1),
+            now=now,
+        )
+
+    def _first_refresh_token(
+        self,
+        authorization: Authorization,
+        client: Client,
+        user_claims: Mapping[str, object],
+        now: int,
+    ) -> Rotation | None:
+        """A family begins where offline_access was granted, and only there (OIDC Core §11)."""
+        if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
+            return None
+        return self.refresh_tokens.begin(authorization, client, user_claims=user_claims, now=now)
+
+    async def _id_token(
+        self,
+        success: GrantSuccess,
+        client: Client,
+        access: MintedToken,
+        user_claims: Mapping[str, object],
+        now: int,
+    ) -> str | None:
+        """Where a user signed in by OpenID Connect; other grants vouch for nobody (OIDC Core §3.1.3.3)."""
+        if not success.identifies or OPENID not in success.authorization.scope:
+            return None
+        return await self.id_tokens.mint(
+            success.authorization,
+            client,
+            Accompanied(nonce=success.nonce, access_token=access.token),
+            user_claims=user_claims,
+            now=now,
+        )
+
+    async def _make_active(
+        self, success: GrantSuccess, access: MintedToken, refresh: Rotation | None, now: int
+    ) -> None:
+        """Spend and write in one round trip.
+
+        Who loses a race has written tokens of an authorization that is ended at once, so they
+        never were active and nobody ever sees them.
+        """
+        if success.source is not None:
+            await self._make_active_below(success.source, access, now)
+            return
+        lifetime = max(access.expires_at - now, refresh.lifetime if refresh else 0)
+        writes: list[Write] = [success.spends.swap] if success.spends else []
+        keep = begin if success.begins else prolong
+        writes += keep(self.stores, success.authorization, ttl=lifetime, now=now)
+        writes += [*access.writes, *(refresh.writes if refresh else ())]
+        answers = await self.stores.kv.write(*writes) if writes else []
+        if success.spends is not None and not success.spends.won(answers[0]):
+            await self.revocation.end_authorization(success.authorization.id)
+            raise success.spends.replayed()
+
+    async def _make_active_below(self, source: ActiveToken, access: MintedToken, now: int) -> None:
+        """Write a token that dies with its source, and undo it if the source has died meanwhile.
+
+        The index comes first: from then on who revokes the source finds this token too.
+        """
+        listed = self.stores.delegated.add(
+            source.selector, access.name, source.name, expires_at=access.expires_at, now=now
+        )
+        answers = await self.stores.kv.write(listed, *access.writes, self._presence(source))
+        if bool(answers[-1]) is not (source.reference is not None):
+            await self.revocation.drop(access.selector, access.name, access.expires_at)
+            raise InvalidGrant("the token has been revoked")
+
+    def _presence(self, source: ActiveToken) -> Exists:
+        """A reference token lives while its record is there, a JWT while no revocation is."""
+        kind = self.stores.access_tokens if source.reference is not None else self.stores.revoked
+        return kind.exists(source.selector, source.name)

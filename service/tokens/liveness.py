@@ -1,0 +1,40 @@
+"""The writes that let an authorization live, and be found by who may end it."""
+
+from __future__ import annotations
+
+from service.model.authorization import Authorization
+from service.model.handle import digest
+from service.store.keyvalue import Write
+from service.store.stores import Stores
+
+
+def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
+    """Write the authorization's record for `ttl` seconds, and note whose it is.
+
+    One without a user has none: nothing but its one access token ever comes of it.
+    """
+    if authorization.subject is None:
+        return []
+    record = stores.authorizations.put(authorization, authorization.id, ttl=ttl)
+    return [*_index(stores, authorization, ttl=ttl, now=now), record]
+
+
+def prolong(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
+    """Let it live `ttl` seconds from now; one that was revoked meanwhile stays revoked."""
+    record = stores.authorizations.extend(authorization.id, ttl=ttl)
+    return [*_index(stores, authorization, ttl=ttl, now=now), record]
+
+
+def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
+    expires_at = now + ttl
+    subject = digest(str(authorization.subject))
+    entries: list[Write] = [
+        stores.subject_authorizations.add(subject, authorization.id, expires_at=expires_at, now=now)
+    ]
+    if authorization.session_id is not None:
+        entries.append(
+            stores.session_authorizations.add(
+                authorization.session_id, authorization.id, expires_at=expires_at, now=now
+            )
+        )
+    return entries

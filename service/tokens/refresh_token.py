@@ -1,0 +1,113 @@
+"""Refresh token families: how one begins, goes on, and ends (RFC 6749 §6, RFC 9700 §4.14)."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.handle import Handle, handle_from_secret, new_handle
+from service.model.one_time import RefreshToken, Spent
+from service.protocol.errors import OAuthError
+from service.store.stores import Stores
+from service.tokens.granting import Rotation, Spending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshTokens:
+    """Begins and rotates refresh tokens; nothing is written here, the issuer does it all in one step."""
+
+    stores: Stores
+
+    def begin(
+        self,
+        authorization: Authorization,
+        client: Client,
+        *,
+        user_claims: Mapping[str, object],
+        now: int,
+    ) -> Rotation:
+        """The first token of a family, which ends at the absolute lifetime whatever happens."""
+        record = RefreshToken(
+            seed=secrets.token_urlsafe(32),
+            ends_at=now + client.absolute_refresh_token_lifetime,
+            user_claims=user_claims,
+        )
+        handle = new_handle("refresh_token", authorization.id)
+        seconds = lifetime(client, record, now=now)
+        write = self.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=seconds)
+        return Rotation(handle=handle, lifetime=seconds, writes=(write,))
+
+    def rotate(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
+        """The successor of a token that is being spent."""
+        successor = successor_of(handle, record)
+        seconds = lifetime(client, record, now=now)
+        # Only where it is not there yet: a racing request may have spent the successor already.
+        write = self.stores.refresh_tokens.put_new(
+            replace(record, seed=secrets.token_urlsafe(32)),
+            successor.selector,
+            successor.digest,
+            ttl=seconds,
+        )
+        return Rotation(handle=successor, lifetime=seconds, writes=(write,))
+
+    def repeat(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
+        """The successor of a token that was spent within the reuse interval."""
+        seconds = lifetime(client, record, now=now)
+        return Rotation(handle=successor_of(handle, record), lifetime=seconds, writes=())
+
+    def keep(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
+        """The same token again, for a client whose tokens are not rotated; a sliding one slides."""
+        seconds = lifetime(client, record, now=now)
+        write = self.stores.refresh_tokens.extend(handle.selector, handle.digest, ttl=seconds)
+        return Rotation(handle=handle, lifetime=seconds, writes=(write,))
+
+    def spending(
+        self,
+        handle: Handle,
+        record: RefreshToken,
+        client: Client,
+        *,
+        now: int,
+        replayed: Callable[[], OAuthError],
+    ) -> Spending:
+        """The one atomic step that uses a token up.
+
+        Two requests that race are told apart by their attempts; within the reuse interval both
+        win, because both derive the same successor.
+        """
+        attempt = secrets.token_urlsafe(12)
+        lenient = client.refresh_token_reuse_interval > 0
+        marker = Spent(attempt=attempt, at=now, refresh_token=record if lenient else None)
+
+        def won(before: bytes | None) -> bool:
+            if lenient and before is not None:
+                return True
+            return self.stores.refresh_tokens.was_won(before, attempt=attempt)
+
+        swap = self.stores.refresh_tokens.spend(
+            marker, handle.selector, handle.digest, ttl=record.ends_at - now
+        )
+        return Spending(swap=swap, won=won, replayed=replayed)
+
+
+def lifetime(client: Client, record: RefreshToken, *, now: int) -> int:
+    """How many seconds a refresh token lives if it is not used."""
+    left = record.ends_at - now
+    if client.refresh_token_expiration == "sliding":
+        return min(client.sliding_refresh_token_lifetime, left)
+    return left
+
+
+def successor_of(handle: Handle, record: RefreshToken) -> Handle:
+    """The token that follows this one: always the same, and known to nobody without the seed.
+
+    So a client that lost the answer gets it again, racing replicas agree without a lock, and
+    neither the old token alone nor a dump of Redis alone yields the new one.
+    """
+    secret = hmac.digest(record.seed.encode(), handle.text.encode(), sha256)
+    return handle_from_secret("refresh_token", handle.selector, secret)

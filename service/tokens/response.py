@@ -1,0 +1,34 @@
+"""What a token response says (RFC 6749 §5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.protocol.scope import format_scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenResponse:
+    """The tokens that were issued; absent ones are left out of the answer."""
+
+    access_token: str | None
+    expires_in: int | None
+    """Seconds, of the access token."""
+    scope: frozenset[str]
+    refresh_token: str | None
+    id_token: str | None
+    members: Mapping[str, object]
+
+    def as_json(self) -> dict[str, object]:
+        """The members of the response; a custom one never replaces a standard one."""
+        standard: dict[str, object | None] = {
+            "access_token": self.access_token,
+            "token_type": "Bearer",
+            "expires_in": self.expires_in,
+            "scope": format_scope(self.scope),
+            "refresh_token": self.refresh_token,
+            "id_token": self.id_token,
+        }
+        custom = {name: value for name, value in self.members.items() if name not in standard}
+        return custom | {name: value for name, value in standard.items() if value is not None}

@@ -1,0 +1,54 @@
+"""Ending what was issued: one access token with what was made from it, or a whole grant (RFC 7009 §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from service.model.handle import DIGEST_LENGTH
+from service.store.keyvalue import Write
+from service.store.stores import Stores
+from service.tokens.active import ActiveToken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revocation:
+    """Revokes tokens and authorizations, at once and for every replica."""
+
+    stores: Stores
+    now: Callable[[], int]
+
+    async def end_authorization(self, authorization_id: str) -> None:
+        """Every token that came from it, delegated ones included, is inactive from here on."""
+        await self.stores.kv.write(self.stores.authorizations.drop(authorization_id))
+
+    async def revoke(self, token: ActiveToken) -> None:
+        """This access token and every one that was delegated from it."""
+        await self.drop(token.selector, token.name, token.expires_at)
+
+    async def drop(self, selector: str, name: str, expires_at: int) -> None:
+        """The token of this name, and level by level what was made from it.
+
+        The token goes first: what is being delegated from it meanwhile notices, and what was
+        delegated before is in the index by now.
+        """
+        names: tuple[str, ...] = (name,)
+        while names:
+            await self.stores.kv.write(*(self._end(selector, each, expires_at) for each in names))
+            names = await self._made_from(selector, names)
+
+    def _end(self, selector: str, name: str, expires_at: int) -> Write:
+        if is_reference(name):
+            return self.stores.access_tokens.drop(selector, name)
+        return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now())
+
+    async def _made_from(self, selector: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        now = self.now()
+        indexes = [self.stores.delegated.key(selector, name) for name in names]
+        found = [await self.stores.kv.members(index, now=now) for index in indexes]
+        return tuple(name for members in found for name in members)
+
+
+def is_reference(name: str) -> bool:
+    """Whether an index's name for a token is a handle's digest, and not the `jti` of a JWT."""
+    return len(name) == DIGEST_LENGTH
