@@ -1,1 +1,17 @@
-"""The ways an authorization response travels back to the client, one file per mode."""
+"""How an authorization response travels to the client; each mode is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from service.authorize.response_modes.form_post import form_post
+from service.authorize.response_modes.fragment import fragment
+from service.authorize.response_modes.query import query
+from service.model.delivery import Delivery
+from service.protocol.response_type import ResponseMode
+
+RESPONSE_MODES: Mapping[ResponseMode, Callable[[str, Mapping[str, str]], Delivery]] = {
+    "query": query,
+    "fragment": fragment,
+    "form_post": form_post,
+}

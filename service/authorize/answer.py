@@ -1,0 +1,156 @@
+"""The answer to an authorization request that was granted: code, tokens, or both (OIDC Core §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.authorize.interaction import Interaction
+from service.authorize.request import AuthorizeRequest
+from service.model.authorization import Authorization
+from service.model.events import AuthorizationGranted, Emit
+from service.model.handle import Handle, new_handle, new_selector
+from service.model.one_time import AuthorizationCode
+from service.model.registry import LiveRegistry
+from service.model.session import Session
+from service.protocol.errors import LoginRequired
+from service.protocol.scope import format_scope
+from service.store.keyvalue import Write
+from service.store.stores import REPLAY_WINDOW, Stores
+from service.tokens.access_token import AccessTokens, MintedToken
+from service.tokens.audience import target
+from service.tokens.id_token import Accompanied, IdTokens
+from service.tokens.liveness import begin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """Begins an authorization and issues what the response type names."""
+
+    access_tokens: AccessTokens
+    id_tokens: IdTokens
+    registry: LiveRegistry
+    stores: Stores
+    emit: Emit
+
+    async def grant(self, interaction: Interaction, session: Session) -> Mapping[str, str]:
+        """The parameters of the response, without those that every answer carries."""
+        request, now = interaction.request, interaction.now
+        kind = request.response_type
+        authorization = _authorization(interaction, session, self.registry)
+        code = new_handle("authorization_code", authorization.id) if kind.code else None
+        access = await self._access_token(authorization, interaction) if kind.token else None
+        parameters: dict[str, str] = {}
+        if code is not None:
+            parameters["code"] = code.text
+        if access is not None:
+            parameters |= _of_access_token(access, now)
+        if kind.id_token:
+            parameters["id_token"] = await self.id_tokens.mint(
+                authorization,
+                request.client,
+                _beside(request, code, access),
+                user_claims=interaction.user_claims,
+                now=now,
+            )
+        await self._make_active(authorization, request, code, access, now)
+        self.emit(
+            AuthorizationGranted(
+                client_id=request.client.client_id,
+                subject=session.subject,
+                response_type=kind.name,
+                scope=authorization.scope,
+            )
+        )
+        return parameters
+
+    async def _access_token(
+        self, authorization: Authorization, interaction: Interaction
+    ) -> MintedToken:
+        client = interaction.request.client
+        return await self.access_tokens.mint(
+            authorization,
+            client,
+            target(self.registry.current, authorization.scope, authorization.resources),
+            user_claims=interaction.user_claims,
+            lifetime=client.access_token_lifetime,
+            now=interaction.now,
+        )
+
+    async def _make_active(
+        self,
+        authorization: Authorization,
+        request: AuthorizeRequest,
+        code: Handle | None,
+        access: MintedToken | None,
+        now: int,
+    ) -> None:
+        """Write it all in one round trip, unless the session ended in the same moment.
+
+        The session's presence is asked last: a logout that comes later finds the index filled.
+        """
+        client, stores = request.client, self.stores
+        lifetime = client.authorization_code_lifetime + REPLAY_WINDOW if code else 0
+        if access is not None:
+            lifetime = max(lifetime, access.expires_at - now)
+        writes: list[Write] = begin(stores, authorization, ttl=max(lifetime, 1), now=now)
+        if code is not None:
+            record = AuthorizationCode(
+                redirect_uri=request.reply_to.redirect_uri,
+                code_challenge=request.code_challenge,
+                nonce=request.nonce,
+            )
+            seconds = client.authorization_code_lifetime
+            writes.append(stores.codes.put(record, code.selector, code.digest, ttl=seconds))
+        if access is not None:
+            writes += access.writes
+        alive = stores.sessions.exists(str(authorization.session_id))
+        answers = await stores.kv.write(*writes, alive)
+        if not answers[-1]:
+            await stores.kv.write(stores.authorizations.drop(authorization.id))
+            raise LoginRequired("the session has ended")
+
+
+def _authorization(
+    interaction: Interaction, session: Session, registry: LiveRegistry
+) -> Authorization:
+    request, answers = interaction.request, interaction.answers
+    scope = request.scope
+    if answers.consented_scope is not None:
+        scope &= answers.consented_scope
+    return Authorization(
+        id=new_selector(),
+        client_id=request.client.client_id,
+        scope=scope,
+        resources=request.resources,
+        subject=session.subject,
+        amr=session.amr,
+        acr=registry.current.acr_met(session.amr, request.acr_values),
+        idp=session.idp,
+        auth_time=session.auth_time,
+        session_id=session.id,
+        user_claims=session.user_claims,
+        created_at=interaction.now,
+    )
+
+
+def _of_access_token(access: MintedToken, now: int) -> dict[str, str]:
+    """What stands beside an access token in the response (RFC 6749 §4.2.2)."""
+    return {
+        "access_token": access.token,
+        "token_type": "Bearer",
+        "expires_in": str(access.expires_at - now),
+        "scope": format_scope(access.scope),
+    }
+
+
+def _beside(
+    request: AuthorizeRequest, code: Handle | None, access: MintedToken | None
+) -> Accompanied:
+    """What the identity token is bound to; the state's hash where a code comes with it."""
+    return Accompanied(
+        nonce=request.nonce,
+        access_token=access.token if access else None,
+        code=code.text if code else None,
+        state=request.reply_to.state if code else None,
+    )

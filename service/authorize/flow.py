@@ -1,0 +1,143 @@
+"""The dispatcher: the next page for the person, or the answer for the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from service.authorize.answer import Answering
+from service.authorize.checks import check
+from service.authorize.interaction import Interaction, Step
+from service.authorize.parking import Parking
+from service.authorize.reply_to import ReplyTo, find_reply_to
+from service.authorize.request import AuthorizeRequest, read_request
+from service.identity.consents import Consents
+from service.keys.keyring import KeyRing
+from service.model.delivery import Delivery
+from service.model.events import AuthorizationRefused, Emit
+from service.model.registry import LiveRegistry
+from service.model.session import Answers, ParkedRequest, Session
+from service.protocol.errors import LoginRequired, OAuthError
+from service.protocol.params import Params
+from service.protocol.prompt import NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Who is at the browser: its own cookie, and the live session if there is one."""
+
+    browser: str
+    session: Session | None = None
+    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """The person is to be asked something, about the request with this id."""
+
+    path: str
+    parked_id: str
+
+
+Outcome = NextStep | Delivery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizeFlow:
+    """Takes a request from step to step; every step comes back here."""
+
+    issuer: str
+    registry: LiveRegistry
+    keys: KeyRing
+    steps: tuple[Step, ...]
+    parking: Parking
+    consents: Consents
+    answering: Answering
+    emit: Emit
+    now: Callable[[], int]
+
+    def reply_to(self, params: Params) -> ReplyTo:
+        """Where the answer goes; an OAuthError from here is a page, never a redirect."""
+        return find_reply_to(params, self.registry.current, issuer=self.issuer)
+
+    def read(self, params: Params, reply_to: ReplyTo) -> AuthorizeRequest:
+        """The request, valid in itself; an OAuthError goes to the client."""
+        request = read_request(params, reply_to, self.registry.current, self.keys)
+        check(request, self.registry.current)
+        return request
+
+    async def begin(self, params: Params, visitor: Visitor) -> Outcome:
+        """A request that has just arrived."""
+        return await self._advance(params, visitor, Answers(), parked_id=None)
+
+    async def postpone(self, params: Params, path: str) -> Outcome:
+        """A request that came without cookies: to be continued at a path of ours, by GET."""
+        reply_to = self.reply_to(params)
+        try:
+            self.read(params, reply_to)
+            return NextStep(path, await self.parking.park(params, browser=None))
+        except OAuthError as error:
+            return self._refused(reply_to, error)
+
+    async def resume(self, parked_id: str, parked: ParkedRequest, visitor: Visitor) -> Outcome:
+        """A request that waited, after the person has answered something."""
+        params = Params(parked.params)
+        return await self._advance(params, visitor, parked.answers, parked_id=parked_id)
+
+    async def refuse(self, parked_id: str, parked: ParkedRequest, error: OAuthError) -> Delivery:
+        """End a request that waited, because the person refused or cannot meet it."""
+        await self.parking.forget(parked_id)
+        return self._refused(self.reply_to(Params(parked.params)), error)
+
+    async def interaction(
+        self, request: AuthorizeRequest, visitor: Visitor, answers: Answers
+    ) -> Interaction:
+        """The request in front of this person."""
+        session = visitor.session
+        consent = session and await self.consents.find(session.subject, request.client.client_id)
+        return Interaction(
+            request=request,
+            session=session,
+            user_claims=visitor.user_claims,
+            answers=answers,
+            consented_scope=consent.scope if consent else frozenset(),
+            now=self.now(),
+        )
+
+    async def _advance(
+        self, params: Params, visitor: Visitor, answers: Answers, *, parked_id: str | None
+    ) -> Outcome:
+        reply_to = self.reply_to(params)
+        try:
+            request = self.read(params, reply_to)
+            interaction = await self.interaction(request, visitor, answers)
+            interaction.refuse_another_person()
+            step = next((step for step in self.steps if step.needed(interaction)), None)
+            if step is None:
+                return await self._answered(interaction, parked_id)
+            if NONE in request.prompt:
+                raise step.refusal("prompt is none, and the person would have to be asked")
+        except OAuthError as error:
+            return self._refused(reply_to, error)
+        return NextStep(
+            step.path, parked_id or await self.parking.park(params, browser=visitor.browser)
+        )
+
+    async def _answered(self, interaction: Interaction, parked_id: str | None) -> Delivery:
+        request, session = interaction.request, interaction.session
+        if session is None:
+            raise LoginRequired("nobody is signed in")
+        parameters = await self.answering.grant(interaction, session)
+        if parked_id is not None:
+            await self.parking.forget(parked_id)
+        if interaction.consented_scope:
+            await self.consents.used(session.subject, request.client)
+        return request.reply_to.deliver(parameters)
+
+    def _refused(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
+        self.emit(
+            AuthorizationRefused(
+                client_id=reply_to.client.client_id, error=error.code, cause=error.description
+            )
+        )
+        return reply_to.refuse(error)

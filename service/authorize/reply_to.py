@@ -1,0 +1,98 @@
+"""Where the answer to an authorization request goes; until that is known, a refusal is a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.authorize.response_modes import RESPONSE_MODES
+from service.model.client import Client
+from service.model.delivery import Delivery
+from service.model.registry import Registry
+from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.params import MAX_LENGTH, Params
+from service.protocol.redirect_uri import is_registered
+from service.protocol.response_type import (
+    ResponseMode,
+    ResponseType,
+    parse_response_mode,
+    parse_response_type,
+)
+
+TRUSTED_ONCE = frozenset({"client_id", "redirect_uri"})
+"""Sent twice, neither can be trusted, so there is nowhere to send the refusal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyTo:
+    """The client and the redirect URI that it registered, with what every answer carries."""
+
+    issuer: str
+    client: Client
+    redirect_uri: str
+    response_mode: ResponseMode
+    state: str | None
+
+    def deliver(self, parameters: Mapping[str, str]) -> Delivery:
+        """Send parameters to the client, with `state` and `iss` (RFC 9207 §2)."""
+        state = {} if self.state is None else {"state": self.state}
+        answer = {**parameters, **state, "iss": self.issuer}
+        return RESPONSE_MODES[self.response_mode](self.redirect_uri, answer)
+
+    def refuse(self, error: OAuthError) -> Delivery:
+        """Send an error to the client (RFC 6749 §4.1.2.1)."""
+        return self.deliver({"error": error.code, "error_description": error.description})
+
+
+def find_reply_to(params: Params, registry: Registry, *, issuer: str) -> ReplyTo:
+    """Where to answer; InvalidRequest, to be shown on a page, where that cannot be trusted."""
+    for name in TRUSTED_ONCE:
+        if len(params.every(name)) > 1:
+            raise InvalidRequest(f"{name} is sent more than once")
+    client = registry.clients.get(params.require("client_id"))
+    if client is None or not client.enabled:
+        raise InvalidRequest("client_id is not that of a registered client")
+    redirect_uri = params.require("redirect_uri")
+    if len(redirect_uri) > MAX_LENGTH["redirect_uri"] or not is_registered(
+        redirect_uri, client.redirect_uris, loopback_port_may_vary=client.is_public
+    ):
+        raise InvalidRequest(
+            "redirect_uri is not registered for this client, character by character"
+        )
+    return ReplyTo(
+        issuer=issuer,
+        client=client,
+        redirect_uri=redirect_uri,
+        response_mode=_mode_in_force(params, client),
+        state=_only(params, "state"),
+    )
+
+
+def _mode_in_force(params: Params, client: Client) -> ResponseMode:
+    """The mode asked for if it is possible, else the client's or the response type's default.
+
+    Query where there is no telling: an error holds no token.
+    """
+    response_type = _response_type(params)
+    asked = _only(params, "response_mode")
+    for mode in (asked, client.default_response_mode):
+        if mode is not None:
+            try:
+                return parse_response_mode(mode, response_type or ResponseType("", *(False,) * 3))
+            except InvalidRequest:
+                continue
+    return response_type.default_mode if response_type else "query"
+
+
+def _response_type(params: Params) -> ResponseType | None:
+    text = _only(params, "response_type")
+    try:
+        return parse_response_type(text) if text else None
+    except OAuthError:
+        return None
+
+
+def _only(params: Params, name: str) -> str | None:
+    """A parameter's value, unless it is said twice: then it says nothing."""
+    values = params.every(name)
+    return values[0] if len(values) == 1 else None

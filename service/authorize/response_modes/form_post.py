@@ -1,0 +1,12 @@
+"""response_mode=form_post: parameters in a form that posts itself (OAuth 2.0 Form Post Response Mode)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.model.delivery import FormPost
+
+
+def form_post(redirect_uri: str, parameters: Mapping[str, str]) -> FormPost:
+    """The form; the page around it is made at the edge."""
+    return FormPost(redirect_uri, parameters)

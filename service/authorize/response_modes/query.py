@@ -1,0 +1,14 @@
+"""response_mode=query: parameters in the redirect URI's query (RFC 6749 §4.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from service.model.delivery import Redirect
+
+
+def query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
+    """The redirect; a query that the URI has already is kept (RFC 6749 §3.1.2)."""
+    separator = "&" if "?" in redirect_uri else "?"
+    return Redirect(redirect_uri + separator + urlencode(parameters))

@@ -1,0 +1,62 @@
+"""A request to sign out, and how far it can be trusted (OpenID Connect RP-Initiated Logout §2, §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from service.keys.jose import VerifiedClaims
+from service.keys.keyring import KeyRing
+from service.model.client import Client
+from service.model.registry import Registry
+from service.model.session import Session
+from service.protocol.params import Params
+from service.tokens.id_token import read_id_token_hint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogoutRequest:
+    """Who sent the person here, whom it means, and where the person may go afterwards."""
+
+    client: Client | None
+    hint: VerifiedClaims | None
+    """The claims of a valid id_token_hint, expired or not."""
+    continue_uri: str | None
+    """The post-logout redirect URI with `state`, if it belongs to the client and nothing is amiss."""
+    ui_locales: str | None
+
+    def is_about(self, session: Session) -> bool:
+        """Whether the hint proves that this session's own client asks: no need to ask the person."""
+        if self.hint is None:
+            return False
+        sid = self.hint.get("sid")
+        return self.hint.get("sub") == session.subject and sid in (None, session.id)
+
+
+def read_logout_request(
+    params: Params, registry: Registry, keys: KeyRing, *, issuer: str
+) -> LogoutRequest:
+    """Read it; what does not fit together is not refused, it only earns no redirect (§4)."""
+    sent_hint, named = params.get("id_token_hint"), params.get("client_id")
+    hint = read_id_token_hint(sent_hint, keys, issuer) if sent_hint else None
+    audience = str(hint["aud"]) if hint else None
+    agree = (hint is not None or sent_hint is None) and (
+        not (named and audience) or named == audience
+    )
+    client = registry.clients.get(named or audience or "") if agree else None
+    return LogoutRequest(
+        client=client,
+        hint=hint if agree else None,
+        continue_uri=_continue_uri(params, client),
+        ui_locales=params.get("ui_locales"),
+    )
+
+
+def _continue_uri(params: Params, client: Client | None) -> str | None:
+    """The URI if the client registered exactly this one, with the request's state (§2, §3)."""
+    uri, state = params.get("post_logout_redirect_uri"), params.get("state")
+    if uri is None or client is None or uri not in client.post_logout_redirect_uris:
+        return None
+    if state is None:
+        return uri
+    return uri + ("&" if "?" in uri else "?") + urlencode({"state": state})
