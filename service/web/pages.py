@@ -34,6 +34,8 @@ class Pages:
         folders = [BUILT_IN] if templates is None else [templates, BUILT_IN]
         self._issuer = urlsplit(issuer)
         self._title = title
+        self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
+        """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
         self._folders = folders
         self._assets = Assets.load(folders)
         self._locales = Locales.load(folders, tuple(locales), default_locale)
@@ -75,7 +77,7 @@ class Pages:
         form_action: Iterable[str] = (),
         img_src: Iterable[str] = (),
         frame_src: Iterable[str] = (),
-        **context: object,
+        context: Mapping[str, object],
     ) -> web.Response:
         """Answer with a page; the URIs are those that its forms lead to and that it shows or frames."""
         policy = content_security_policy(

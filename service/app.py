@@ -1,0 +1,221 @@
+"""The composition root, to be read first: settings in, endpoints in a list, an aiohttp app out."""
+
+from __future__ import annotations
+
+import os
+from asyncio import CancelledError, create_task
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.config.configuration import Configuration
+from service.config.reload import ReloadableRegistry
+from service.endpoints import discovery, jwks, revocation, token, userinfo
+from service.endpoints.authorize import AuthorizeEndpoint
+from service.endpoints.consent import ConsentEndpoint
+from service.endpoints.discovery import DiscoveryEndpoint
+from service.endpoints.end_session import EndSessionEndpoint
+from service.endpoints.health import HealthEndpoint
+from service.endpoints.introspection import IntrospectionEndpoint
+from service.endpoints.jwks import JwksEndpoint
+from service.endpoints.login import LoginEndpoint
+from service.endpoints.metrics import MetricsEndpoint
+from service.endpoints.revocation import RevocationEndpoint
+from service.endpoints.select_account import SelectAccountEndpoint
+from service.endpoints.token import TokenEndpoint
+from service.endpoints.userinfo import UserinfoEndpoint
+from service.keys.following import follow
+from service.model.events import Emit
+from service.parts import Parts
+from service.store.keyvalue import KeyValue
+from service.web.cors import Cors
+from service.web.deadline import Deadline
+from service.web.draining import Draining
+from service.web.endpoint import Endpoint
+from service.web.errors import errors_as_json
+from service.web.head_limit import head_limit
+from service.web.request_id import add_request_id, request_ids
+from service.web.request_log import RequestLog
+from service.web.security_headers import SecurityHeaders
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What runs: the app, and the parts that the process around it has to hold in hand."""
+
+    app: web.Application
+    management: web.Application | None
+    """Health and metrics, where they have a port of their own."""
+    parts: Parts
+
+    @property
+    def registry(self) -> ReloadableRegistry:
+        """What SIGHUP reloads."""
+        return self.parts.registry
+
+    @property
+    def draining(self) -> Draining:
+        """What SIGTERM begins."""
+        return self.parts.draining
+
+    @property
+    def kv(self) -> KeyValue:
+        """The store."""
+        return self.parts.kv
+
+
+def create_app(
+    configuration: Configuration, *listeners: Emit, environ: Mapping[str, str] = os.environ
+) -> Service:
+    """Build everything; nothing reaches for the store before the app starts."""
+    parts = Parts(configuration, environ, *listeners)
+    protocol, operations = protocol_endpoints(parts), operations_endpoints(parts)
+    app = _application(parts, protocol)
+    app.add_routes(parts.pages.routes())
+    parts.pages.setup(app)
+    app.cleanup_ctx.append(_running(parts))
+    if configuration.server.management_port is None:
+        _add(app, operations)
+        return Service(app=app, management=None, parts=parts)
+    return Service(app=app, management=_application(parts, operations), parts=parts)
+
+
+def protocol_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
+    """To add one: a file in `endpoints/`, and an entry here."""
+    described: tuple[Endpoint, ...] = (
+        TokenEndpoint(
+            client_auth=parts.client_auth,
+            grants=parts.grants,
+            subjects=parts.subjects,
+            issuer=parts.token_issuer,
+            registry=parts.registry,
+            rate_limit=parts.token_rate_limit,
+            client_address=parts.client_address,
+            emit=parts.emit,
+            now=parts.now,
+        ),
+        IntrospectionEndpoint(
+            callers=parts.callers,
+            active_tokens=parts.active_tokens,
+            registry=parts.registry,
+            keys=parts.keys,
+            emit=parts.emit,
+            now=parts.now,
+        ),
+        RevocationEndpoint(
+            client_auth=parts.client_auth,
+            active_tokens=parts.active_tokens,
+            revocation=parts.revocation,
+            emit=parts.emit,
+            now=parts.now,
+        ),
+        UserinfoEndpoint(
+            active_tokens=parts.active_tokens, subjects=parts.subjects, registry=parts.registry
+        ),
+        JwksEndpoint(keys=parts.keys),
+        AuthorizeEndpoint(sign_in=parts.sign_in_pages, errors=parts.errors),
+        EndSessionEndpoint(
+            issuer=parts.issuer,
+            registry=parts.registry,
+            keys=parts.keys,
+            parking=parts.parking,
+            visits=parts.visits,
+            pages=parts.pages,
+            errors=parts.errors,
+            emit=parts.emit,
+        ),
+    )
+    return (
+        *described,
+        *page_endpoints(parts),
+        DiscoveryEndpoint(
+            issuer=parts.issuer,
+            endpoints=described,
+            keys=parts.keys,
+            registry=parts.registry,
+            locales=parts.configuration.ui.locales,
+        ),
+    )
+
+
+def page_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
+    """What a person is asked on the way; one for each step of `authorize/steps`."""
+    return (
+        LoginEndpoint(
+            sign_in=parts.sign_in_pages,
+            login=parts.login_page,
+            local=parts.local_sign_in,
+            client_address=parts.client_address,
+            errors=parts.errors,
+            now=parts.now,
+        ),
+        SelectAccountEndpoint(sign_in=parts.sign_in_pages, errors=parts.errors),
+        ConsentEndpoint(
+            sign_in=parts.sign_in_pages,
+            registry=parts.registry,
+            errors=parts.errors,
+            emit=parts.emit,
+        ),
+    )
+
+
+def operations_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
+    """For the people and machines that run the service."""
+    return (
+        HealthEndpoint(
+            ring=parts.keys,
+            store=parts.kv,
+            draining=parts.draining,
+            unready_after=parts.configuration.store.unready_after,
+        ),
+        MetricsEndpoint(parts.metrics),
+    )
+
+
+def _application(parts: Parts, endpoints: tuple[Endpoint, ...]) -> web.Application:
+    """An app that answers these endpoints, with what all requests share around them."""
+    server = parts.configuration.server
+    cors = Cors(
+        registry=parts.registry,
+        open_paths={jwks.PATH, *discovery.PATHS},
+        client_paths={token.PATH, userinfo.PATH, revocation.PATH},
+    )
+    app = web.Application(
+        client_max_size=server.max_body_bytes,
+        middlewares=[
+            request_ids,
+            RequestLog(parts.emit).middleware,
+            head_limit,
+            cors.preflight,
+            Deadline(parts.configuration.store.timeout).middleware,
+            errors_as_json,
+        ],
+    )
+    app.on_response_prepare.append(add_request_id)
+    app.on_response_prepare.append(cors.add_headers)
+    app.on_response_prepare.append(SecurityHeaders(issuer=parts.issuer).add)
+    app.on_response_prepare.append(parts.draining.add_header)
+    _add(app, endpoints)
+    return app
+
+
+def _add(app: web.Application, endpoints: tuple[Endpoint, ...]) -> None:
+    for endpoint in endpoints:
+        app.add_routes(endpoint.routes())
+
+
+def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
+    """What goes on beside the requests: the keys are followed until the app stops."""
+
+    async def running(_: web.Application) -> AsyncIterator[None]:
+        await parts.key_source.start()
+        following = create_task(follow(parts.key_source))
+        yield
+        following.cancel()
+        with suppress(CancelledError):
+            await following
+        await parts.kv.close()
+
+    return running

@@ -1,0 +1,73 @@
+"""GET, POST /connect/authorize: a client asks for a user's authorization (RFC 6749 §3.1, OIDC Core §3.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.protocol.params import Params
+from service.protocol.pkce import PLAIN, S256
+from service.protocol.prompt import PROMPTS
+from service.protocol.response_type import RESPONSE_MODES, RESPONSE_TYPES
+from service.web.error_page import ErrorPages
+from service.web.read import query_params, raw_form_params
+from service.web.sign_in_pages import SignInPages
+
+PATH = "/connect/authorize"
+CONTINUE = "/account/continue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizeEndpoint:
+    """Takes requests in and hands them to the flow; two zones: first a page, then the client."""
+
+    sign_in: SignInPages
+    errors: ErrorPages
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """GET, POST (OIDC Core §3.1.2.1), and where a cross-site POST goes on."""
+        return (
+            web.get(PATH, self.errors.around(self.by_get), allow_head=False),
+            web.post(PATH, self.errors.around(self.by_post)),
+            web.get(CONTINUE, self.errors.around(self.go_on), allow_head=False),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Where it is and what it understands (RFC 8414 §2, RFC 9207 §3)."""
+        clients = [c for c in self.sign_in.flow.registry.current.clients.values() if c.enabled]
+        used = {name for client in clients for name in client.allowed_response_types}
+        plain = any(client.allow_plain_text_pkce for client in clients)
+        return {
+            "authorization_endpoint": PATH,
+            "response_types_supported": [kind.name for kind in RESPONSE_TYPES if kind.name in used],
+            "response_modes_supported": list(RESPONSE_MODES),
+            "code_challenge_methods_supported": [S256, PLAIN] if plain else [S256],
+            "prompt_values_supported": list(PROMPTS),
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    async def by_get(self, request: web.Request) -> web.Response:
+        """Answer, or lead the person to the first page."""
+        params = query_params(request)
+        visitor = await self.sign_in.visits.visitor(request)
+        outcome = await self.sign_in.flow.begin(params, visitor)
+        return self.sign_in.go_on(request, outcome, visitor, params.get("ui_locales"))
+
+    async def by_post(self, request: web.Request) -> web.Response:
+        """Park it and come back by GET: a cross-site POST carries no session cookie."""
+        params = await raw_form_params(request)
+        outcome = await self.sign_in.flow.postpone(params, CONTINUE)
+        return self.sign_in.go_on(request, outcome, None, params.get("ui_locales"))
+
+    async def go_on(self, request: web.Request) -> web.Response:
+        """Go on with what came by POST, now with the browser's cookies."""
+        visitor, params = await self.sign_in.open(request)
+        flow, parked_id = self.sign_in.flow, params.get("request") or ""
+        parked = await flow.parking.find(parked_id, browser=visitor.browser)
+        await flow.parking.claim(parked_id, parked, browser=visitor.browser)
+        outcome = await flow.resume(parked_id, parked, visitor)
+        return self.sign_in.go_on(
+            request, outcome, visitor, Params(parked.params).get("ui_locales")
+        )

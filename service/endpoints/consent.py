@@ -1,0 +1,121 @@
+"""/account/consent: may the client do that? (OIDC Core §3.1.2.4, RFC 6749 §10.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from aiohttp import web
+
+from service.authorize.flow import Outcome, Visitor
+from service.authorize.steps.consent import AskConsent
+from service.model.events import ConsentDenied, ConsentGiven, Emit
+from service.model.registry import LiveRegistry
+from service.model.resources import IdentityResource, Scope
+from service.protocol.errors import AccessDenied
+from service.protocol.params import Params
+from service.protocol.scope import OFFLINE_ACCESS, OPENID
+from service.web.error_page import ErrorPages
+from service.web.sign_in_pages import SignInPages, Waiting, shown_user
+
+PATH = AskConsent.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsentEndpoint:
+    """Shows each scope value, and takes the person's word for the ones that are ticked."""
+
+    sign_in: SignInPages
+    registry: LiveRegistry
+    errors: ErrorPages
+    emit: Emit
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """The page and its form."""
+        return (
+            web.get(PATH, self.errors.around(self.page), allow_head=False),
+            web.post(PATH, self.errors.around(self.submit)),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Pages are no metadata."""
+        return {}
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show what the client asks for."""
+        visitor, params = await self.sign_in.open(request)
+        waiting = await self.sign_in.waiting(params, visitor)
+        scopes = self._scopes(waiting.request.scope)
+        context = {
+            "action": PATH,
+            "user": shown_user(visitor),
+            "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
+            "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
+            "can_remember": waiting.request.client.allow_remember_consent,
+        }
+        return self.sign_in.show(request, "consent.html", visitor, waiting, context=context)
+
+    async def submit(self, request: web.Request) -> web.Response:
+        """Note the decision and go on."""
+        visitor, params = await self.sign_in.submitted(request)
+        waiting = await self.sign_in.waiting(params, visitor)
+        allowed = self._ticked(params, waiting)
+        if params.get("action") == "allow" and allowed:
+            outcome = await self._allowed(waiting, visitor, allowed, params)
+        else:
+            outcome = await self._denied(waiting, visitor)
+        return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
+
+    async def _allowed(
+        self, waiting: Waiting, visitor: Visitor, allowed: frozenset[str], params: Params
+    ) -> Outcome:
+        client, session = waiting.request.client, visitor.session
+        remembered = client.allow_remember_consent and params.get("remember") is not None
+        if session is not None:
+            if remembered:
+                await self.sign_in.flow.consents.remember(
+                    session.subject, client, asked=waiting.request.scope, allowed=allowed
+                )
+            self.emit(
+                ConsentGiven(
+                    client_id=client.client_id,
+                    subject=session.subject,
+                    scope=allowed,
+                    remembered=remembered,
+                )
+            )
+        answers = replace(waiting.parked.answers, consented_scope=allowed)
+        return await self.sign_in.answered(waiting, visitor, answers)
+
+    async def _denied(self, waiting: Waiting, visitor: Visitor) -> Outcome:
+        if visitor.session is not None:
+            self.emit(
+                ConsentDenied(
+                    client_id=waiting.request.client.client_id, subject=visitor.session.subject
+                )
+            )
+        return await self.sign_in.refused(waiting, AccessDenied("the person did not allow it"))
+
+    def _ticked(self, params: Params, waiting: Waiting) -> frozenset[str]:
+        """What was allowed; required values count, though their boxes are not submitted."""
+        asked = waiting.request.scope
+        required = {each.name for each in self._scopes(asked) if each.required}
+        return asked & (frozenset(params.every("scope")) | required)
+
+    def _scopes(self, scope: frozenset[str]) -> list[Scope]:
+        """What the registry says of each value; openid is what makes it a sign-in at all."""
+        registry = self.registry.current
+        known = [found for name in sorted(scope) if (found := registry.scope(name)) is not None]
+        shown = [replace(each, required=True) if each.name == OPENID else each for each in known]
+        return [*shown, _OFFLINE] if OFFLINE_ACCESS in scope else shown
+
+
+_OFFLINE = Scope(
+    name=OFFLINE_ACCESS,
+    display_name=None,
+    description=None,
+    required=False,
+    emphasize=False,
+    show_in_discovery=True,
+    user_claims=(),
+)

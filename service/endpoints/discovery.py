@@ -1,0 +1,98 @@
+"""GET /.well-known/openid-configuration: what is there, derived from what is there (RFC 8414, OIDC Discovery)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import orjson
+from aiohttp import web
+
+from service.keys.keyring import KeyRing
+from service.model.registry import LiveRegistry, Registry
+from service.protocol.scope import OFFLINE_ACCESS
+from service.web.endpoint import Endpoint
+
+OPENID_CONFIGURATION = "/.well-known/openid-configuration"
+OAUTH_METADATA = "/.well-known/oauth-authorization-server"
+PATHS = (OPENID_CONFIGURATION, OAUTH_METADATA)
+MAX_AGE = 300
+"""Seconds that a cache may keep it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class DiscoveryEndpoint:
+    """Publishes what every other endpoint says of itself; the bytes are made once per registry."""
+
+    issuer: str
+    endpoints: tuple[Endpoint, ...]
+    keys: KeyRing
+    registry: LiveRegistry
+    locales: tuple[str, ...]
+    _document: tuple[str, bytes] = ("", b"")
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Both well-known names; RFC 8414 §3.1 puts the issuer's path behind the second."""
+        path = urlsplit(self.issuer).path.rstrip("/")
+        names = dict.fromkeys((*PATHS, OAUTH_METADATA + path))
+        return tuple(web.get(name, self.configuration) for name in names)
+
+    def metadata(self) -> Mapping[str, object]:
+        """What belongs to no single endpoint."""
+        return {
+            "issuer": self.issuer,
+            "scopes_supported": _scopes(self.registry.current),
+            "claims_supported": _claims(self.registry.current),
+            "claim_types_supported": ["normal"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": list(self.keys.algorithms),
+            "ui_locales_supported": list(self.locales),
+            "request_parameter_supported": False,
+            "request_uri_parameter_supported": False,
+            "claims_parameter_supported": False,
+        }
+
+    async def configuration(self, request: web.Request) -> web.Response:
+        """The document, with every path under the configured issuer, whatever Host says."""
+        generation = self.registry.current.generation
+        if self._document[0] != generation:
+            self._document = (generation, orjson.dumps(self._build()))
+        return web.Response(
+            body=self._document[1],
+            content_type="application/json",
+            headers={
+                "Cache-Control": f"public, max-age={MAX_AGE}",
+                "X-Content-Type-Options": "nosniff",
+            },
+        )
+
+    def _build(self) -> Mapping[str, object]:
+        document = dict(self.metadata())
+        for endpoint in self.endpoints:
+            document |= endpoint.metadata()
+        base = self.issuer.rstrip("/")
+        return {
+            name: base + value if isinstance(value, str) and value.startswith("/") else value
+            for name, value in document.items()
+        }
+
+
+def _scopes(registry: Registry) -> list[str]:
+    shown = [
+        scope.name
+        for scope in (*registry.identity_resources.values(), *registry.api_scopes.values())
+        if scope.show_in_discovery
+    ]
+    offline = any(client.allow_offline_access for client in registry.clients.values())
+    return [*shown, OFFLINE_ACCESS] if offline else shown
+
+
+def _claims(registry: Registry) -> list[str]:
+    claims = {
+        claim
+        for resource in registry.identity_resources.values()
+        if resource.show_in_discovery
+        for claim in resource.user_claims
+    }
+    return sorted(claims | {"sub", "iss", "auth_time", "acr", "amr", "sid"})

@@ -1,0 +1,137 @@
+"""/connect/endsession and /account/logout: a client or a person ends the session (RP-Initiated Logout)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from service.authorize.flow import Visitor
+from service.authorize.parking import Parking
+from service.keys.keyring import KeyRing
+from service.logout.request import LogoutRequest, read_logout_request
+from service.model.events import Emit, LoggedOut
+from service.model.registry import LiveRegistry
+from service.protocol.params import Params
+from service.web.csrf import check_csrf, csrf_token
+from service.web.error_page import ErrorPages
+from service.web.pages import Pages
+from service.web.read import form_params, query_params, raw_form_params
+from service.web.respond import see_other
+from service.web.sign_in_pages import shown_user
+from service.web.visits import Visits
+
+PATH = "/connect/endsession"
+CONFIRM = "/account/logout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndSessionEndpoint:
+    """Ends a session at once where its own client proves to ask; else asks the person."""
+
+    issuer: str
+    registry: LiveRegistry
+    keys: KeyRing
+    parking: Parking
+    visits: Visits
+    pages: Pages
+    errors: ErrorPages
+    emit: Emit
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """GET, POST (RP-Initiated Logout §2), and the page that asks."""
+        return (
+            web.get(PATH, self.errors.around(self.by_get), allow_head=False),
+            web.post(PATH, self.errors.around(self.by_post)),
+            web.get(CONFIRM, self.errors.around(self.confirm), allow_head=False),
+            web.post(CONFIRM, self.errors.around(self.confirmed)),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Where it is (RP-Initiated Logout §2.1)."""
+        return {"end_session_endpoint": PATH}
+
+    async def by_get(self, request: web.Request) -> web.Response:
+        """End the session, or ask."""
+        params = query_params(request)
+        params.refuse_repeated()
+        return await self._asked(request, params)
+
+    async def by_post(self, request: web.Request) -> web.Response:
+        """Park it and come back by GET: a cross-site POST carries no session cookie."""
+        params = await raw_form_params(request)
+        params.refuse_repeated()
+        return self._to_confirmation(await self.parking.park(params, browser=None))
+
+    async def confirm(self, request: web.Request) -> web.Response:
+        """What came by POST goes on; otherwise ask the person."""
+        visitor = await self.visits.visitor(request)
+        parked_id = query_params(request).get("request")
+        params = await self._parked(parked_id, visitor)
+        asked = self._read(params)
+        if visitor.session is None or asked.is_about(visitor.session):
+            return await self._ended(request, asked, visitor)
+        page = self.pages.render(
+            request,
+            "logout.html",
+            ui_locales=asked.ui_locales,
+            form_action=(asked.continue_uri, *self.pages.further) if asked.continue_uri else (),
+            context={
+                "action": CONFIRM,
+                "csrf": csrf_token(visitor.browser),
+                "parked_request": parked_id or "",
+                "client": asked.client,
+                "user": shown_user(visitor),
+            },
+        )
+        return self.visits.mark(request, page, visitor)
+
+    async def confirmed(self, request: web.Request) -> web.Response:
+        """The person said yes."""
+        params = await form_params(request)
+        check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
+        visitor = await self.visits.visitor(request)
+        asked = self._read(await self._parked(params.get("request"), visitor))
+        return await self._ended(request, asked, visitor)
+
+    async def _asked(self, request: web.Request, params: Params) -> web.Response:
+        visitor = await self.visits.visitor(request)
+        asked = self._read(params)
+        if visitor.session is None or asked.is_about(visitor.session):
+            return await self._ended(request, asked, visitor)
+        response = self._to_confirmation(await self.parking.park(params, browser=visitor.browser))
+        return self.visits.mark(request, response, visitor)
+
+    async def _ended(
+        self, request: web.Request, asked: LogoutRequest, visitor: Visitor
+    ) -> web.Response:
+        """The session is over, in the store first; then the person goes where it may."""
+        if visitor.session is not None:
+            await self.visits.sessions.end(visitor.session)
+            self.emit(LoggedOut(subject=visitor.session.subject, session_id=visitor.session.id))
+        if asked.continue_uri is not None:
+            response = see_other(asked.continue_uri)
+        else:
+            response = self.pages.render(
+                request,
+                "logged_out.html",
+                ui_locales=asked.ui_locales,
+                context={"client": asked.client, "continue_uri": None, "frontchannel_uris": ()},
+            )
+        self.visits.cookies.clear_session(response)
+        return response
+
+    async def _parked(self, parked_id: str | None, visitor: Visitor) -> Params:
+        """The parameters that wait; none where a person came to the page by itself."""
+        if parked_id is None:
+            return Params({})
+        parked = await self.parking.find(parked_id, browser=visitor.browser)
+        return Params(parked.params)
+
+    def _read(self, params: Params) -> LogoutRequest:
+        return read_logout_request(params, self.registry.current, self.keys, issuer=self.issuer)
+
+    def _to_confirmation(self, parked_id: str) -> web.Response:
+        return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")

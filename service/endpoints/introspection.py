@@ -1,0 +1,128 @@
+"""POST /connect/introspect: is this token active, and what may you know of it? (RFC 7662)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.client_auth.resource_server import Caller, CallerAuthentication
+from service.keys.keyring import KeyRing
+from service.model.client import Client
+from service.model.events import ClientRefused, Emit, TokenIntrospected
+from service.model.registry import LiveRegistry
+from service.model.resources import ApiResource
+from service.protocol.errors import InvalidClient
+from service.protocol.scope import format_scope
+from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
+from service.tokens.claims import foreign_claims
+from service.web.read import credentials, form_params
+from service.web.respond import NO_STORE, json_response
+
+PATH = "/connect/introspect"
+SIGNED = "application/token-introspection+jwt"
+
+INACTIVE: Mapping[str, object] = {"active": False}
+"""All that is said of a token that is not the caller's to know about (RFC 7662 §2.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntrospectionEndpoint:
+    """Answers API resources about tokens for them, and clients about their own."""
+
+    callers: CallerAuthentication
+    active_tokens: ActiveTokens
+    registry: LiveRegistry
+    keys: KeyRing
+    emit: Emit
+    now: Callable[[], int]
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """POST only."""
+        return (web.post(PATH, self.introspect),)
+
+    def metadata(self) -> Mapping[str, object]:
+        """Where it is and how to authenticate there (RFC 8414 §2)."""
+        methods = [method.name for method in self.callers.client_auth.methods]
+        return {
+            "introspection_endpoint": PATH,
+            "introspection_endpoint_auth_methods_supported": [
+                method for method in methods if method != "none"
+            ],
+            "introspection_signing_alg_values_supported": list(self.keys.algorithms),
+        }
+
+    async def introspect(self, request: web.Request) -> web.Response:
+        """Answer about one token."""
+        params = await form_params(request)
+        try:
+            caller = await self.callers.authenticate(credentials(request, params, now=self.now()))
+        except InvalidClient as refused:
+            self.emit(ClientRefused(endpoint=PATH, cause=refused.description))
+            raise
+        answer = await self._answer(params.require("token"), caller)
+        self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
+        if _wants_signature(request, caller):
+            return await self._signed(answer, caller)
+        return json_response(answer)
+
+    async def _signed(self, answer: Mapping[str, object], caller: Caller) -> web.Response:
+        """The answer as a JWT of its own type, for this caller alone (RFC 9701 §5)."""
+        alg = caller.introspection_signed_response_alg if isinstance(caller, Client) else None
+        claims = {
+            "iss": self.active_tokens.issuer,
+            "aud": _name(caller),
+            "iat": self.now(),
+            "token_introspection": answer,
+        }
+        jwt = await self.keys.signing_key(alg).sign(claims, typ="token-introspection+jwt")
+        return web.Response(text=jwt, headers=NO_STORE, content_type=SIGNED)
+
+    async def _answer(self, token: str, caller: Caller) -> Mapping[str, object]:
+        found = await self.active_tokens.find(token)
+        if isinstance(caller, ApiResource):
+            return INACTIVE if found is None else self._told_to_resource(found, caller)
+        if found is not None:
+            return _told_to_client(found, caller)
+        refresh = await self.active_tokens.find_refresh_token(token)
+        return INACTIVE if refresh is None else _told_of_refresh_token(refresh, caller)
+
+    def _told_to_resource(self, token: ActiveToken, resource: ApiResource) -> Mapping[str, object]:
+        """The token's claims, with scope and user claims cut to what is this resource's."""
+        scope = token.scope & resource.scopes
+        if resource.name not in token.audience or not scope:
+            return INACTIVE
+        others = foreign_claims(self.registry.current, token.audience, token.scope, resource)
+        claims = {name: value for name, value in token.claims.items() if name not in others}
+        return {"active": True, **claims, "scope": format_scope(scope), "token_type": "Bearer"}
+
+
+def _wants_signature(request: web.Request, caller: Caller) -> bool:
+    """Whether the caller asked for a signed answer, now or by its registration (RFC 9701 §4)."""
+    registered = isinstance(caller, ApiResource) and caller.introspection_signed_response
+    return registered or SIGNED in request.headers.get("Accept", "")
+
+
+def _told_to_client(token: ActiveToken, client: Client) -> Mapping[str, object]:
+    if token.claims["client_id"] != client.client_id:
+        return INACTIVE
+    return {"active": True, **token.claims, "token_type": "Bearer"}
+
+
+def _told_of_refresh_token(token: ActiveRefreshToken, client: Client) -> Mapping[str, object]:
+    authorization = token.authorization
+    if authorization.client_id != client.client_id:
+        return INACTIVE
+    return {
+        "active": True,
+        "client_id": authorization.client_id,
+        "sub": authorization.subject,
+        "scope": format_scope(authorization.scope),
+        "exp": token.record.ends_at,
+        "token_type": "refresh_token",
+    }
+
+
+def _name(caller: Caller) -> str:
+    return caller.name if isinstance(caller, ApiResource) else caller.client_id

@@ -1,0 +1,83 @@
+"""/account/login: who is there? (OIDC Core §3.1.2.3)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.authorize.flow import Visitor
+from service.authorize.steps.login import Login
+from service.identity.sessions import SignIn
+from service.identity.sign_in import LocalSignIn
+from service.identity.subjects import LOCAL
+from service.protocol.errors import AccessDenied, InvalidRequest
+from service.protocol.params import Params
+from service.web.error_page import ErrorPages
+from service.web.login_page import LoginPage
+from service.web.proxy import ClientAddress
+from service.web.sign_in_pages import SignInPages, Waiting
+
+PATH = Login.path
+PASSWORD_AMR = ("pwd",)
+"""Password-based authentication (RFC 8176 §2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginEndpoint:
+    """The login page, for a client's request or, without one, for the person's own account."""
+
+    sign_in: SignInPages
+    login: LoginPage
+    local: LocalSignIn
+    client_address: ClientAddress
+    errors: ErrorPages
+    now: Callable[[], int]
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """The page and its form."""
+        return (
+            web.get(PATH, self.errors.around(self.page), allow_head=False),
+            web.post(PATH, self.errors.around(self.submit)),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Pages are no metadata."""
+        return {}
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show the form, with the user name that the client suggests."""
+        visitor, params = await self.sign_in.open(request)
+        waiting = await self._waiting(params, visitor)
+        hint = waiting.request.login_hint if waiting else None
+        return self.login.show(request, visitor, waiting, username=hint or "")
+
+    async def submit(self, request: web.Request) -> web.Response:
+        """Verify the password, begin a session, and go on."""
+        visitor, params = await self.sign_in.submitted(request)
+        waiting = await self._waiting(params, visitor)
+        if waiting and params.get("action") == "cancel":
+            outcome = await self.sign_in.refused(waiting, AccessDenied("the person cancelled"))
+            return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
+        if waiting and not waiting.request.client.enable_local_login:
+            raise InvalidRequest("this client does not accept passwords of this service")
+        username = params.get("username") or ""
+        user = await self.local.verify(
+            username,
+            params.get("password") or "",
+            address=self.client_address.of(request),
+        )
+        if user is None:
+            return self.login.show(
+                request, visitor, waiting, username=username, error="invalid_credentials"
+            )
+        who = SignIn(subject=user.sub, idp=LOCAL, amr=PASSWORD_AMR, auth_time=self.now())
+        remember = params.get("remember") is not None
+        return await self.login.continue_as(request, visitor, waiting, who, remember=remember)
+
+    async def _waiting(self, params: Params, visitor: Visitor) -> Waiting | None:
+        """The client's request, or None where the person came by itself."""
+        if params.get("request") is None:
+            return None
+        return await self.sign_in.waiting(params, visitor)

@@ -1,0 +1,70 @@
+"""POST /connect/revocation: a client gives a token back (RFC 7009)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.client_auth import ClientAuthentication
+from service.model.client import Client
+from service.model.events import ClientRefused, Emit, TokenRevoked
+from service.protocol.errors import InvalidClient
+from service.tokens.active import ActiveTokens
+from service.tokens.revocation import Revocation
+from service.web.read import credentials, form_params
+from service.web.respond import NO_STORE
+
+PATH = "/connect/revocation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevocationEndpoint:
+    """Ends tokens of the calling client; says nothing of others (RFC 7009 §2.2)."""
+
+    client_auth: ClientAuthentication
+    active_tokens: ActiveTokens
+    revocation: Revocation
+    emit: Emit
+    now: Callable[[], int]
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """POST only."""
+        return (web.post(PATH, self.revoke),)
+
+    def metadata(self) -> Mapping[str, object]:
+        """Where it is and how to authenticate there (RFC 8414 §2)."""
+        return {
+            "revocation_endpoint": PATH,
+            "revocation_endpoint_auth_methods_supported": [
+                method.name for method in self.client_auth.methods
+            ],
+        }
+
+    async def revoke(self, request: web.Request) -> web.Response:
+        """200 with an empty body, whatever the token was (RFC 7009 §2.2)."""
+        params = await form_params(request)
+        try:
+            client = await self.client_auth.authenticate(
+                credentials(request, params, now=self.now())
+            )
+        except InvalidClient as refused:
+            self.emit(ClientRefused(endpoint=PATH, cause=refused.description))
+            raise
+        kind = await self._revoked(params.require("token"), client)
+        if kind is not None:
+            self.emit(TokenRevoked(client_id=client.client_id, token_kind=kind))
+        return web.Response(headers=NO_STORE)
+
+    async def _revoked(self, token: str, client: Client) -> str | None:
+        """What was revoked: a refresh token takes its whole grant with it (RFC 7009 §2.1)."""
+        refresh = await self.active_tokens.find_refresh_token(token)
+        if refresh is not None and refresh.authorization.client_id == client.client_id:
+            await self.revocation.end_authorization(refresh.authorization.id)
+            return "refresh_token"
+        access = await self.active_tokens.find(token)
+        if access is not None and access.claims["client_id"] == client.client_id:
+            await self.revocation.revoke(access)
+            return "access_token"
+        return None

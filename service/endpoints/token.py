@@ -1,0 +1,123 @@
+"""POST /connect/token: a grant goes in, tokens come out (RFC 6749 §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.client_auth import ClientAuthentication
+from service.grants import Grants
+from service.identity.subjects import Subjects
+from service.model.client import Client
+from service.model.events import Emit, TokenRefused
+from service.model.registry import LiveRegistry
+from service.protocol.errors import (
+    InvalidGrant,
+    OAuthError,
+    UnauthorizedClient,
+    UnsupportedGrantType,
+)
+from service.protocol.params import Params
+from service.store.rate_limit import RateLimit
+from service.tokens.granting import Grant, ScopeRule, TokenRequest
+from service.tokens.issuer import TokenIssuer
+from service.tokens.requested_scope import requested_resources, requested_scope
+from service.tokens.response import TokenResponse
+from service.web.proxy import ClientAddress
+from service.web.read import credentials, form_params
+from service.web.respond import json_response
+
+PATH = "/connect/token"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenEndpoint:
+    """Does what all grants share, in the contract's order, and leaves the rest to the grant."""
+
+    client_auth: ClientAuthentication
+    grants: Grants
+    subjects: Subjects
+    issuer: TokenIssuer
+    registry: LiveRegistry
+    rate_limit: RateLimit
+    client_address: ClientAddress
+    emit: Emit
+    now: Callable[[], int]
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """POST only."""
+        return (web.post(PATH, self.token),)
+
+    def metadata(self) -> Mapping[str, object]:
+        """Where it is, what it grants, and how clients authenticate there."""
+        usable = {
+            grant_type
+            for client in self.registry.current.clients.values()
+            if client.enabled
+            for grant_type in client.allowed_grant_types
+        }
+        return {
+            "token_endpoint": PATH,
+            "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
+            "token_endpoint_auth_methods_supported": [
+                method.name for method in self.client_auth.methods
+            ],
+        }
+
+    async def token(self, request: web.Request) -> web.Response:
+        """Answer a token request (RFC 6749 §5)."""
+        params = await form_params(request)
+        try:
+            response = await self._granted(request, params)
+        except OAuthError as error:
+            self._refused(params, error)
+            raise
+        return json_response(response.as_json())
+
+    async def _granted(self, request: web.Request, params: Params) -> TokenResponse:
+        client = await self.client_auth.authenticate(credentials(request, params, now=self.now()))
+        await self.rate_limit.count(client.client_id)
+        grant = self._grant(params, client)
+        result = await grant.handle(self._token_request(request, params, client, grant.scope_rule))
+        if isinstance(result, OAuthError):
+            raise result
+        user_claims = await self.subjects.claims_of(result.authorization)
+        if user_claims is None:
+            raise InvalidGrant("the user is not active")
+        return await self.issuer.issue(result, client, user_claims=user_claims)
+
+    def _grant(self, params: Params, client: Client) -> Grant:
+        grant_type = params.require("grant_type")
+        grant = self.grants.find(grant_type)
+        if grant is None:
+            raise UnsupportedGrantType("grant_type is not one that this server knows")
+        if grant_type not in client.allowed_grant_types:
+            raise UnauthorizedClient("the client is not registered for this grant_type")
+        return grant
+
+    def _token_request(
+        self, request: web.Request, params: Params, client: Client, rule: ScopeRule
+    ) -> TokenRequest:
+        registry = self.registry.current
+        scope = requested_scope(params, client, registry, rule)
+        return TokenRequest(
+            client=client,
+            grant_type=params.require("grant_type"),
+            params=params,
+            scope=scope,
+            resources=requested_resources(params, registry, scope),
+            now=self.now(),
+            address=self.client_address.of(request),
+        )
+
+    def _refused(self, params: Params, error: OAuthError) -> None:
+        self.emit(
+            TokenRefused(
+                client_id=params.get("client_id"),
+                grant_type=params.get("grant_type"),
+                error=error.code,
+                cause=error.description,
+            )
+        )

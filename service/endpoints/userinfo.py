@@ -1,0 +1,82 @@
+"""GET, POST /connect/userinfo: claims of the user whom an access token stands for (OIDC Core §5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.identity.subjects import Subjects
+from service.model.registry import LiveRegistry
+from service.protocol.challenge import bearer_challenge
+from service.protocol.errors import InsufficientScope, InvalidRequest, InvalidToken, OAuthError
+from service.protocol.scope import OPENID
+from service.tokens.active import ActiveToken, ActiveTokens
+from service.tokens.claims import identity_claims
+from service.web.read import FORM, form_params
+from service.web.respond import json_response
+
+PATH = "/connect/userinfo"
+
+
+class NoToken(InvalidToken):
+    """The request holds no token at all, so no error is named in the challenge (RFC 6750 §3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserinfoEndpoint:
+    """Tells the claims of the granted identity resources, and always `sub` (OIDC Core §5.3.2)."""
+
+    active_tokens: ActiveTokens
+    subjects: Subjects
+    registry: LiveRegistry
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """GET and POST (OIDC Core §5.3.1)."""
+        return (
+            web.get(PATH, self.userinfo, allow_head=False),
+            web.post(PATH, self.userinfo),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Where it is."""
+        return {"userinfo_endpoint": PATH}
+
+    async def userinfo(self, request: web.Request) -> web.Response:
+        """The claims as JSON."""
+        try:
+            claims = await self._claims(await _bearer_token(request))
+        except OAuthError as error:
+            told = None if isinstance(error, NoToken) else error
+            error.challenge = bearer_challenge(self.active_tokens.issuer, told)
+            raise
+        return json_response(claims)
+
+    async def _claims(self, text: str) -> Mapping[str, object]:
+        token = await self.active_tokens.find(text)
+        if token is None or token.authorization is None:
+            raise InvalidToken("the access token is expired, revoked or malformed")
+        if OPENID not in token.scope:
+            raise InsufficientScope("the access token does not have the scope openid")
+        return {**await self._of_user(token), "sub": token.subject}
+
+    async def _of_user(self, token: ActiveToken) -> Mapping[str, object]:
+        if token.authorization is None:
+            return {}
+        user_claims = await self.subjects.claims_of(token.authorization)
+        return identity_claims(self.registry.current, token.scope, user_claims or {})
+
+
+async def _bearer_token(request: web.Request) -> str:
+    """The token in the header or the form body, and never in the query (RFC 6750 §2)."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    in_header = token.strip() if scheme.lower() == "bearer" else ""
+    in_body = None
+    if request.method == "POST" and request.content_type == FORM:
+        in_body = (await form_params(request)).get("access_token")
+    if in_header and in_body:
+        raise InvalidRequest("the access token is sent in more than one way")
+    if not in_header and not in_body:
+        raise NoToken("the request holds no access token")
+    return in_header or in_body or ""

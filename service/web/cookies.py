@@ -1,0 +1,60 @@
+"""The two cookies: which browser this is, and who is signed in there (RFC 6265, ASVS 3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from aiohttp import web
+
+BROWSER = "browser"
+_MAX_LENGTH = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cookies:
+    """Names and attributes; `__Host-` and Secure where the issuer is https."""
+
+    secure: bool
+    session_name: str
+    same_site: Literal["lax", "strict", "none"]
+
+    def browser(self, request: web.Request) -> str | None:
+        """The value that marks this browser; it holds nothing and proves nothing else."""
+        return self._get(request, BROWSER)
+
+    def session(self, request: web.Request) -> str | None:
+        """The handle of the session, for whoever can find it."""
+        return self._get(request, self.session_name)
+
+    def set_browser(self, response: web.StreamResponse, value: str) -> None:
+        """Mark the browser until it closes."""
+        self._set(response, BROWSER, value, max_age=None)
+
+    def set_session(self, response: web.StreamResponse, value: str, *, max_age: int | None) -> None:
+        """Sign in at this browser: until it closes, or for `max_age` seconds."""
+        self._set(response, self.session_name, value, max_age=max_age)
+
+    def clear_session(self, response: web.StreamResponse) -> None:
+        """Sign out at this browser."""
+        self._set(response, self.session_name, "", max_age=0)
+
+    def _get(self, request: web.Request, name: str) -> str | None:
+        value = request.cookies.get(self._name(name))
+        return value if value and len(value) <= _MAX_LENGTH else None
+
+    def _set(
+        self, response: web.StreamResponse, name: str, value: str, *, max_age: int | None
+    ) -> None:
+        response.set_cookie(
+            self._name(name),
+            value,
+            max_age=max_age,
+            path="/",
+            httponly=True,
+            secure=self.secure,
+            samesite=self.same_site.capitalize(),
+        )
+
+    def _name(self, name: str) -> str:
+        return f"__Host-{name}" if self.secure else name

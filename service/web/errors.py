@@ -1,0 +1,76 @@
+"""The one place where an OAuthError, or anything unforeseen, becomes an HTTP response."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+import structlog
+from aiohttp import web
+
+from service.protocol.errors import (
+    InvalidRequest,
+    OAuthError,
+    ServerError,
+    TemporarilyUnavailable,
+    TooManyRequests,
+)
+from service.web.respond import NO_STORE, json_response
+
+RETRY_AFTER = 5
+"""Seconds after which a caller may try again when the store is away."""
+
+log = structlog.stdlib.get_logger(__name__)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@web.middleware
+async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer machines in JSON, whatever went wrong; pages turn their own errors into pages first."""
+    try:
+        return await handler(request)
+    except OAuthError as error:
+        return error_response(error)
+    except web.HTTPException as error:
+        if error.status < HTTPStatus.BAD_REQUEST:
+            raise
+        return _http_error(error)
+    except Exception:
+        log.exception("unforeseen error", path=_route(request))
+        return error_response(ServerError("something unforeseen happened"))
+
+
+def error_response(error: OAuthError) -> web.Response:
+    """The error's status, code and description, as JSON (RFC 6749 §5.2)."""
+    members = {name: value for name, value in error.members.items() if not name.startswith("error")}
+    content = {"error": error.code, "error_description": error.description, **members}
+    return json_response(content, status=error.status, headers={**NO_STORE, **error_headers(error)})
+
+
+def error_headers(error: OAuthError) -> dict[str, str]:
+    """When to come back, and how to identify oneself (RFC 9110 §10.2.3, §11.6.1)."""
+    headers: dict[str, str] = {}
+    if error.challenge is not None:
+        headers["WWW-Authenticate"] = error.challenge
+    if isinstance(error, TooManyRequests):
+        headers["Retry-After"] = str(error.retry_after)
+    elif isinstance(error, TemporarilyUnavailable):
+        headers["Retry-After"] = str(RETRY_AFTER)
+    return headers
+
+
+def _http_error(error: web.HTTPException) -> web.Response:
+    """aiohttp's own refusals (404, 405, 413) without its text, which may echo the request."""
+    response = json_response(
+        {"error": InvalidRequest.code, "error_description": HTTPStatus(error.status).phrase},
+        status=error.status,
+    )
+    if "Allow" in error.headers:
+        response.headers["Allow"] = error.headers["Allow"]
+    return response
+
+
+def _route(request: web.Request) -> str:
+    resource = request.match_info.route.resource
+    return resource.canonical if resource else "unknown"

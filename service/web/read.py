@@ -1,0 +1,46 @@
+"""Reading requests: parameters decoded once, from the place where they belong."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from service.model.credentials import CredentialSource
+from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
+from service.protocol.params import REPEATABLE, Params
+
+FORM = "application/x-www-form-urlencoded"
+
+
+async def form_params(request: web.Request, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
+    """The parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
+    params = await raw_form_params(request)
+    params.refuse_repeated(repeatable)
+    params.refuse_too_long()
+    return params
+
+
+async def raw_form_params(request: web.Request) -> Params:
+    """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
+    if request.content_type != FORM:
+        raise UnsupportedMediaType(f"the body has to be {FORM}")
+    try:
+        body = await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise ContentTooLarge("the body is too large") from error
+    try:
+        return Params.parse(body.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the body is not UTF-8") from error
+
+
+def query_params(request: web.Request) -> Params:
+    """The parameters of the query as they were sent, decoded exactly once."""
+    return Params.parse(request.rel_url.raw_query_string)
+
+
+def credentials(request: web.Request, params: Params, *, now: int) -> CredentialSource:
+    """What the request shows to authenticate its sender: the header and the body, never the query."""
+    header = request.headers.getall("Authorization", [])
+    if len(header) > 1:
+        raise InvalidRequest("the Authorization header is sent more than once")
+    return CredentialSource(authorization=header[0] if header else None, params=params, now=now)
