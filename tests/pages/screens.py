@@ -139,7 +139,7 @@ class Browser:
 
     def sees(self, template: str, *, accept: str = "en", **context: object) -> web.Response:
         request = self.request(**{"Accept-Language": accept})
-        return self.pages.render(request, template, **{**SCREENS[template], **context})  # type: ignore[arg-type]
+        return self.pages.render(request, template, context=SCREENS[template] | context)
 
 
 def policy_of(page: web.Response) -> dict[str, list[str]]:

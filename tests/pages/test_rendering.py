@@ -131,5 +131,7 @@ def test_the_language_is_negotiated(
     browser: Browser, ui_locales: str | None, accept: str, language: str
 ) -> None:
     request = browser.request(**{"Accept-Language": accept})
-    page = browser.pages.render(request, "error.html", ui_locales=ui_locales, error="x")
+    page = browser.pages.render(
+        request, "error.html", ui_locales=ui_locales, context={"error": "x"}
+    )
     assert page.headers["Content-Language"] == language

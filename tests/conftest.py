@@ -1,0 +1,166 @@
+"""What every test of behaviour starts from: a running service on either store, a browser, a client."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+import yaml
+from aiohttp import ClientSession, DummyCookieJar, web
+from redis import Redis
+
+from service.app import create_app
+from service.config.load import load
+from service.web.server import Runner
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import fresh_configuration
+from tests.driving.service import RunningService
+
+ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
+
+Start = Callable[..., Awaitable[RunningService]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on both stores; one that moves the time only where the store's time moves too."""
+    if "store_url" not in metafunc.fixturenames:
+        return
+    stores: list[Any] = ["embedded"]
+    if "clock" not in metafunc.fixturenames:
+        stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
+    metafunc.parametrize("store_url", stores, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis of these tests' own, by a unix socket, so that no port can be taken."""
+    path = tmp_path_factory.mktemp("redis") / "redis.sock"
+    process = subprocess.Popen(
+        [
+            "redis-server",
+            "--port",
+            "0",
+            "--unixsocket",
+            str(path),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    for _ in range(100):
+        if path.exists():
+            break
+        time.sleep(0.05)
+    yield f"unix://{path}"
+    process.terminate()
+    process.wait(timeout=10)
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest) -> str:
+    """The embedded store, or an empty real Redis."""
+    if request.param == "embedded":
+        return "memory://"
+    url: str = request.getfixturevalue("redis_server")
+    with Redis.from_url(url) as redis:
+        redis.flushall()
+    return url
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    """The configuration; a test module changes it by a fixture of the same name."""
+    return fresh_configuration()
+
+
+@pytest.fixture
+async def start(store_url: str, tmp_path: Path) -> AsyncIterator[Start]:
+    """Start services; several on one real Redis are replicas."""
+    runners: list[web.AppRunner] = []
+    sessions: list[ClientSession] = []
+
+    async def started(configuration: dict[str, Any]) -> RunningService:
+        listening = socket.create_server(("127.0.0.1", 0))
+        issuer = f"http://localhost:{listening.getsockname()[1]}"
+        if configuration["issuer"] == "http://localhost:0":
+            configuration["issuer"] = issuer
+        configuration["store"] = {"url": store_url} | configuration.get("store", {})
+        configuration["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
+        file = tmp_path / f"config-{len(runners)}.yaml"
+        file.write_text(yaml.safe_dump(configuration))
+        events: list[object] = []
+        service = create_app(load(file, {}), events.append, environ={})
+        runner = Runner(service.app, shutdown_timeout=1)
+        runners.append(runner)
+        await runner.setup()
+        await web.SockSite(runner, listening).start()
+        session = ClientSession(cookie_jar=DummyCookieJar())
+        sessions.append(session)
+        return RunningService(issuer=issuer, http=session, parts=service.parts, events=events)
+
+    yield started
+    for session in sessions:
+        await session.close()
+    for runner in runners:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def service(start: Start, config: dict[str, Any]) -> RunningService:
+    """The service with the test's configuration."""
+    return await start(config)
+
+
+@pytest.fixture
+async def browser(service: RunningService) -> AsyncIterator[Browser]:
+    """A person's browser."""
+    browser = Browser(service.issuer)
+    yield browser
+    await browser.close()
+
+
+@pytest.fixture
+def app(service: RunningService, browser: Browser) -> ClientApp:
+    """The client `web` in that browser."""
+    return ClientApp(service, browser)
+
+
+@pytest.fixture
+def app_of(service: RunningService, browser: Browser) -> Callable[[str], ClientApp]:
+    """Another client in the same browser."""
+    return lambda client_id: ClientApp(service, browser, client_id)
+
+
+@pytest.fixture
+def events(service: RunningService) -> list[object]:
+    """What the service has told its listeners."""
+    return service.events
+
+
+@dataclass
+class Clock:
+    """The time of the service and of the embedded store."""
+
+    traveller: time_machine.Traveller
+
+    def forward(self, **span: float) -> None:
+        """Let time pass: `clock.forward(minutes=5)`."""
+        self.traveller.shift(timedelta(**span))
+
+
+@pytest.fixture
+def clock() -> Iterator[Clock]:
+    """A clock that a test moves."""
+    with time_machine.travel(time.time(), tick=True) as traveller:
+        yield Clock(traveller)

@@ -1,0 +1,181 @@
+"""A person with a browser that has no JavaScript: cookies, forms, redirects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+from aiohttp import ClientSession, CookieJar
+
+
+@dataclass
+class Form:
+    """A form of a page: where it goes, and its fields as they stand."""
+
+    action: str = ""
+    id: str | None = None
+    fields: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Reader(HTMLParser):
+    """Collects forms, ids and texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self.elements: dict[str, dict[str, str | None]] = {}
+        self.links: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.lang: str | None = None
+        self._open: list[tuple[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag == "html":
+            self.lang = known.get("lang")
+        if (name := known.get("id")) is not None:
+            self.elements[name] = known
+            self.texts[name] = ""
+        if tag == "form":
+            self.forms.append(Form(action=known.get("action") or "", id=name))
+        if tag == "a" and (idp := known.get("data-idp")) is not None:
+            self.links[idp] = known.get("href") or ""
+        if tag == "input" and self.forms and known.get("name"):
+            self._field(known)
+        if tag not in {"input", "img", "meta", "link", "br", "path", "circle", "rect"}:
+            self._open.append((tag, name))
+
+    def _field(self, known: dict[str, str | None]) -> None:
+        ticked = known.get("type") != "checkbox" or "checked" in known
+        if ticked and "disabled" not in known:
+            self.forms[-1].fields.append((known["name"] or "", known.get("value") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        for _, name in self._open:
+            if name is not None:
+                self.texts[name] += data
+
+
+@dataclass
+class Page:
+    """What the browser shows, or where it was sent that is not this service."""
+
+    url: str
+    status: int
+    headers: Any
+    text: str
+    _reader: _Reader = field(default_factory=_Reader, repr=False)
+
+    def __post_init__(self) -> None:
+        self._reader.feed(self.text)
+
+    @property
+    def forms(self) -> list[Form]:
+        """The page's forms."""
+        return self._reader.forms
+
+    @property
+    def lang(self) -> str | None:
+        """The page's language."""
+        return self._reader.lang
+
+    @property
+    def provider_links(self) -> dict[str, str]:
+        """Where `a[data-idp]` lead, by provider."""
+        return self._reader.links
+
+    def has(self, element_id: str) -> bool:
+        """Whether there is an element with this id."""
+        return element_id in self._reader.elements
+
+    def element(self, element_id: str) -> dict[str, str | None]:
+        """The attributes of an element."""
+        return self._reader.elements[element_id]
+
+    def text_of(self, element_id: str) -> str:
+        """The text of an element."""
+        return " ".join(self._reader.texts[element_id].split())
+
+    @property
+    def path(self) -> str:
+        """The path that the browser is at."""
+        return urlsplit(self.url).path
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of the response: in the query, the fragment, or the posting form."""
+        form = next((form for form in self.forms if form.id == "form-post"), None)
+        if form is not None:
+            return dict(form.fields)
+        parts = urlsplit(self.url)
+        return {name: value[0] for name, value in parse_qs(parts.fragment or parts.query).items()}
+
+    @property
+    def error(self) -> str | None:
+        """The error that the client got, or that the error page shows."""
+        if self.has("error"):
+            return self.text_of("error")
+        return self.parameters.get("error")
+
+
+class Browser:
+    """Follows redirects within the service and stops where they lead elsewhere."""
+
+    def __init__(self, issuer: str) -> None:
+        self.issuer = issuer
+        self.session = ClientSession(cookie_jar=CookieJar(unsafe=True))
+
+    async def close(self) -> None:
+        """Forget everything."""
+        await self.session.close()
+
+    async def get(self, url: str, **options: Any) -> Page:
+        """Go there, and on from there."""
+        return await self._go("GET", url, **options)
+
+    async def post(self, url: str, data: Any = None, **options: Any) -> Page:
+        """Post a form there."""
+        return await self._go("POST", url, data=data, **options)
+
+    async def submit(self, page: Page, form: int = 0, **fields: str | list[str] | None) -> Page:
+        """Send a form of the page with some fields filled in; None leaves one out."""
+        chosen = page.forms[form]
+        pairs = [(name, value) for name, value in chosen.fields if name not in fields]
+        for name, value in fields.items():
+            values = [] if value is None else [value] if isinstance(value, str) else value
+            pairs += [(name, one) for one in values]
+        return await self.post(urljoin(page.url, chosen.action or page.url), pairs)
+
+    async def log_in(self, page: Page, username: str = "alice", **fields: Any) -> Page:
+        """Fill in the login page."""
+        return await self.submit(
+            page,
+            **{
+                "username": username,
+                "password": f"{username}-password",
+                "action": "login",
+                **fields,
+            },
+        )
+
+    async def _go(self, method: str, url: str, **options: Any) -> Page:
+        url = urljoin(self.issuer, url)
+        for _ in range(20):
+            async with self.session.request(
+                method, url, allow_redirects=False, **options
+            ) as response:
+                text = await response.text()
+                location = response.headers.get("Location")
+                if response.status not in {302, 303} or location is None:
+                    return Page(url, response.status, response.headers, text)
+                url = urljoin(url, location)
+                if not url.startswith(self.issuer):
+                    return Page(url, response.status, response.headers, "")
+            method, options = "GET", {}
+        raise AssertionError("the service redirects in a circle")

@@ -1,0 +1,44 @@
+"""The registry that the tests run against; whose secret is `<name>-secret`, whose password `<name>-password`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+from argon2 import PasswordHasher
+
+REGISTRY = Path(__file__).parents[1] / "registry.yaml"
+
+
+def fresh_configuration() -> dict[str, Any]:
+    """A configuration of the test's own, free to be changed."""
+    text = re.sub(r"\$\{SECRET_(\w+)\}", lambda name: hashed(name[1].lower()), REGISTRY.read_text())
+    text = re.sub(r"\$\{PASSWORD_(\w+)\}", lambda name: password_of(name[1].lower()), text)
+    configuration: dict[str, Any] = yaml.safe_load(text)
+    return configuration
+
+
+def client_in(configuration: dict[str, Any], client_id: str) -> dict[str, Any]:
+    """One client's entry, to be changed."""
+    return next(client for client in configuration["clients"] if client["client_id"] == client_id)
+
+
+def secret_of(name: str) -> str:
+    """The secret of a client or API resource of the tests."""
+    return f"{name}-secret"
+
+
+def hashed(name: str) -> str:
+    """The same, as the registry holds it."""
+    return sha256(secret_of(name).encode()).hexdigest()
+
+
+@cache
+def password_of(username: str) -> str:
+    """The Argon2id hash of `<username>-password`; as cheap as can be, for tests only."""
+    hasher = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+    return hasher.hash(f"{username}-password")
