@@ -12,6 +12,7 @@ from aiohttp import web
 
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
+from service.edge import Edge
 from service.endpoints import discovery, jwks, revocation, token, userinfo
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.consent import ConsentEndpoint
@@ -49,6 +50,7 @@ class Service:
     management: web.Application | None
     """Health and metrics, where they have a port of their own."""
     parts: Parts
+    edge: Edge
 
     @property
     def registry(self) -> ReloadableRegistry:
@@ -58,7 +60,7 @@ class Service:
     @property
     def draining(self) -> Draining:
         """What SIGTERM begins."""
-        return self.parts.draining
+        return self.edge.draining
 
     @property
     def kv(self) -> KeyValue:
@@ -71,20 +73,35 @@ def create_app(
 ) -> Service:
     """Build everything; nothing reaches for the store before the app starts."""
     parts = Parts(configuration, environ, *listeners)
-    protocol, operations = protocol_endpoints(parts), operations_endpoints(parts)
-    app = _application(parts, protocol)
-    app.add_routes(parts.pages.routes())
-    parts.pages.setup(app)
+    edge = Edge(parts)
+    operations = operations_endpoints(parts, edge)
+    app = _application(parts, edge, public_endpoints(parts, edge))
+    app.add_routes(edge.pages.routes())
+    edge.pages.setup(app)
     app.cleanup_ctx.append(_running(parts))
     if configuration.server.management_port is None:
         _add(app, operations)
-        return Service(app=app, management=None, parts=parts)
-    return Service(app=app, management=_application(parts, operations), parts=parts)
+        return Service(app=app, management=None, parts=parts, edge=edge)
+    management = _application(parts, edge, operations)
+    return Service(app=app, management=management, parts=parts, edge=edge)
 
 
-def protocol_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
-    """To add one: a file in `endpoints/`, and an entry here."""
-    described: tuple[Endpoint, ...] = (
+def public_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+    """Everything that clients, API resources and people may reach, and the document that says so."""
+    described = (*machine_endpoints(parts, edge), *browser_endpoints(parts, edge))
+    discovery_endpoint = DiscoveryEndpoint(
+        issuer=parts.issuer,
+        endpoints=described,
+        keys=parts.keys,
+        registry=parts.registry,
+        locales=parts.configuration.ui.locales,
+    )
+    return (*described, discovery_endpoint)
+
+
+def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+    """For clients and API resources. To add one: a file in `endpoints/`, and an entry here."""
+    return (
         TokenEndpoint(
             client_auth=parts.client_auth,
             grants=parts.grants,
@@ -92,7 +109,7 @@ def protocol_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
             issuer=parts.token_issuer,
             registry=parts.registry,
             rate_limit=parts.token_rate_limit,
-            client_address=parts.client_address,
+            client_address=edge.client_address,
             emit=parts.emit,
             now=parts.now,
         ),
@@ -115,66 +132,55 @@ def protocol_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
             active_tokens=parts.active_tokens, subjects=parts.subjects, registry=parts.registry
         ),
         JwksEndpoint(keys=parts.keys),
-        AuthorizeEndpoint(sign_in=parts.sign_in_pages, errors=parts.errors),
+    )
+
+
+def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+    """For people: where clients send them, and a page for each step of `authorize/steps`."""
+    return (
+        AuthorizeEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
+        LoginEndpoint(
+            sign_in=edge.sign_in_pages,
+            login=edge.login_page,
+            local=parts.local_sign_in,
+            client_address=edge.client_address,
+            errors=edge.errors,
+            now=parts.now,
+        ),
+        SelectAccountEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
+        ConsentEndpoint(
+            sign_in=edge.sign_in_pages,
+            registry=parts.registry,
+            errors=edge.errors,
+            emit=parts.emit,
+        ),
         EndSessionEndpoint(
             issuer=parts.issuer,
             registry=parts.registry,
             keys=parts.keys,
             parking=parts.parking,
-            visits=parts.visits,
-            pages=parts.pages,
-            errors=parts.errors,
-            emit=parts.emit,
-        ),
-    )
-    return (
-        *described,
-        *page_endpoints(parts),
-        DiscoveryEndpoint(
-            issuer=parts.issuer,
-            endpoints=described,
-            keys=parts.keys,
-            registry=parts.registry,
-            locales=parts.configuration.ui.locales,
-        ),
-    )
-
-
-def page_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
-    """What a person is asked on the way; one for each step of `authorize/steps`."""
-    return (
-        LoginEndpoint(
-            sign_in=parts.sign_in_pages,
-            login=parts.login_page,
-            local=parts.local_sign_in,
-            client_address=parts.client_address,
-            errors=parts.errors,
-            now=parts.now,
-        ),
-        SelectAccountEndpoint(sign_in=parts.sign_in_pages, errors=parts.errors),
-        ConsentEndpoint(
-            sign_in=parts.sign_in_pages,
-            registry=parts.registry,
-            errors=parts.errors,
+            visits=edge.visits,
+            pages=edge.pages,
+            errors=edge.errors,
             emit=parts.emit,
         ),
     )
 
 
-def operations_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
+def operations_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     """For the people and machines that run the service."""
     return (
         HealthEndpoint(
             ring=parts.keys,
             store=parts.kv,
-            draining=parts.draining,
+            draining=edge.draining,
             unready_after=parts.configuration.store.unready_after,
         ),
         MetricsEndpoint(parts.metrics),
     )
 
 
-def _application(parts: Parts, endpoints: tuple[Endpoint, ...]) -> web.Application:
+def _application(parts: Parts, edge: Edge, endpoints: tuple[Endpoint, ...]) -> web.Application:
     """An app that answers these endpoints, with what all requests share around them."""
     server = parts.configuration.server
     cors = Cors(
@@ -196,7 +202,7 @@ def _application(parts: Parts, endpoints: tuple[Endpoint, ...]) -> web.Applicati
     app.on_response_prepare.append(add_request_id)
     app.on_response_prepare.append(cors.add_headers)
     app.on_response_prepare.append(SecurityHeaders(issuer=parts.issuer).add)
-    app.on_response_prepare.append(parts.draining.add_header)
+    app.on_response_prepare.append(edge.draining.add_header)
     _add(app, endpoints)
     return app
 

@@ -44,14 +44,6 @@ from service.tokens.id_token import IdTokens
 from service.tokens.issuer import TokenIssuer
 from service.tokens.refresh_token import RefreshTokens
 from service.tokens.revocation import Revocation
-from service.web.cookies import Cookies
-from service.web.draining import Draining
-from service.web.error_page import ErrorPages
-from service.web.login_page import LoginPage
-from service.web.pages import Pages
-from service.web.proxy import ClientAddress
-from service.web.sign_in_pages import SignInPages
-from service.web.visits import Visits
 
 YEAR = 366 * 24 * 3600
 """Seconds; what is indexed lives no longer, unless a client's refresh tokens do."""
@@ -278,46 +270,3 @@ class Parts:
     @cached_property
     def parking(self) -> Parking:
         return Parking(stores=self.stores)
-
-    # The edge
-
-    @cached_property
-    def pages(self) -> Pages:
-        ui = self.configuration.ui
-        return Pages(
-            issuer=self.issuer,
-            title=ui.title,
-            templates=ui.templates,
-            locales=ui.locales,
-            default_locale=ui.default_locale,
-        )
-
-    @cached_property
-    def errors(self) -> ErrorPages:
-        return ErrorPages(pages=self.pages, emit=self.emit)
-
-    @cached_property
-    def visits(self) -> Visits:
-        session = self.configuration.session
-        cookies = Cookies(
-            secure=self.issuer.startswith("https:"),
-            session_name=session.cookie_name,
-            same_site=session.cookie_same_site,
-        )
-        return Visits(cookies=cookies, sessions=self.sessions, subjects=self.subjects)
-
-    @cached_property
-    def sign_in_pages(self) -> SignInPages:
-        return SignInPages(flow=self.flow, visits=self.visits, pages=self.pages)
-
-    @cached_property
-    def login_page(self) -> LoginPage:
-        return LoginPage(sign_in=self.sign_in_pages, registry=self.registry)
-
-    @cached_property
-    def client_address(self) -> ClientAddress:
-        return ClientAddress(self.configuration.server.trusted_proxies)
-
-    @cached_property
-    def draining(self) -> Draining:
-        return Draining()
