@@ -87,7 +87,7 @@ class Program:
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def config_file(tmp_path: Path) -> Path:
     """A configuration file, to be edited."""
     path = tmp_path / "config.yaml"
     path.write_text(CONFIG)
@@ -98,16 +98,27 @@ Serve = Callable[..., Program]
 
 
 @pytest.fixture
-def serve(config: Path) -> Iterator[Serve]:
+def serve(config_file: Path) -> Iterator[Serve]:
     """Starts the program on a free port; it is stopped at the end."""
     with ExitStack() as programs:
-        yield lambda *flags, **environ: programs.enter_context(_serving(config, flags, environ))
+        yield lambda *flags, **environ: programs.enter_context(
+            _serving(config_file, flags, environ)
+        )
 
 
 @contextmanager
-def _serving(config: Path, flags: Sequence[str], environ: dict[str, str]) -> Iterator[Program]:
+def _serving(config_file: Path, flags: Sequence[str], environ: dict[str, str]) -> Iterator[Program]:
     port = () if "--port" in flags else ("--port", "0")
-    command = [sys.executable, "-m", "service", "serve", "--config", str(config), *port, *flags]
+    command = [
+        sys.executable,
+        "-m",
+        "service",
+        "serve",
+        "--config",
+        str(config_file),
+        *port,
+        *flags,
+    ]
     process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
@@ -175,11 +186,11 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def on_redis(config: Path, redis: RedisServer) -> RedisServer:
+def on_redis(config_file: Path, redis: RedisServer) -> RedisServer:
     """The configuration names the Redis, and what that needs."""
     key = base64.urlsafe_b64encode(bytes(32)).decode()
     store = f"store: {{url: '{redis.url}', timeout: 500ms, unready_after: 1s}}"
-    config.write_text(f"{CONFIG}\n{store}\nsigning: {{encryption_key: {key}}}\n")
+    config_file.write_text(f"{CONFIG}\n{store}\nsigning: {{encryption_key: {key}}}\n")
     return redis
 
 

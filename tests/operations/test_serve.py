@@ -27,10 +27,10 @@ def test_a_flag_beats_the_environment(serve: Serve) -> None:
     assert "127.0.0.3" in serve("--host", "127.0.0.3", SERVICE_HOST="127.0.0.2").url()
 
 
-def test_a_wrong_file_is_shown_with_its_place(serve: Serve, config: Path) -> None:
-    config.write_text(f"{CONFIG}\nsesion: {{}}\n")
+def test_a_wrong_file_is_shown_with_its_place(serve: Serve, config_file: Path) -> None:
+    config_file.write_text(f"{CONFIG}\nsesion: {{}}\n")
     program = serve()
-    program.wait_for(f"{config}:13:1: error: sesion")
+    program.wait_for(f"{config_file}:13:1: error: sesion")
     assert program.ended() == 1
 
 
@@ -69,9 +69,9 @@ def test_a_store_that_is_away_at_the_start_is_waited_for(
 
 
 def test_a_management_port_has_health_and_metrics_to_itself(
-    serve: Serve, config: Path, free_port: int
+    serve: Serve, config_file: Path, free_port: int
 ) -> None:
-    config.write_text(CONFIG.replace("server:", f"server:\n  management_port: {free_port}"))
+    config_file.write_text(CONFIG.replace("server:", f"server:\n  management_port: {free_port}"))
     url, management = serve().url(), f"http://127.0.0.1:{free_port}"
     for path in ("/health/live", "/health/ready", "/metrics"):
         assert httpx.get(url + path).status_code == 404
@@ -80,11 +80,11 @@ def test_a_management_port_has_health_and_metrics_to_itself(
 
 @pytest.mark.needs("openssl")
 def test_it_speaks_tls_where_it_has_a_certificate(
-    serve: Serve, config: Path, tmp_path: Path
+    serve: Serve, config_file: Path, tmp_path: Path
 ) -> None:
     _certificate(tmp_path)
     tls = "tls: {certificate: cert.pem, private_key: key.pem}"
-    config.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
+    config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
     url = serve().url()
     assert url.startswith("https://")
     trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))

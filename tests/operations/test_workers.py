@@ -37,9 +37,9 @@ def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
     assert 'tokens_issued_total{grant_type="client_credentials"} 20.0' in metrics
 
 
-def test_a_reload_reaches_every_worker(program: Program, config: Path) -> None:
+def test_a_reload_reaches_every_worker(program: Program, config_file: Path) -> None:
     url = program.url()
-    config.write_text(config.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
+    config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
     program.send(signal.SIGHUP)
     for _ in range(2):
         program.event("registry_reloaded")

@@ -1,0 +1,71 @@
+"""Scripts of other origins may read discovery and keys; those of registered clients, their tokens (Fetch §3.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.driving.service import Answer, RunningService
+
+REGISTERED = "https://spa.example"
+STRANGER = "https://stranger.example"
+OPEN = [
+    "/.well-known/openid-configuration",
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/jwks.json",
+]
+FOR_CLIENTS = ["/connect/token", "/connect/userinfo", "/connect/revocation"]
+CLOSED = ["/connect/authorize", "/connect/introspect", "/connect/endsession", "/health/live"]
+
+
+@pytest.mark.parametrize("path", OPEN)
+async def test_metadata_is_open_to_all(service: RunningService, path: str) -> None:
+    answer = await service.get(path, headers={"Origin": STRANGER})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("path", FOR_CLIENTS)
+async def test_a_registered_origin_may_ask(service: RunningService, path: str) -> None:
+    answer = await _preflight(service, path, REGISTERED)
+    assert answer.status == 204
+    assert answer.headers["Access-Control-Allow-Origin"] == REGISTERED
+    assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
+
+
+@pytest.mark.parametrize("path", FOR_CLIENTS)
+async def test_a_registered_origin_may_read_errors_too(service: RunningService, path: str) -> None:
+    answer = await service.post(path, headers={"Origin": REGISTERED})
+    assert answer.status >= 400
+    assert answer.headers["Access-Control-Allow-Origin"] == REGISTERED
+    assert "Origin" in answer.headers.getall("Vary")
+
+
+@pytest.mark.parametrize("path", FOR_CLIENTS)
+async def test_a_stranger_may_not(service: RunningService, path: str) -> None:
+    asked = await _preflight(service, path, STRANGER)
+    answer = await service.post(path, headers={"Origin": STRANGER})
+    assert "Access-Control-Allow-Origin" not in {*asked.headers, *answer.headers}
+    assert "Origin" in answer.headers.getall("Vary")
+
+
+@pytest.mark.parametrize("path", FOR_CLIENTS)
+async def test_caches_are_told_even_without_an_origin(service: RunningService, path: str) -> None:
+    assert "Origin" in (await service.post(path)).headers.getall("Vary")
+
+
+@pytest.mark.parametrize("path", CLOSED)
+async def test_nothing_else_is_shared(service: RunningService, path: str) -> None:
+    asked = await _preflight(service, path, REGISTERED)
+    answer = await service.get(path, headers={"Origin": REGISTERED})
+    assert asked.status == 405
+    assert not [name for name in (*asked.headers, *answer.headers) if "Access-Control" in name]
+
+
+@pytest.mark.parametrize("path", [*OPEN, *FOR_CLIENTS])
+async def test_credentials_are_never_allowed(service: RunningService, path: str) -> None:
+    answer = await _preflight(service, path, REGISTERED)
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+async def _preflight(service: RunningService, path: str, origin: str) -> Answer:
+    asking = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    return await service.request("OPTIONS", path, headers=asking)

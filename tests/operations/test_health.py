@@ -1,0 +1,41 @@
+"""Liveness says that the process answers; readiness, that it may get requests, and why not."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import pytest
+
+from tests.driving.service import RunningService
+from tests.operations.conftest import RedisServer, Serve, eventually
+
+
+async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
+    assert (await service.get("/health/live")).json == {"status": "live"}
+    assert (await service.get("/health/ready")).json == {"status": "ready"}
+
+
+async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService) -> None:
+    service.parts.keys.replace(signing={}, published=())
+    answer = await service.get("/health/ready")
+    assert answer.status == 503
+    assert answer["reasons"] == ["keys: none to sign with ES256"]
+    assert (await service.get("/health/live")).status == 200
+
+
+@pytest.mark.needs("redis-server")
+def test_a_store_that_is_away_turns_it_red_after_a_while(
+    serve: Serve, on_redis: RedisServer
+) -> None:
+    on_redis.start()
+    url = serve().url()
+    on_redis.stop()
+    assert httpx.get(f"{url}/health/ready").status_code == 200  # all replicas share the store
+    time.sleep(1.1)
+    ready = httpx.get(f"{url}/health/ready")
+    assert (ready.status_code, ready.json()["status"]) == (503, "unready")
+    assert ready.json()["reasons"][0].startswith("store: has not answered for")
+    assert httpx.get(f"{url}/.well-known/jwks.json").json()["keys"]
+    on_redis.start()
+    eventually(lambda: httpx.get(f"{url}/health/ready").status_code == 200)

@@ -1,0 +1,53 @@
+"""A request line and headers of more than 64 KiB, and bytes that are no HTTP, get a plain 4xx without an echo."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.driving.service import RunningService
+
+SECRET = b"a-secret-that-is-not-to-be-repeated"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nAuthorization %s\r\n\r\n" % SECRET,
+        b"GET / HTTP/9.9.9 %s\r\n\r\n" % SECRET,
+        b"GET /%s\x00 HTTP/1.1\r\n\r\n" % SECRET,
+        b"%s\r\n\r\n" % SECRET,
+        b"\x16\x03\x01\x02\x00" + SECRET,
+        b"GET / HTTP/1.1\r\nAuthorization: Bearer %s\r\n\r\n" % (SECRET * 2000),
+        b"GET /?%s HTTP/1.1\r\n\r\n" % (SECRET * 2000),
+        b"GET / HTTP/1.1\r\n" + b"X: %s\r\n" % SECRET * 1900 + b"\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: %s\r\n" % (SECRET * 1000) * 2 + b"\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: %s\r\n\r\n" % SECRET,
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n" % SECRET,
+    ],
+    ids=lambda sent: repr(sent[:24]),
+)
+async def test_nothing_is_echoed(
+    service: RunningService, sent: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answer = await _exchange(service, sent)
+    assert answer.split()[1].startswith(b"4")
+    assert b"x-request-id: " in answer.lower()
+    assert SECRET not in answer
+    assert SECRET.decode() not in capfd.readouterr().err
+
+
+async def test_headers_of_sixty_kibibytes_are_fine(service: RunningService) -> None:
+    answer = await service.get("/health/live", headers={"Authorization": 60_000 * "a"})
+    assert answer.status == 200
+
+
+async def _exchange(service: RunningService, sent: bytes) -> bytes:
+    address = urlsplit(service.issuer)
+    reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+    writer.write(sent)
+    answer = await asyncio.wait_for(reader.read(65536), 10)
+    writer.close()
+    return answer

@@ -1,0 +1,106 @@
+"""Logs are lines of JSON: one per event, none with a secret, whatever a caller sends."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from service.model.events import ConsentGiven, LoginFailed, RequestAnswered
+from service.observe.event_log import EventLog
+from service.observe.fan_out import FanOut
+from tests.driving.service import RunningService
+from tests.operations.conftest import Serve, token_from
+
+ANSWERED = RequestAnswered(method="GET", endpoint="/connect/token", status=200, seconds=0.1)
+PROBED = RequestAnswered(method="GET", endpoint="/health/live", status=200, seconds=0.1)
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def log(lines: list[str]) -> EventLog:
+    """An event log that keeps its lines."""
+    return EventLog(lines.append)
+
+
+def test_an_event_is_one_line_with_all_that_it_says(log: EventLog, lines: list[str]) -> None:
+    log(ConsentGiven(client_id="c", subject="s", scope=frozenset({"b", "a"}), remembered=True))
+    said = json.loads(lines[0])
+    assert said.pop("timestamp").endswith("Z")
+    assert said == {
+        "level": "info",
+        "logger": "audit",
+        "event": "consent_given",
+        "request_id": None,
+        "client_id": "c",
+        "subject": "s",
+        "scope": ["a", "b"],
+        "remembered": True,
+    }
+
+
+def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
+    log(LoginFailed(username='a\r\n{"event":"forged"}\x00', address="", reason="unknown"))
+    assert len("".join(lines).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "written"),
+    [(logging.DEBUG, 2), (logging.INFO, 1), (logging.WARNING, 0)],
+    ids=["debug", "info", "warning"],
+)
+def test_requests_are_told_at_info_and_probes_at_debug(
+    log: EventLog, lines: list[str], level: int, written: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(level, "service.requests")
+    log(ANSWERED)
+    log(PROBED)
+    assert len(lines) == written
+
+
+def test_a_listener_that_fails_hurts_nobody() -> None:
+    seen: list[object] = []
+
+    def fails(event: object) -> None:
+        raise RuntimeError(event)
+
+    FanOut(fails, seen.append)(ANSWERED)
+    assert seen == [ANSWERED]
+
+
+async def test_no_query_is_logged(
+    service: RunningService, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await service.get("/connect/authorize?client_id=web&state=confidential")
+    assert "confidential" not in "".join(capfd.readouterr())
+
+
+def test_all_output_is_json_but_the_line_that_says_where(serve: Serve) -> None:
+    program = serve()
+    url = program.url()
+    program.lines.pop()
+    assert token_from(url).status_code == 200
+    assert program.event("request_answered")["endpoint"] == "/connect/token"
+    assert all(json.loads(line)["level"] for line in program.lines)
+
+
+def test_the_level_comes_from_the_environment(serve: Serve) -> None:
+    program = serve(SERVICE_LOG_LEVEL="error")
+    program.url()
+    assert not [line for line in program.lines if '"warning"' in line]
+
+
+def test_a_library_logs_through_the_same_formatter() -> None:
+    program = (
+        "import logging; from service.observe.logs import configure_logs; configure_logs('info');"
+        "logging.getLogger('aiohttp.server').warning('something %s', 'happened')"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert json.loads(ran.stderr)["event"] == "something happened"

@@ -1,0 +1,98 @@
+"""Metrics count what happens, under labels that no caller can add to."""
+
+from __future__ import annotations
+
+import re
+
+from service.model.events import (
+    CodeReplayed,
+    LoginFailed,
+    TokenIntrospected,
+    TokenIssued,
+    TokenRefused,
+)
+from tests.driving.service import RunningService
+
+
+async def test_tokens_are_counted_by_grant_type(service: RunningService) -> None:
+    await service.token("machine", grant_type="client_credentials")
+    assert 'tokens_issued_total{grant_type="client_credentials"} 1.0' in await _shown(service)
+
+
+async def test_a_grant_type_that_nobody_installed_is_other(service: RunningService) -> None:
+    await service.token("machine", grant_type="made-up")
+    metrics = await _shown(service)
+    assert 'refusals_total{error="unsupported_grant_type",grant_type="other"} 1.0' in metrics
+    assert "made-up" not in metrics
+
+
+async def test_a_path_that_nobody_routed_is_other(service: RunningService) -> None:
+    await service.get("/made-up")
+    metrics = await _shown(service)
+    assert 'requests_total{endpoint="other",method="GET",status="404"} 1.0' in metrics
+    assert "made-up" not in metrics
+
+
+async def test_a_method_that_nobody_knows_is_other(service: RunningService) -> None:
+    await service.request("MADEUP", "/connect/token")
+    assert "MADEUP" not in await _shown(service)
+
+
+async def test_an_error_that_an_extension_makes_up_is_other(service: RunningService) -> None:
+    service.parts.emit(
+        TokenRefused(client_id="web", grant_type="delegation", error="made_up", cause="")
+    )
+    assert "made_up" not in await _shown(service)
+
+
+async def test_why_a_login_failed_is_not_shown(service: RunningService) -> None:
+    service.parts.emit(LoginFailed(username="alice", address="", reason="unknown"))
+    failures = re.findall(r"^\S*login_failures\S* .*$", await _shown(service), re.MULTILINE)
+    assert failures == ["token_service_login_failures_total 1.0"]
+
+
+async def test_no_client_is_a_label(service: RunningService) -> None:
+    await service.token("machine", grant_type="client_credentials")
+    assert "machine" not in await _shown(service)
+
+
+async def test_requests_are_timed(service: RunningService) -> None:
+    await service.get("/health/live")
+    shown = await _shown(service)
+    assert 'request_duration_seconds_count{endpoint="/health/live"} 1.0' in shown
+
+
+async def test_introspections_are_counted_by_their_answer(service: RunningService) -> None:
+    service.parts.emit(TokenIntrospected(caller="api1", active=False))
+    assert 'introspections_total{active="false"} 1.0' in await _shown(service)
+
+
+async def test_the_state_of_store_registry_and_keys_is_shown(service: RunningService) -> None:
+    metrics = await _shown(service)
+    assert "token_service_store_away_seconds 0.0" in metrics
+    assert "token_service_store_failures_total 0.0" in metrics
+    assert f'generation="{service.parts.registry.current.generation}"' in metrics
+    assert re.search(r'signing_key_info\{alg="ES256",kid="\S+"\} 1.0', metrics)
+
+
+async def test_replays_are_counted(service: RunningService) -> None:
+    service.parts.emit(CodeReplayed(client_id="web", subject="1"))
+    assert "code_replays_total 1.0" in await _shown(service)
+
+
+async def test_an_event_that_nobody_counts_is_fine(service: RunningService) -> None:
+    service.parts.emit(object())
+    service.parts.emit(
+        TokenIssued(
+            client_id="web",
+            grant_type="password",
+            subject="1",
+            scope=frozenset(),
+            refreshable=False,
+        )
+    )
+    assert 'tokens_issued_total{grant_type="password"} 1.0' in await _shown(service)
+
+
+async def _shown(service: RunningService) -> str:
+    return (await service.get("/metrics")).body.decode()
