@@ -15,8 +15,8 @@ from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.protocol.errors import LoginRequired
 from service.protocol.scope import format_scope
-from service.store.keyvalue import Write
 from service.store.stores import REPLAY_WINDOW, Stores
+from service.store.verbs import Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.audience import target
 from service.tokens.id_token import Accompanied, IdTokens

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from service.model.authorization import Authorization
 from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest, is_selector
-from service.store.keyvalue import Write
 from service.store.stores import Stores
+from service.store.verbs import Write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from service.model.client import Client
 from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest
 from service.model.session import Consent
-from service.store.keyvalue import IndexAdd
 from service.store.stores import Stores
+from service.store.verbs import IndexAdd
 
 YEAR = 365 * 24 * 3600
 

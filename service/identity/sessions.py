@@ -17,8 +17,8 @@ from service.model.handle import (
     parse_handle,
 )
 from service.model.session import Session
-from service.store.keyvalue import Drop, Swap
 from service.store.stores import Stores
+from service.store.verbs import Drop, Swap
 
 LONGEST_USER_AGENT = 200
 

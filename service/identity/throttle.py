@@ -7,7 +7,8 @@ from ipaddress import IPv6Address, ip_address
 
 from service.model.handle import digest
 from service.model.usernames import folded
-from service.store.keyvalue import Count, Drop, Extend, KeyValue, Read
+from service.store.keyvalue import KeyValue
+from service.store.verbs import Count, Drop, Extend, Read
 
 WIDER = 10
 """How many times more failures an account may have from anywhere, and an address on all accounts."""

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from service.model.one_time import Spent
-from service.store.keyvalue import Drop, Exists, Extend, Put, PutNew, Read, Swap
+from service.store.verbs import Drop, Exists, Extend, Put, PutNew, Read, Swap
 
 T = TypeVar("T")
 

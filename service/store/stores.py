@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from service.model.authorization import Authorization
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.session import Consent, ParkedRequest, Session
-from service.store.keyvalue import IndexAdd, IndexRemove, KeyValue
+from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
+from service.store.verbs import IndexAdd, IndexRemove
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""

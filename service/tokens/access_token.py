@@ -12,8 +12,8 @@ from service.model.client import Client
 from service.model.handle import new_handle
 from service.model.registry import LiveRegistry
 from service.protocol.scope import format_scope
-from service.store.keyvalue import Write
 from service.store.stores import Stores
+from service.store.verbs import Write
 from service.tokens.audience import Target
 from service.tokens.claims import api_claims, unprivileged
 

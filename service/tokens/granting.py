@@ -15,7 +15,7 @@ from service.model.registry import LiveRegistry
 from service.model.user import UserStore
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
-from service.store.keyvalue import Swap, Write
+from service.store.verbs import Swap, Write
 from service.tokens.active import ActiveToken, ActiveTokens
 
 

@@ -11,8 +11,8 @@ from service.model.events import Emit, TokenIssued
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
-from service.store.keyvalue import Exists, Write
 from service.store.stores import Stores
+from service.store.verbs import Exists, Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
 from service.tokens.audience import target

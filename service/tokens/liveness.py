@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from service.model.authorization import Authorization
 from service.model.handle import digest
-from service.store.keyvalue import Write
 from service.store.stores import Stores
+from service.store.verbs import Write
 
 
 def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.model.handle import DIGEST_LENGTH
-from service.store.keyvalue import Write
 from service.store.stores import Stores
+from service.store.verbs import Write
 from service.tokens.active import ActiveToken
 
 
