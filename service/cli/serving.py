@@ -9,12 +9,27 @@ from socket import socket
 import click
 import structlog
 import uvloop
+from jinja2 import TemplateError
 
-from service.app import create_app
+from service.app import Service, create_app
 from service.config.configuration import Configuration
+from service.config.reload import CannotServe
+from service.grants.extensions import ExtensionGrantError
+from service.identity.users import UserStoreUnusable
+from service.keys.key_files import KeyFileError
 from service.store.keyvalue import KeyValue
 from service.web.process import Listening, Process
 from service.web.tls import ServerTls
+
+UNBUILT = (
+    CannotServe,
+    ExtensionGrantError,
+    KeyFileError,
+    UserStoreUnusable,
+    TemplateError,
+    OSError,
+)
+"""What the operator can mend: handlers, keys, users, templates and certificates."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -28,6 +43,15 @@ class Serving:
     """With the flags in it, so that a reload reads what the start has read."""
     watch: bool
 
+    def make(self) -> tuple[Service, ServerTls | None]:
+        """Build everything; what cannot be built is said as a problem of the configuration is."""
+        tls = self.configuration.server.tls
+        try:
+            service = create_app(self.configuration, environ=self.environ)
+            return service, ServerTls(tls) if tls else None
+        except UNBUILT as error:
+            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+
     def run(self, sockets: Sequence[socket]) -> None:
         """Serve in this process until told to stop; the first socket is the public one, a second the operators'."""
         uvloop.run(self.serve(sockets, announce=True))
@@ -40,18 +64,15 @@ class Serving:
         ready: Callable[[], None] = lambda: None,
     ) -> None:
         """Serve in this event loop; `announce` in one of several workers only."""
-        service = create_app(self.configuration, environ=self.environ)
-        server = self.configuration.server
-        tls = ServerTls(server.tls) if server.tls else None
-        public = Listening(service.app, sockets[:1], tls)
-        management = (
-            [Listening(service.management, sockets[1:])] if service.management is not None else []
-        )
+        service, tls = self.make()
+        listening = [Listening(service.app, sockets[:1], tls)]
+        if service.management is not None:
+            listening.append(Listening(service.management, sockets[1:]))
         process = Process(
-            listening=[public, *management],
+            listening=listening,
             draining=service.draining,
             reload=service.registry.reload,
-            grace=server.shutdown_grace,
+            grace=self.configuration.server.shutdown_grace,
             watched=self.configuration.file if self.watch else None,
         )
 

@@ -30,6 +30,7 @@ TO_END = 5
 
 def run_workers(serving: Serving, server: Server, sockets: Sequence[socket]) -> None:
     """Serve with as many workers as configured, until told to stop."""
+    serving.make()  # so that what is wrong is said once, and not by every worker
     gc.freeze()  # before the forks, so that the workers share what is loaded
     _Supervisor(_Workers(serving, server, sockets)).run()
 

@@ -40,6 +40,14 @@ def test_memory_with_several_workers_is_refused(serve: Serve) -> None:
     assert program.ended() == 1
 
 
+def test_a_handler_that_cannot_be_made_is_said_plainly(serve: Serve, config_file: Path) -> None:
+    config_file.write_text(f"{CONFIG}\nextension_grants: [{{handler: 'json:JSONDecoder'}}]\n")
+    program = serve()
+    program.wait_for("json:JSONDecoder")
+    assert program.ended() == 1
+    assert not [line for line in program.lines if "Traceback" in line]
+
+
 def test_a_port_in_use_is_said_plainly(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         program = serve("--port", str(taken.getsockname()[1]))
