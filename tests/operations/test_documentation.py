@@ -1,0 +1,39 @@
+"""docs/operations.md names every audit event with its members, and every metric with its labels."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from service.model import events
+from service.observe.event_log import event_name
+from service.observe.metrics import COUNTED, Counted
+from tests.driving.service import RunningService
+
+ROWS = re.findall(
+    r"^\| `(\w+)` \|([^|]*)\|",
+    (Path(__file__).parents[2] / "docs" / "operations.md").read_text(),
+    re.MULTILINE,
+)
+DOCUMENTED = {name: set(re.findall(r"`(\w+)`", members)) for name, members in ROWS}
+EVENTS = [kind for _, kind in inspect.getmembers(events, is_dataclass)]
+
+
+@pytest.mark.parametrize("kind", EVENTS, ids=event_name)
+def test_an_event_is_documented_with_its_members(kind: type[object]) -> None:
+    assert DOCUMENTED[event_name(kind)] == {field.name for field in fields(kind)}
+
+
+@pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.name)
+def test_a_counter_is_documented_with_its_labels(counted: Counted) -> None:
+    assert DOCUMENTED[f"{counted.name}_total"] == set(counted.labels)
+
+
+async def test_no_metric_is_undocumented(service: RunningService) -> None:
+    shown = (await service.get("/metrics")).body.decode()
+    names = re.findall(r"^# TYPE token_service_(\w+) ", shown, re.MULTILINE)
+    assert set(names) <= DOCUMENTED.keys()
