@@ -129,7 +129,10 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             now=parts.now,
         ),
         UserinfoEndpoint(
-            active_tokens=parts.active_tokens, subjects=parts.subjects, registry=parts.registry
+            active_tokens=parts.active_tokens,
+            subjects=parts.subjects,
+            registry=parts.registry,
+            keys=parts.keys,
         ),
         JwksEndpoint(keys=parts.keys),
     )

@@ -23,13 +23,8 @@ def response_type_is_allowed(request: AuthorizeRequest, _: Registry) -> None:
 
 def what_the_client_demands_is_served(request: AuthorizeRequest, _: Registry) -> None:
     """A registration that asks for more protection than is served here gets nothing less."""
-    client = request.client
-    if client.require_pushed_authorization_requests:
-        raise InvalidRequest("the client has to push its authorization requests (RFC 9126)")
-    if client.require_signed_request_object:
-        raise InvalidRequest("the client has to sign its authorization requests (RFC 9101)")
-    if client.dpop_bound_access_tokens or client.tls_client_certificate_bound_access_tokens:
-        raise UnauthorizedClient("the client is registered for a proof that is not served here")
+    if request.client.demands_what_is_not_served:
+        raise UnauthorizedClient("the client is registered for a protection that is not served")
 
 
 def tokens_may_go_through_the_browser(request: AuthorizeRequest, _: Registry) -> None:

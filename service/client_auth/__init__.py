@@ -52,8 +52,6 @@ class ClientAuthentication:
             raise InvalidClient("the client is unknown or its credentials are wrong")
         if known.token_endpoint_auth_method not in (None, method.name):
             raise InvalidClient("the client is registered for another authentication method")
-        if _demands_proof_of_possession(known):
-            raise InvalidClient("the client is registered for a proof that is not served here")
         return known
 
     def _offered(self, source: CredentialSource) -> tuple[ClientAuthMethod, Presented]:
@@ -73,8 +71,3 @@ def _check_that_names_agree(source: CredentialSource, presented: Presented) -> N
     named = source.params.get("client_id")
     if named is not None and named != presented.client_id:
         raise InvalidClient("client_id and the Authorization header name different clients")
-
-
-def _demands_proof_of_possession(client: Client) -> bool:
-    """DPoP and mutual TLS are not served yet, so a client that needs them gets nothing."""
-    return client.dpop_bound_access_tokens or client.tls_client_certificate_bound_access_tokens

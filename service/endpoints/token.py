@@ -69,15 +69,18 @@ class TokenEndpoint:
     async def token(self, request: web.Request) -> web.Response:
         """Answer a token request (RFC 6749 §5)."""
         params = await form_params(request)
+        client: Client | None = None
         try:
-            response = await self._granted(request, params)
+            client = await self.client_auth.authenticate(
+                credentials(request, params, now=self.now())
+            )
+            response = await self._granted(request, params, client)
         except OAuthError as error:
-            self._refused(params, error)
+            self._refused(params, client, error)
             raise
         return json_response(response.as_json())
 
-    async def _granted(self, request: web.Request, params: Params) -> TokenResponse:
-        client = await self.client_auth.authenticate(credentials(request, params, now=self.now()))
+    async def _granted(self, request: web.Request, params: Params, client: Client) -> TokenResponse:
         await self.rate_limit.count(client.client_id)
         grant = self._grant(params, client)
         result = await grant.handle(self._token_request(request, params, client, grant.scope_rule))
@@ -95,6 +98,8 @@ class TokenEndpoint:
             raise UnsupportedGrantType("grant_type is not one that this server knows")
         if grant_type not in client.allowed_grant_types:
             raise UnauthorizedClient("the client is not registered for this grant_type")
+        if client.demands_what_is_not_served:
+            raise UnauthorizedClient("the client is registered for a protection that is not served")
         return grant
 
     def _token_request(
@@ -112,10 +117,11 @@ class TokenEndpoint:
             address=self.client_address.of(request),
         )
 
-    def _refused(self, params: Params, error: OAuthError) -> None:
+    def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:
+        """Tell the log; a client_id that nobody has proven is the caller's word, and left out."""
         self.emit(
             TokenRefused(
-                client_id=params.get("client_id"),
+                client_id=client.client_id if client else None,
                 grant_type=params.get("grant_type"),
                 error=error.code,
                 cause=error.description,

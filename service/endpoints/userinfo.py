@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.identity.subjects import Subjects
+from service.keys.keyring import KeyRing
+from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InsufficientScope, InvalidRequest, InvalidToken, OAuthError
@@ -15,7 +17,7 @@ from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import identity_claims
 from service.web.read import FORM, form_params
-from service.web.respond import json_response
+from service.web.respond import NO_STORE, json_response
 
 PATH = "/connect/userinfo"
 
@@ -31,6 +33,7 @@ class UserinfoEndpoint:
     active_tokens: ActiveTokens
     subjects: Subjects
     registry: LiveRegistry
+    keys: KeyRing
 
     def routes(self) -> Iterable[web.RouteDef]:
         """GET and POST (OIDC Core §5.3.1)."""
@@ -41,25 +44,39 @@ class UserinfoEndpoint:
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is."""
-        return {"userinfo_endpoint": PATH}
+        return {
+            "userinfo_endpoint": PATH,
+            "userinfo_signing_alg_values_supported": list(self.keys.algorithms),
+        }
 
     async def userinfo(self, request: web.Request) -> web.Response:
-        """The claims as JSON."""
+        """The claims as JSON, or signed for a client that registered for that."""
         try:
-            claims = await self._claims(await _bearer_token(request))
+            token = await self._token(await _bearer_token(request))
         except OAuthError as error:
             told = None if isinstance(error, NoToken) else error
             error.challenge = bearer_challenge(self.active_tokens.issuer, told)
             raise
-        return json_response(claims)
+        claims = {**await self._of_user(token), "sub": token.subject}
+        client = self.registry.current.clients[str(token.claims["client_id"])]
+        if client.userinfo_signed_response_alg is None:
+            return json_response(claims)
+        return await self._signed(claims, client)
 
-    async def _claims(self, text: str) -> Mapping[str, object]:
+    async def _signed(self, claims: Mapping[str, object], client: Client) -> web.Response:
+        """The claims as a JWT for this client (OIDC Core §5.3.2)."""
+        key = self.keys.signing_key(client.userinfo_signed_response_alg)
+        addressed = {**claims, "iss": self.active_tokens.issuer, "aud": client.client_id}
+        jwt = await key.sign(addressed, typ="JWT")
+        return web.Response(text=jwt, headers=NO_STORE, content_type="application/jwt")
+
+    async def _token(self, text: str) -> ActiveToken:
         token = await self.active_tokens.find(text)
         if token is None or token.authorization is None:
             raise InvalidToken("the access token is expired, revoked or malformed")
         if OPENID not in token.scope:
             raise InsufficientScope("the access token does not have the scope openid")
-        return {**await self._of_user(token), "sub": token.subject}
+        return token
 
     async def _of_user(self, token: ActiveToken) -> Mapping[str, object]:
         if token.authorization is None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import ClassVar, cast
 
 import structlog
 
+from service.config.plugins import load_plugin
 from service.model.events import Emit, ExtensionGrantFailed
 from service.model.registry import ExtensionGrantRegistration
 from service.protocol.errors import InvalidGrant, OAuthError
@@ -23,8 +22,7 @@ from service.tokens.granting import (
     TokenRequest,
 )
 
-ENTRY_POINTS = "token_service.grants"
-"""The group in which an installed package may name its handlers."""
+_MakeHandler = Callable[[Mapping[str, object], GrantServices], GrantHandler]
 
 log = structlog.get_logger()
 
@@ -88,20 +86,10 @@ def extension_grants(
 
 def _load(registration: ExtensionGrantRegistration, services: GrantServices) -> GrantHandler:
     try:
-        handler = _find(registration.handler)(registration.options, services)
-    except Exception as error:
+        make = cast("_MakeHandler", load_plugin(registration.handler))
+        handler = make(registration.options, services)
+    except Exception as error:  # the operator's code may raise anything
         raise ExtensionGrantError(f"{registration.handler}: {error}") from error
     if not isinstance(cast("object", getattr(handler, "grant_type", None)), str):
         raise ExtensionGrantError(f"{registration.handler} names no grant_type")
-    return handler
-
-
-def _find(name: str) -> Callable[[Mapping[str, object], GrantServices], GrantHandler]:
-    """The class behind `module:Class`, or behind the name of an entry point."""
-    if ":" not in name:
-        (point,) = entry_points(group=ENTRY_POINTS, name=name)
-        handler: Callable[..., GrantHandler] = point.load()
-    else:
-        module, _, attribute = name.partition(":")
-        handler = getattr(import_module(module), attribute)
     return handler

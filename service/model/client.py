@@ -117,6 +117,18 @@ class Client:
         return not self.require_client_secret
 
     @property
+    def demands_what_is_not_served(self) -> bool:
+        """Whether the registration asks for a protection that is not built: then it gets no token."""
+        return (
+            self.require_pushed_authorization_requests
+            or self.require_signed_request_object
+            or self.dpop_bound_access_tokens
+            or self.tls_client_certificate_bound_access_tokens
+            or self.id_token_encrypted_response_alg is not None
+            or self.subject_type == "pairwise"
+        )
+
+    @property
     def display_name(self) -> str:
         """What a person is shown as the client's name."""
         return self.client_name or self.client_id

@@ -31,7 +31,7 @@ def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) 
     entries: list[Write] = [
         stores.subject_authorizations.add(subject, authorization.id, expires_at=expires_at, now=now)
     ]
-    if authorization.session_id is not None:
+    if authorization.session_id is not None and not authorization.offline:
         entries.append(
             stores.session_authorizations.add(
                 authorization.session_id, authorization.id, expires_at=expires_at, now=now

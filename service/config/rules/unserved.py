@@ -27,7 +27,6 @@ CLIENT_KEYS: Mapping[str, str] = {
     "tls_client_auth_subject_dn": "mutual TLS (RFC 8705) is",
     "tls_client_auth_san_dns": "mutual TLS (RFC 8705) is",
     "self_signed_certificates": "mutual TLS (RFC 8705) is",
-    "userinfo_signed_response_alg": "signed userinfo is",
     "userinfo_encrypted_response_alg": "encrypted userinfo is",
     "id_token_encrypted_response_alg": "encryption of identity tokens is",
     "authorization_signed_response_alg": "JARM is",
@@ -44,6 +43,8 @@ def client_asks_for_what_is_not_served(client: ClientEntry) -> Iterator[Finding]
     if client.token_endpoint_auth_method in AUTH_METHODS:
         location = ("token_endpoint_auth_method",)
         yield _not_served(location, f"authentication by {client.token_endpoint_auth_method} is")
+    if client.subject_type == "pairwise":
+        yield _not_served(("subject_type",), "pairwise subjects are")
     for name, what in CLIENT_KEYS.items():
         if getattr(client, name):
             yield _not_served((name,), what)
