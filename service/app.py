@@ -14,6 +14,7 @@ from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.edge import Edge
 from service.endpoints import discovery, jwks, revocation, token, userinfo
+from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
@@ -139,7 +140,7 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
 
 
 def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
-    """For people: where clients send them, and a page for each step of `authorize/steps`."""
+    """For people: where clients send them, a page for each step of `authorize/steps`, the own account."""
     return (
         AuthorizeEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
         LoginEndpoint(
@@ -164,6 +165,14 @@ def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             parking=parts.parking,
             visits=edge.visits,
             pages=edge.pages,
+            errors=edge.errors,
+            emit=parts.emit,
+        ),
+        AccountEndpoint(
+            sign_in=edge.sign_in_pages,
+            sessions=parts.sessions,
+            access=parts.granted_access,
+            registry=parts.registry,
             errors=edge.errors,
             emit=parts.emit,
         ),

@@ -18,6 +18,7 @@ from service.grants import GrantParts, Grants
 from service.grants.extensions import ExtensionGrantError
 from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents
+from service.identity.granted_access import GrantedAccess
 from service.identity.passwords import Passwords
 from service.identity.sessions import SessionLimits, Sessions
 from service.identity.sign_in import LocalSignIn
@@ -160,6 +161,10 @@ class Parts:
     @cached_property
     def authorizations(self) -> Authorizations:
         return Authorizations(stores=self.stores, now=self.now, emit=self.emit)
+
+    @cached_property
+    def granted_access(self) -> GrantedAccess:
+        return GrantedAccess(consents=self.consents, authorizations=self.authorizations)
 
     # Tokens
 

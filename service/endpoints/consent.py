@@ -14,9 +14,10 @@ from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
-from service.protocol.scope import OFFLINE_ACCESS, OPENID
+from service.protocol.scope import OPENID
 from service.web.error_page import ErrorPages
-from service.web.sign_in_pages import SignInPages, Waiting, shown_user
+from service.web.shown_scopes import shown_scopes
+from service.web.sign_in_pages import SignInPages, Waiting
 
 PATH = AskConsent.path
 
@@ -48,7 +49,7 @@ class ConsentEndpoint:
         scopes = self._scopes(waiting.request.scope)
         context = {
             "action": PATH,
-            "user": shown_user(visitor),
+            "user": await self.sign_in.visits.shown_user(visitor),
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
             "can_remember": waiting.request.client.allow_remember_consent,
@@ -103,19 +104,6 @@ class ConsentEndpoint:
         return asked & (frozenset(params.every("scope")) | required)
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
-        """What the registry says of each value; openid is what makes it a sign-in at all."""
-        registry = self.registry.current
-        known = [found for name in sorted(scope) if (found := registry.scope(name)) is not None]
-        shown = [replace(each, required=True) if each.name == OPENID else each for each in known]
-        return [*shown, _OFFLINE] if OFFLINE_ACCESS in scope else shown
-
-
-_OFFLINE = Scope(
-    name=OFFLINE_ACCESS,
-    display_name=None,
-    description=None,
-    required=False,
-    emphasize=False,
-    show_in_discovery=True,
-    user_claims=(),
-)
+        """What is shown of each value; openid is what makes it a sign-in at all."""
+        shown = shown_scopes(self.registry.current, scope)
+        return [replace(each, required=True) if each.name == OPENID else each for each in shown]

@@ -20,7 +20,6 @@ from service.web.error_page import ErrorPages
 from service.web.pages import Pages
 from service.web.read import form_params, query_params, raw_form_params
 from service.web.respond import see_other
-from service.web.sign_in_pages import shown_user
 from service.web.visits import Visits
 
 PATH = "/connect/endsession"
@@ -83,7 +82,7 @@ class EndSessionEndpoint:
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": parked_id or "",
                 "client": asked.client,
-                "user": shown_user(visitor),
+                "user": await self.visits.shown_user(visitor),
             },
         )
         return self.visits.mark(request, page, visitor)

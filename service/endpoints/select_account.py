@@ -12,7 +12,7 @@ from service.authorize.steps.login import Login
 from service.authorize.steps.select_account import SelectAccount
 from service.protocol.errors import AccessDenied
 from service.web.error_page import ErrorPages
-from service.web.sign_in_pages import SignInPages, shown_user
+from service.web.sign_in_pages import SignInPages
 
 PATH = SelectAccount.path
 
@@ -39,7 +39,7 @@ class SelectAccountEndpoint:
         """Show who is signed in."""
         visitor, params = await self.sign_in.open(request)
         waiting = await self.sign_in.waiting(params, visitor)
-        context = {"action": PATH, "user": shown_user(visitor)}
+        context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visitor)}
         return self.sign_in.show(request, "select_account.html", visitor, waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from service.model.authorization import Authorization
@@ -18,7 +18,7 @@ from service.model.handle import (
 )
 from service.model.session import Session
 from service.store.stores import Stores
-from service.store.verbs import Drop, Swap
+from service.store.verbs import Drop, Swap, Write
 
 LONGEST_USER_AGENT = 200
 
@@ -91,16 +91,28 @@ class Sessions:
 
     async def touch(self, session: Session) -> None:
         """It was used: its idle time begins anew; one that is remembered has none."""
+        ttl = self._lifetime(session)
+        writes: list[Write] = [self.stores.session_uses.put(self.now(), session.id, ttl=ttl)]
         if not session.remember:
-            await self.stores.kv.write(
-                self.stores.sessions.extend(session.id, ttl=self._lifetime(session))
-            )
+            writes.append(self.stores.sessions.extend(session.id, ttl=ttl))
+        await self.stores.kv.write(*writes)
+
+    async def last_uses(self, sessions: Sequence[Session]) -> tuple[int, ...]:
+        """When each of them was last used; seconds since the epoch."""
+        found = await self.stores.kv.read(
+            *[self.stores.session_uses.read(session.id) for session in sessions]
+        )
+        return tuple(
+            max(use or 0, session.started_at) for session, use in zip(sessions, found, strict=True)
+        )
 
     async def end(self, session: Session) -> tuple[Authorization, ...]:
         """End it with its tokens, all but the offline ones; which authorizations it had."""
         stores, owner = self.stores, digest(session.subject)
         await stores.kv.write(  # first, so that nothing more is granted by it
-            stores.sessions.drop(session.id), stores.subject_sessions.remove(owner, session.id)
+            stores.sessions.drop(session.id),
+            stores.session_uses.drop(session.id),
+            stores.subject_sessions.remove(owner, session.id),
         )
         index = stores.session_authorizations.key(session.id)
         ids = await stores.kv.members(index, now=self.now())

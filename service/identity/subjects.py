@@ -27,3 +27,11 @@ class Subjects:
             return person.user_claims
         user = await self.users.by_subject(person.subject)
         return user.claims if user is not None and user.enabled else None
+
+    async def username_of(self, session: Session) -> str | None:
+        """The name a local user signs in by, or what an identity provider calls the user."""
+        if session.idp == LOCAL:
+            user = await self.users.by_subject(session.subject)
+            return user.username if user is not None else None
+        named = session.user_claims.get("preferred_username") or session.user_claims.get("email")
+        return str(named) if named else None

@@ -50,6 +50,7 @@ class Stores:
     revoked: Records[bool]
     delegated: Index
     sessions: Records[Session]
+    session_uses: Records[int]
     session_authorizations: Index
     consents: Records[Consent]
     subject_sessions: Index
@@ -77,6 +78,7 @@ class Stores:
             delegated=index("de"),  # source token → tokens that were made from it
             # Under a session's sid:
             sessions=Records(prefix, "ss", Session),  # idle or absolute end
+            session_uses=Records(prefix, "su", int),  # likewise; when it was last used
             session_authorizations=index("sa"),  # what ends with the session
             # Under the digest of a subject:
             consents=Records(prefix, "co", Consent),  # consent_lifetime

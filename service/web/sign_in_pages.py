@@ -121,11 +121,3 @@ class SignInPages:
             },
         )
         return self.visits.mark(request, page, visitor)
-
-
-def shown_user(visitor: Visitor) -> dict[str, object]:
-    """How a page names the person who is signed in."""
-    claims = visitor.user_claims
-    username = claims.get("preferred_username") or claims.get("email") or ""
-    subject = visitor.session.subject if visitor.session else ""
-    return {"name": claims.get("name") or username or subject, "username": username}

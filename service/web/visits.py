@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -32,6 +33,14 @@ class Visits:
             return Visitor(browser=browser)
         await self.sessions.touch(session)
         return Visitor(browser=browser, session=session, user_claims=user_claims)
+
+    async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
+        """How a page names the person who is signed in."""
+        if visitor.session is None:
+            return {"name": "", "username": ""}
+        username = await self.subjects.username_of(visitor.session) or ""
+        name = visitor.user_claims.get("name") or username or visitor.session.subject
+        return {"name": name, "username": username}
 
     def mark(self, request: web.Request, response: web.Response, visitor: Visitor) -> web.Response:
         """Let the browser keep its mark."""

@@ -81,7 +81,6 @@ SCREENS: dict[str, dict[str, object]] = {
             SimpleNamespace(
                 id="s1",
                 user_agent="Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
-                address="192.0.2.1",
                 created_at=1_750_000_000,
                 last_used_at=1_750_003_600,
                 current=True,

@@ -1,0 +1,118 @@
+"""/account: where a person sees and ends the own sessions, consents and grants (RFC 7009 §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.authorize.flow import Visitor
+from service.authorize.steps.login import Login
+from service.identity.granted_access import ClientAccess, GrantedAccess
+from service.identity.sessions import Sessions
+from service.model.events import Emit, LoggedOut
+from service.model.registry import LiveRegistry
+from service.model.session import Session
+from service.protocol.errors import InvalidRequest
+from service.web.error_page import ErrorPages
+from service.web.login_page import ACCOUNT
+from service.web.respond import see_other
+from service.web.shown_scopes import shown_scopes
+from service.web.sign_in_pages import SignInPages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountEndpoint:
+    """Shows a person what is the own, and ends nothing that is another's."""
+
+    sign_in: SignInPages
+    sessions: Sessions
+    access: GrantedAccess
+    registry: LiveRegistry
+    errors: ErrorPages
+    emit: Emit
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """The page and its forms."""
+        return (
+            web.get(ACCOUNT, self.errors.around(self.page), allow_head=False),
+            web.post(ACCOUNT, self.errors.around(self.submit)),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Pages are no metadata."""
+        return {}
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show it all; a stranger is asked to log in."""
+        visitor, _ = await self.sign_in.open(request)
+        if visitor.session is None:
+            return self._go(request, visitor, Login.path)
+        granted = await self.access.of_subject(visitor.session.subject)
+        context = {
+            "action": ACCOUNT,
+            "user": await self.sign_in.visits.shown_user(visitor),
+            "sessions": await self._sessions(visitor.session),
+            "grants": [self._grant(each) for each in granted],
+        }
+        clients = [self.registry.current.clients.get(each.client_id) for each in granted]
+        logos = [client.logo_uri for client in clients if client is not None]
+        return self.sign_in.show(
+            request, "account.html", visitor, None, images=logos, context=context
+        )
+
+    async def submit(self, request: web.Request) -> web.Response:
+        """End a session, or take back what a client was granted."""
+        visitor, params = await self.sign_in.submitted(request)
+        if visitor.session is None:
+            return self._go(request, visitor, Login.path)
+        response = self._go(request, visitor, ACCOUNT)
+        match params.get("action"):
+            case "end-session":
+                await self._end(params.require("session"), visitor.session, response)
+            case "revoke":
+                await self.access.take_back(visitor.session.subject, params.require("client_id"))
+            case _:
+                raise InvalidRequest("action is neither end-session nor revoke")
+        return response
+
+    async def _end(self, sid: str, current: Session, response: web.Response) -> None:
+        """End one of the person's sessions; the current one is a sign-out at this browser."""
+        for session in await self.sessions.of_subject(current.subject):
+            if session.id == sid:
+                await self.sessions.end(session)
+        if sid == current.id:
+            self.emit(LoggedOut(subject=current.subject, session_id=current.id))
+            self.sign_in.visits.cookies.clear_session(response)
+
+    async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
+        """Where the person is signed in, here first."""
+        sessions = await self.sessions.of_subject(current.subject)
+        uses = await self.sessions.last_uses(sessions)
+        shown = [
+            {
+                "id": session.id,
+                "user_agent": session.user_agent,
+                "created_at": session.started_at,
+                "last_used_at": used,
+                "current": session.id == current.id,
+            }
+            for session, used in zip(sessions, uses, strict=True)
+        ]
+        return sorted(shown, key=lambda each: not each["current"])
+
+    def _grant(self, access: ClientAccess) -> dict[str, object]:
+        """What a client may do; of one that is registered no longer only the id is known."""
+        registry = self.registry.current
+        client = registry.clients.get(access.client_id)
+        return {
+            "client": client
+            or {"client_id": access.client_id, "client_name": None, "logo_uri": None},
+            "scopes": shown_scopes(registry, access.scope),
+            "granted_at": access.since,
+        }
+
+    def _go(self, request: web.Request, visitor: Visitor, path: str) -> web.Response:
+        response = see_other(self.sign_in.pages.url(path))
+        return self.sign_in.visits.mark(request, response, visitor)
