@@ -1,0 +1,60 @@
+"""README.md: its requests, pasted into a shell, give what it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.documentation.conftest import Shell
+from tests.documentation.reading import REPOSITORY, Block, blocks, headings, says
+from tests.documentation.signing_in import code_at
+from tests.driving.browser import Browser
+
+README = REPOSITORY / "README.md"
+ORDER = [
+    "Run",
+    "First token",
+    "Delegation",
+    "Sign in",
+    "The path of a request",
+    "I want to …",
+    "Configuration",
+    "Links",
+]
+
+
+def section(name: str) -> list[Block]:
+    return [block for block in blocks(README) if block.section == name]
+
+
+def test_the_sections_stand_in_their_order() -> None:
+    assert headings(README) == ORDER
+
+
+def test_it_says_what_it_is_in_three_lines() -> None:
+    before_the_first_section = README.read_text().split("\n## ")[0].splitlines()
+    assert len([line for line in before_the_first_section[1:] if line]) == 3
+
+
+@pytest.mark.parametrize("name", ["First token", "Delegation"])
+def test_requests_give_what_the_page_says(name: str, shell: Shell) -> None:
+    commands = [block.text for block in section(name) if block.language == "sh"]
+    answers = [block.text for block in section(name) if block.language == "json"]
+    printed = shell(commands)
+    assert len(commands) == len(answers) > 0
+    assert [one for one in zip(answers, printed, strict=True) if not says(*one)] == []
+
+
+async def test_signing_in_gives_what_the_page_says(
+    shell: Shell, demonstration_browser: Browser
+) -> None:
+    link, command, answer = section("Sign in")
+    code = await code_at(demonstration_browser, link.text)
+    (printed,) = shell([command.text.replace("CODE", code)])
+    assert says(answer.text, printed), printed
+
+
+def test_every_make_target_that_it_names_is_there() -> None:
+    named = set(re.findall(r"\bmake (\w+)", README.read_text()))
+    assert named <= set(re.findall(r"^(\w+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
