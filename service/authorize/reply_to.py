@@ -47,7 +47,7 @@ class ReplyTo:
 def find_reply_to(params: Params, registry: Registry, *, issuer: str) -> ReplyTo:
     """Where to answer; InvalidRequest, to be shown on a page, where that cannot be trusted."""
     for name in TRUSTED_ONCE:
-        if len(params.every(name)) > 1:
+        if len(params.values.get(name, ())) > 1:
             raise InvalidRequest(f"{name} is sent more than once")
     client = registry.clients.get(params.require("client_id"))
     if client is None or not client.enabled:

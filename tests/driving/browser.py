@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 from aiohttp import ClientSession, CookieJar
+from yarl import URL
 
 
 @dataclass
@@ -28,6 +29,7 @@ class _Reader(HTMLParser):
         self.elements: dict[str, dict[str, str | None]] = {}
         self.links: dict[str, str] = {}
         self.texts: dict[str, str] = {}
+        self.boxes: dict[str, dict[str, str | None]] = {}
         self.lang: str | None = None
         self._open: list[tuple[str, str | None]] = []
 
@@ -42,6 +44,8 @@ class _Reader(HTMLParser):
             self.forms.append(Form(action=known.get("action") or "", id=name))
         if tag == "a" and (idp := known.get("data-idp")) is not None:
             self.links[idp] = known.get("href") or ""
+        if tag == "input" and known.get("name") == "scope":
+            self.boxes[known.get("value") or ""] = known
         if tag == "input" and self.forms and known.get("name"):
             self._field(known)
         if tag not in {"input", "img", "meta", "link", "br", "path", "circle", "rect"}:
@@ -90,6 +94,11 @@ class Page:
         """Where `a[data-idp]` lead, by provider."""
         return self._reader.links
 
+    @property
+    def boxes(self) -> dict[str, dict[str, str | None]]:
+        """The attributes of the scope boxes, by scope value."""
+        return self._reader.boxes
+
     def has(self, element_id: str) -> bool:
         """Whether there is an element with this id."""
         return element_id in self._reader.elements
@@ -129,7 +138,18 @@ class Browser:
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
-        self.session = ClientSession(cookie_jar=CookieJar(unsafe=True))
+        # An https issuer stands behind plain http here, as behind a proxy: its cookies are Secure.
+        jar = CookieJar(unsafe=True, treat_as_secure_origin=URL(issuer))
+        self.session = ClientSession(cookie_jar=jar)
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies that it holds."""
+        return {cookie.key: cookie.value for cookie in self.session.cookie_jar}
+
+    def forget_cookies(self) -> None:
+        """As when it is closed, or is another one."""
+        self.session.cookie_jar.clear()
 
     async def close(self) -> None:
         """Forget everything."""
@@ -168,7 +188,7 @@ class Browser:
         url = urljoin(self.issuer, url)
         for _ in range(20):
             async with self.session.request(
-                method, url, allow_redirects=False, **options
+                method, URL(url, encoded=True), allow_redirects=False, **options
             ) as response:
                 text = await response.text()
                 location = response.headers.get("Location")
