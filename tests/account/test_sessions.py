@@ -1,0 +1,145 @@
+"""A person sees where the own sessions are, and ends them (OpenID Connect Session Management §1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.model.events import LoggedOut, SessionEnded
+from tests.account.account_page import account, end_session, sessions_on
+from tests.conftest import Clock
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService, claims_in
+
+OFFLINE = "openid api1 offline_access"
+
+
+async def test_a_stranger_is_sent_to_log_in_and_comes_back(browser: Browser) -> None:
+    page = await account(browser)
+    assert (page.path, page.has("login")) == ("/account/login", True)
+    page = await browser.log_in(page)
+    assert (page.path, page.status, len(sessions_on(page))) == ("/account", 200, 1)
+
+
+async def test_the_page_names_the_person(browser: Browser) -> None:
+    page = await browser.log_in(await account(browser))
+    assert "Alice Smith" in page.text
+    assert "· alice" in page.text
+
+
+async def test_sessions_of_all_browsers_are_shown_and_this_one_first(
+    app: ClientApp, other_app: ClientApp
+) -> None:
+    here = claims_in((await app.tokens())["id_token"])["sid"]
+    there = claims_in((await other_app.tokens())["id_token"])["sid"]
+    page = await account(app.browser)
+    assert sessions_on(page) == [here, there]
+    assert page.text.count("This device") == 1
+
+
+async def test_a_session_ended_elsewhere_asks_for_the_login_again(
+    app: ClientApp, other_app: ClientApp
+) -> None:
+    await app.login()
+    there = claims_in((await other_app.tokens())["id_token"])["sid"]
+    page = await end_session(app.browser, there)
+    assert (page.path, there in sessions_on(page)) == ("/account", False)
+    assert (await other_app.authorize()).has("login")
+    assert (await account(other_app.browser)).has("login")
+
+
+@pytest.mark.rfc("openid-core#11")
+async def test_the_tokens_of_an_ended_session_are_inactive_but_the_offline_ones(
+    app: ClientApp, other_app: ClientApp, service: RunningService
+) -> None:
+    await app.login()
+    tokens, offline = await other_app.tokens(), await other_app.tokens(scope=OFFLINE)
+    await end_session(app.browser, claims_in(tokens["id_token"])["sid"])
+    assert not await service.is_active(tokens["access_token"])
+    assert await service.is_active(offline["access_token"])
+    assert (await other_app.refresh(offline["refresh_token"])).status == 200
+
+
+async def test_ending_the_current_session_signs_out(app: ClientApp, events: list[object]) -> None:
+    sid = claims_in((await app.tokens())["id_token"])["sid"]
+    page = await end_session(app.browser, sid)
+    assert (page.path, page.has("login")) == ("/account/login", True)
+    assert "sid" not in {cookie.key for cookie in app.browser.session.cookie_jar}
+    assert LoggedOut(subject="818727", session_id=sid) in events
+    assert SessionEnded(subject="818727", session_id=sid) in events
+
+
+async def test_nobody_ends_the_session_of_another_person(
+    app: ClientApp, other_app: ClientApp, service: RunningService
+) -> None:
+    bobs = await other_app.tokens("bob")
+    await app.login()
+    await end_session(app.browser, claims_in(bobs["id_token"])["sid"])
+    assert await service.is_active(bobs["access_token"])
+    assert (await account(other_app.browser)).path == "/account"
+
+
+async def test_nobody_sees_the_session_of_another_person(
+    app: ClientApp, other_app: ClientApp
+) -> None:
+    await other_app.login("bob")
+    await app.login()
+    assert len(sessions_on(await account(app.browser))) == 1
+
+
+async def test_a_session_shows_when_it_was_last_used(app: ClientApp, clock: Clock) -> None:
+    await app.login()
+    clock.forward(hours=2)
+    assert "1 second ago" in (await account(app.browser)).text
+    assert "2 hours ago" not in (await account(app.browser)).text
+
+
+@pytest.mark.parametrize("csrf", [None, "", "of-another-browser"])
+async def test_a_form_that_is_not_of_the_page_is_forbidden(
+    app: ClientApp, csrf: str | None
+) -> None:
+    tokens = await app.tokens()
+    sid = claims_in(tokens["id_token"])["sid"]
+    page = await account(app.browser)
+    page = await app.browser.submit(page, session=sid, action="end-session", csrf=csrf)
+    assert (page.status, page.error) == (403, "invalid_request")
+    assert sessions_on(await account(app.browser)) == [sid]
+
+
+async def test_the_csrf_value_of_one_browser_is_nothing_in_another(
+    app: ClientApp, other_app: ClientApp
+) -> None:
+    await app.login()
+    await other_app.login("bob")
+    page = await account(other_app.browser)
+    stolen = dict(page.forms[0].fields)["csrf"]
+    page = await app.browser.submit(await account(app.browser), csrf=stolen, action="end-session")
+    assert (page.status, page.error) == (403, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"action": "dance"}, {"action": None}, {"action": "revoke"}], ids=repr
+)
+async def test_a_form_that_says_nothing_does_nothing(
+    app: ClientApp, fields: dict[str, str | None]
+) -> None:
+    await app.login()
+    page = await app.browser.submit(await account(app.browser), **fields)
+    assert (page.status, page.error) == (400, "invalid_request")
+
+
+async def test_a_form_sent_after_the_session_has_ended_asks_to_log_in(
+    app: ClientApp, other_app: ClientApp
+) -> None:
+    sid = claims_in((await app.tokens())["id_token"])["sid"]
+    await other_app.login()
+    page = await account(app.browser)
+    await end_session(other_app.browser, sid)
+    assert (await app.browser.submit(page, action="end-session")).has("login")
+
+
+async def test_the_page_is_not_kept_and_not_framed(app: ClientApp) -> None:
+    await app.login()
+    page = await account(app.browser)
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
