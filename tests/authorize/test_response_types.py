@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,7 @@ async def test_each_brings_what_it_names(implicit: ClientApp, response_type: str
 )
 async def test_the_order_of_words_does_not_matter(implicit: ClientApp, response_type: str) -> None:
     page = await granted(implicit, response_type)
-    assert set(response_type.replace("token", "x").split()) and "error" not in page.parameters
+    assert page.error is None
     assert ("code" in page.parameters) == ("code" in response_type.split())
 
 
@@ -189,6 +190,4 @@ def left_half(value: str | None) -> str | None:
     """The left half of a SHA-256, which ES256 goes with (OIDC Core §3.1.3.6)."""
     if value is None:
         return None
-    from base64 import urlsafe_b64decode, urlsafe_b64encode  # noqa: PLC0415
-
     return urlsafe_b64encode(urlsafe_b64decode(s256(value) + "=")[:16]).rstrip(b"=").decode()

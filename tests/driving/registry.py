@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,11 @@ REGISTRY = Path(__file__).parents[1] / "registry.yaml"
 
 def fresh_configuration() -> dict[str, Any]:
     """A configuration of the test's own, free to be changed."""
+    return deepcopy(_configuration())
+
+
+@cache
+def _configuration() -> dict[str, Any]:
     text = re.sub(r"\$\{SECRET_(\w+)\}", lambda name: hashed(name[1].lower()), REGISTRY.read_text())
     text = re.sub(r"\$\{PASSWORD_(\w+)\}", lambda name: password_of(name[1].lower()), text)
     configuration: dict[str, Any] = yaml.safe_load(text)
