@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from aiohttp import web
 
 from service.model.credentials import CredentialSource
@@ -9,6 +11,9 @@ from service.protocol.errors import ContentTooLarge, InvalidRequest, Unsupported
 from service.protocol.params import REPEATABLE, Params
 
 FORM = "application/x-www-form-urlencoded"
+
+BODY_SECONDS = 30
+"""How long a body may take to arrive."""
 
 
 async def form_params(request: web.Request, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
@@ -23,12 +28,10 @@ async def raw_form_params(request: web.Request) -> Params:
     """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
     if request.content_type != FORM:
         raise UnsupportedMediaType(f"the body has to be {FORM}")
+    if "Content-Encoding" in request.headers:
+        raise UnsupportedMediaType("the body has to be sent without a content coding")
     try:
-        body = await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        raise ContentTooLarge("the body is too large") from error
-    try:
-        return Params.parse(body.decode())
+        return Params.parse((await _body(request)).decode())
     except UnicodeDecodeError as error:
         raise InvalidRequest("the body is not UTF-8") from error
 
@@ -44,3 +47,15 @@ def credentials(request: web.Request, params: Params, *, now: int) -> Credential
     if len(header) > 1:
         raise InvalidRequest("the Authorization header is sent more than once")
     return CredentialSource(authorization=header[0] if header else None, params=params, now=now)
+
+
+async def _body(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise ContentTooLarge("the body is too large") from error
+    except TimeoutError as error:
+        raise InvalidRequest("the body did not come in time") from error
+    except (web.RequestPayloadError, ConnectionError) as error:
+        raise InvalidRequest("the body is malformed or ends too early") from error

@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 import structlog
 from aiohttp import web
+from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
 from service.web.head_limit import MAX_HEAD_BYTES
@@ -42,6 +43,8 @@ class Runner(web.AppRunner):
             self._idle.clear()
             try:
                 return await handler(request)
+            except web.HTTPExpectationFailed:
+                return web.Response(status=417, text="expectation failed")  # aiohttp's quotes it
             finally:
                 self._running -= 1
                 if not self._running:
@@ -59,11 +62,26 @@ class _Server(web.Server):
             access_log=None,  # type: ignore[arg-type] # None is how aiohttp itself turns it off
             max_line_size=MAX_HEAD_BYTES,
             max_field_size=MAX_HEAD_BYTES,
+            auto_decompress=False,  # no caller needs it, and it lets few bytes become many
         )
 
 
 class _Connection(RequestHandler):
     __slots__ = ()
+
+    def data_received(self, data: bytes) -> None:
+        """Tell who waits for a body when it turns out to be nonsense; aiohttp lets them wait."""
+        super().data_received(data)
+        request = self._current_request
+        if request is None or request.content.is_eof() or not self._messages:
+            return
+        if not isinstance(self._messages[-1][0], RawRequestMessage):
+            request.content.set_exception(web.RequestPayloadError("malformed body"))
+
+    def log_exception(self, *args: object, **details: object) -> None:
+        """Log faults of ours; a body that ends in nonsense after its answer is the caller's."""
+        if not isinstance(details.get("exc_info"), web.RequestPayloadError):
+            super().log_exception(*args, **details)
 
     def handle_error(
         self,

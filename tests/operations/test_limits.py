@@ -10,6 +10,10 @@ import pytest
 from tests.driving.service import RunningService
 
 SECRET = b"a-secret-that-is-not-to-be-repeated"
+HEAD = (
+    b"POST /connect/token HTTP/1.1\r\nHost: x\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -39,15 +43,54 @@ async def test_nothing_is_echoed(
     assert SECRET.decode() not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        b"Content-Length: 5\r\n\r\na=%ff",
+        b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n",
+        b"Expect: nonsense\r\nContent-Length: 0\r\n\r\n",
+    ],
+    ids=["compressed", "not UTF-8", "two lengths", "bad chunk", "expectation"],
+)
+async def test_a_malformed_body_is_the_caller_s_mistake(
+    service: RunningService, body: bytes
+) -> None:
+    answer = await _exchange(service, HEAD + body)
+    assert answer.split()[1].startswith(b"4")
+    assert b"nonsense" not in answer
+
+
+async def test_a_body_that_turns_bad_on_its_way_is_the_caller_s_mistake(
+    service: RunningService,
+) -> None:
+    answer = await _exchange(service, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"zz\r\n")
+    assert answer.split()[1] == b"400"
+
+
+async def test_a_caller_who_goes_away_is_no_error_of_ours(
+    service: RunningService, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(service.issuer).port)
+    writer.write(HEAD + b"Content-Length: 30\r\n\r\na=b")
+    await asyncio.sleep(0.1)
+    writer.close()
+    await asyncio.sleep(0.1)
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
 async def test_headers_of_sixty_kibibytes_are_fine(service: RunningService) -> None:
     answer = await service.get("/health/live", headers={"Authorization": 60_000 * "a"})
     assert answer.status == 200
 
 
-async def _exchange(service: RunningService, sent: bytes) -> bytes:
+async def _exchange(service: RunningService, *sent: bytes) -> bytes:
     address = urlsplit(service.issuer)
     reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
-    writer.write(sent)
+    for part in sent:
+        writer.write(part)
+        await asyncio.sleep(0.02 * (len(sent) - 1))  # so that each is a packet
     answer = await asyncio.wait_for(reader.read(65536), 10)
     writer.close()
     return answer

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import ssl
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -97,6 +99,22 @@ def test_it_speaks_tls_where_it_has_a_certificate(
     assert url.startswith("https://")
     trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
     assert httpx.get(f"{url}/health/live", verify=trusting).status_code == 200
+
+
+@pytest.mark.needs("openssl")
+def test_a_reload_takes_the_new_certificate(
+    serve: Serve, config_file: Path, tmp_path: Path
+) -> None:
+    _certificate(tmp_path)
+    tls = "tls: {certificate: cert.pem, private_key: key.pem}"
+    config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
+    program = serve()
+    address = urlsplit(program.url())
+    _certificate(tmp_path)
+    program.send(signal.SIGHUP)
+    shown = (address.hostname or "", address.port or 0)
+    renewed = (tmp_path / "cert.pem").read_text()
+    eventually(lambda: ssl.get_server_certificate(shown) == renewed)
 
 
 def _certificate(folder: Path) -> None:
