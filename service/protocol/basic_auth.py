@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import binascii
 from base64 import b64decode
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from service.protocol.errors import InvalidClient
+from service.protocol.params import Params
 
 
 class BasicCredentials(NamedTuple):
@@ -29,8 +29,11 @@ def parse_basic_auth(header: str) -> BasicCredentials | None:
         name, colon, secret = b64decode(encoded.strip(), validate=True).decode().partition(":")
         if not colon:
             raise InvalidClient("the Basic credentials hold no colon")
-        return BasicCredentials(
+        credentials = BasicCredentials(
             unquote_plus(name, errors="strict"), unquote_plus(secret, errors="strict")
         )
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InvalidClient("the Basic credentials are not base64 of form-encoded UTF-8") from error
+    sent = {"client_id": credentials.name, "client_secret": credentials.secret}
+    Params.of(sent.items()).refuse_too_long()
+    return credentials

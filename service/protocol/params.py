@@ -25,10 +25,11 @@ MAX_LENGTH: Mapping[str, int] = {
     "username": 254,
     "password": 200,
     "code": 256,
+    "code_verifier": 128,
     "refresh_token": 256,
     "request_uri": 512,
 }
-"""In characters; a token has its own limit where it is looked up (`tokens/active_tokens.py`)."""
+"""In characters; a token has its own limit where it is looked up (`tokens/active.py`)."""
 
 MAX_PARAMETERS = 200
 

@@ -1,0 +1,218 @@
+"""Who the client is, by exactly one method (RFC 6749 §2.3, §3.2.1, §5.2)."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from hashlib import sha256
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from multidict import CIMultiDict
+
+from service.model import client as client_model
+from tests.driving.registry import client_in, hashed
+from tests.driving.service import Answer, RunningService, basic
+
+pytestmark = pytest.mark.rfc("6749#2.3", "6749#5.2")
+
+STRANGE, STRANGE_SECRET = "strange: %2B+client", "s\u00e9cret: %2B+&=\U0001f511"
+MACHINE_PATHS = ("/connect/token", "/connect/introspect", "/connect/revocation")
+PAIRS = [("machine", "machine-secret"), (STRANGE, STRANGE_SECRET)]
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """Besides the usual clients: strange names, and what is disabled or wants more than a secret."""
+    usual = client_in(config, "machine")
+
+    def add(client_id: str, **changes: Any) -> None:
+        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
+        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+
+    strange = sha256(STRANGE_SECRET.encode()).hexdigest()
+    add(STRANGE, client_secrets=[{"sha256": strange}])
+    add("switched-off", enabled=False)
+    add("only-basic", token_endpoint_auth_method="client_secret_basic")
+    add("only-post", token_endpoint_auth_method="client_secret_post")
+    add("wants-dpop", dpop_bound_access_tokens=True)
+    add("wants-mtls", tls_client_certificate_bound_access_tokens=True)
+    add("wants-par", require_pushed_authorization_requests=True)
+    return config
+
+
+async def by_basic(service: RunningService, name: str, secret: str | None = None) -> Answer:
+    pair = (name, f"{name}-secret" if secret is None else secret)
+    return await service.token(pair, grant_type="client_credentials", scope="api1")
+
+
+async def by_post(service: RunningService, **form: str | None) -> Answer:
+    return await service.token(None, grant_type="client_credentials", scope="api1", **form)
+
+
+@pytest.mark.rfc("6749#2.3.1")
+@pytest.mark.parametrize("pair", PAIRS)
+async def test_a_secret_is_sent_in_the_header_form_encoded(
+    service: RunningService, pair: tuple[str, str]
+) -> None:
+    assert (await by_basic(service, *pair)).status == 200
+
+
+@pytest.mark.rfc("6749#2.3.1")
+@pytest.mark.parametrize("pair", PAIRS)
+async def test_a_secret_is_sent_in_the_body(service: RunningService, pair: tuple[str, str]) -> None:
+    answer = await by_post(service, client_id=pair[0], client_secret=pair[1])
+    assert answer.status == 200
+
+
+async def test_the_scheme_is_written_in_any_case(service: RunningService) -> None:
+    header = basic("machine", "machine-secret").replace("Basic", "bAsIc")
+    answer = await service.post(
+        "/connect/token", headers={"Authorization": header}, grant_type="client_credentials"
+    )
+    assert answer.status == 200
+
+
+async def test_client_id_may_stand_beside_the_header(service: RunningService) -> None:
+    answer = await service.token(
+        "machine", grant_type="client_credentials", client_id="machine", scope="api1"
+    )
+    assert answer.status == 200
+
+
+async def test_two_names_are_refused(service: RunningService) -> None:
+    answer = await service.token("machine", grant_type="client_credentials", client_id="robot")
+    assert answer.refusal == (401, "invalid_client")
+
+
+@pytest.mark.rfc("6749#2.3")
+async def test_two_methods_in_one_request_are_refused(service: RunningService) -> None:
+    form = {"client_id": "machine", "client_secret": "machine-secret", "token": "x"}
+    for path in MACHINE_PATHS:
+        answer = await service.post(path, auth="machine", **form)
+        assert answer.refusal == (400, "invalid_request")
+
+
+async def test_two_authorization_headers_are_refused(service: RunningService) -> None:
+    header = ("Authorization", basic("machine", "machine-secret"))
+    kind = ("Content-Type", "application/x-www-form-urlencoded")
+    answer = await service.request(
+        "POST",
+        "/connect/token",
+        headers=CIMultiDict([header, header, kind]),
+        data="grant_type=client_credentials",
+    )
+    assert answer.refusal == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("secret", ["wrong", "", "machine-secret ", "MACHINE-SECRET"])
+@pytest.mark.parametrize("name", ["machine", "nobody", "switched-off"])
+async def test_whoever_does_not_prove_it_is_told_the_same(
+    service: RunningService, name: str, secret: str
+) -> None:
+    answer = await by_basic(service, name, secret)
+    assert answer.refusal == (401, "invalid_client")
+    assert answer["error_description"] == "the client is unknown or its credentials are wrong"
+    assert answer.headers["WWW-Authenticate"].startswith('Basic realm="')
+
+
+async def test_a_disabled_client_is_refused_with_its_own_secret(service: RunningService) -> None:
+    answer = await by_basic(service, "switched-off")
+    assert answer.refusal == (401, "invalid_client")
+
+
+@pytest.mark.rfc("6749#5.2")
+async def test_a_challenge_answers_the_header_only(service: RunningService) -> None:
+    answer = await by_post(service, client_id="machine", client_secret="wrong")
+    assert answer.refusal == (401, "invalid_client")
+    assert "WWW-Authenticate" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"client_id": "machine"},
+        {"client_secret": "machine-secret"},
+        {"client_id": "machine", "client_secret": ""},
+        {"client_id": "nobody"},
+    ],
+    ids=["nothing", "no secret", "no name", "empty secret", "unknown"],
+)
+async def test_a_confidential_client_has_to_prove_itself(
+    service: RunningService, form: dict[str, str]
+) -> None:
+    assert (await by_post(service, **form)).refusal == (401, "invalid_client")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer abc",
+        "Basic",
+        "Basic ",
+        "Basic !!!",
+        "Basic " + base64.b64encode(b"no colon").decode(),
+        "Basic " + base64.b64encode(b"\xff\xfe:x").decode(),
+        "Basic " + base64.b64encode(b"%ff:x").decode(),
+        "Basic é",
+        "Negotiate YII=",
+        "machine:machine-secret",
+    ],
+)
+async def test_a_header_that_is_no_basic_is_challenged(
+    service: RunningService, header: str
+) -> None:
+    for path in MACHINE_PATHS:
+        answer = await service.post(path, headers={"Authorization": header}, token="x")
+        assert answer.refusal == (401, "invalid_client")
+        assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+
+
+@pytest.mark.rfc("7591#2")
+async def test_a_client_uses_the_method_it_is_registered_for(service: RunningService) -> None:
+    assert (await by_basic(service, "only-basic")).status == 200
+    assert (await by_basic(service, "only-post")).refusal == (401, "invalid_client")
+    for name, status in (("only-basic", 401), ("only-post", 200)):
+        answer = await by_post(service, client_id=name, client_secret=f"{name}-secret")
+        assert answer.status == status
+
+
+@pytest.mark.rfc("9449#5", "8705#3", "9126#5")
+@pytest.mark.parametrize("name", ["wants-dpop", "wants-mtls", "wants-par"])
+async def test_a_client_that_demands_what_is_not_served_gets_no_token(
+    service: RunningService, name: str
+) -> None:
+    assert (await by_basic(service, name)).refusal == (400, "unauthorized_client")
+
+
+@pytest.mark.rfc("6749#2.1")
+async def test_a_public_client_only_says_who_it_is(service: RunningService) -> None:
+    answer = await service.token(
+        None, client_id="spa", grant_type="refresh_token", refresh_token="x"
+    )
+    assert answer.refusal == (400, "invalid_grant")
+
+
+@pytest.mark.rfc("6749#2.1")
+async def test_a_public_client_has_no_secret_to_prove(service: RunningService) -> None:
+    for auth, form in ((("spa", ""), {}), (None, {"client_id": "spa", "client_secret": "any"})):
+        answer = await service.token(auth, grant_type="refresh_token", refresh_token="x", **form)
+        assert answer.refusal == (401, "invalid_client")
+
+
+@pytest.mark.rfc("9700#2.5")
+@pytest.mark.parametrize("name", ["machine", "nobody", "spa"])
+async def test_an_unknown_client_is_compared_like_any_other(
+    service: RunningService, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+
+    def counting(one: bytes, other: bytes) -> bool:
+        compared.append(len(one))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(client_model, "hmac", SimpleNamespace(compare_digest=counting))
+    await by_basic(service, name, "wrong")
+    assert compared == [32]
