@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -136,9 +137,22 @@ class Browser:
     def request(self, **headers: str) -> web.Request:
         return make_mocked_request("GET", "/", headers=headers, app=self.app)
 
-    def sees(self, template: str, *, accept: str = "en", **context: object) -> web.Response:
-        request = self.request(**{"Accept-Language": accept})
-        return self.pages.render(request, template, context=SCREENS[template] | context)
+    def sees(
+        self,
+        template: str,
+        *,
+        accept: str = "en",
+        form_action: Iterable[str] = (),
+        img_src: Iterable[str] = (),
+        **context: object,
+    ) -> web.Response:
+        return self.pages.render(
+            self.request(**{"Accept-Language": accept}),
+            template,
+            form_action=form_action,
+            img_src=img_src,
+            context=SCREENS[template] | context,
+        )
 
 
 def policy_of(page: web.Response) -> dict[str, list[str]]:
