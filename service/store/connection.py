@@ -12,6 +12,8 @@ from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialWithJitterBackoff
 
 from service.store.keyvalue import KeyValue
+from service.store.multiplexed import Multiplexed
+from service.store.pipelined import Pipelined
 
 RETRIES = 2
 """How often redis-py repeats a command whose connection was lost; every write tolerates it."""
@@ -23,18 +25,24 @@ def open_store(url: str, *, timeout: float) -> KeyValue:
     options: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
+        "protocol": 2,  # what Multiplexed reads
         "retry": Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), RETRIES),
     }
     if scheme == "memory":
         from service.store.embedded import embedded_redis  # noqa: PLC0415 - only where it is configured
 
-        return KeyValue(embedded_redis(), timeout=timeout)
-    if scheme.startswith("redis+sentinel"):
-        return KeyValue(_behind_sentinel(url, options), timeout=timeout)
-    if scheme.startswith("redis+cluster"):
-        return KeyValue(_cluster(url, options), timeout=timeout)
+        redis = embedded_redis()
+        return KeyValue(redis, Pipelined(redis), timeout=timeout)
+    if scheme.endswith("+cluster"):
+        cluster = _cluster(url, options)
+        return KeyValue(cluster, Pipelined(cluster), timeout=timeout)
+    redis = _behind_sentinel(url, options) if scheme.endswith("+sentinel") else _one(url, options)
+    return KeyValue(redis, Multiplexed(redis.connection_pool), timeout=timeout)
+
+
+def _one(url: str, options: dict[str, Any]) -> Any:
     connect: Any = Redis  # whose from_url takes untyped keywords
-    return KeyValue(connect.from_url(url, **options), timeout=timeout)
+    return connect.from_url(url, **options)
 
 
 def _behind_sentinel(url: str, options: dict[str, Any]) -> Any:

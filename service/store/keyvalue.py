@@ -1,4 +1,4 @@
-"""The few atomic verbs that everything stored is built from; the only file that knows redis-py."""
+"""The few atomic verbs that everything stored is built from, each one round trip."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 from redis.exceptions import RedisError, WatchError
 
 from service.protocol.errors import TemporarilyUnavailable
-from service.store.verbs import Read, Write
+from service.store.verbs import Command, Read, Write
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -23,16 +23,35 @@ deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 """When all store work of the current request has to be over, on the monotonic clock."""
 
 
+_TROUBLE = (RedisError, OSError, TimeoutError)
+
+
 class StoreUnavailable(TemporarilyUnavailable):
     """Redis did not answer in time, or refused to; never to be taken for an empty answer."""
+
+
+class Asking(Protocol):
+    """How commands reach Redis and replies come back."""
+
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
+        """One round trip within so many seconds; an error reply is raised."""
+        ...
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        ...
 
 
 class KeyValue:
     """Redis as this service uses it: each call is one round trip, under one deadline per request."""
 
-    def __init__(self, redis: Any, *, timeout: float) -> None:
-        """Take a connected client of redis-py (or fakeredis) and the seconds a command may take."""
+    def __init__(self, redis: Any, asking: Asking, *, timeout: float) -> None:
+        """Take a client of redis-py (or fakeredis) for what is rare, and how to ask for the rest.
+
+        `timeout` is what one command may take, in seconds.
+        """
         self._redis = redis
+        self._asking = asking
         self._timeout = timeout
         self._away_since: float | None = None
         self.failures = 0
@@ -55,14 +74,7 @@ class KeyValue:
     async def read(self, *reads: Read[T]) -> tuple[T | None, ...]: ...
     async def read(self, *reads: Read[Any]) -> tuple[Any, ...]:
         """The decoded values of all these keys, None for each that is not there."""
-        async with self._reaching():
-            if len(reads) == 1:
-                values = [await self._redis.get(reads[0].key)]
-            else:
-                pipeline = self._redis.pipeline(transaction=False)
-                for read in reads:
-                    pipeline.get(read.key)
-                values = await pipeline.execute()
+        values = await self._ask([("GET", read.key) for read in reads]) if reads else ()
         return tuple(
             None if value is None else read.decode(value)
             for read, value in zip(reads, values, strict=True)
@@ -70,22 +82,23 @@ class KeyValue:
 
     async def write(self, *writes: Write) -> list[Any]:
         """Do all of these in this order; one answer for each, as its class says."""
-        async with self._reaching():
-            pipeline = self._redis.pipeline(transaction=False)
-            counts = [write.onto(pipeline) for write in writes]
-            answers = await pipeline.execute()
-        return [answers[index] for index in _running_totals(counts)]
+        commands: list[Command] = []
+        last: list[int] = []
+        for write in writes:
+            commands += write.commands
+            last.append(len(commands) - 1)
+        answers = await self._ask(commands) if commands else ()
+        return [answers[index] for index in last]
 
     async def members(self, index: str, *, now: int) -> tuple[str, ...]:
         """The members of an index that have not expired."""
-        async with self._reaching():
-            found = await self._redis.zrangebyscore(index, f"({now}", "+inf")
+        (found,) = await self._ask([("ZRANGEBYSCORE", index, f"({now}", "+inf")])
         return tuple(member.decode() for member in found)
 
     async def get(self, key: str) -> bytes | None:
         """The raw value of a key, for `replace`."""
-        async with self._reaching():
-            value: bytes | None = await self._redis.get(key)
+        value: bytes | None
+        (value,) = await self._ask([("GET", key)])
         return value
 
     async def replace(self, key: str, *, old: bytes | None, new: bytes) -> bool:
@@ -110,13 +123,12 @@ class KeyValue:
         try:
             async for key in self._redis.scan_iter(match=pattern, count=1000):
                 yield key.decode()
-        except (RedisError, OSError, TimeoutError) as error:
-            raise StoreUnavailable("the store cannot be reached") from error
+        except _TROUBLE as error:
+            raise self._unavailable() from error
 
     async def ping(self) -> None:
         """Raise StoreUnavailable where Redis does not answer."""
-        async with self._reaching():
-            await self._redis.ping()
+        await self._ask([("PING",)])
 
     async def eviction_policy(self) -> str | None:
         """What Redis does when it is full, or None where it does not tell."""
@@ -130,31 +142,34 @@ class KeyValue:
 
     async def close(self) -> None:
         """Give the connections back."""
+        await self._asking.close()
         await self._redis.aclose()
+
+    async def _ask(self, commands: Sequence[Command]) -> Sequence[Any]:
+        """All replies in one round trip, or StoreUnavailable."""
+        try:
+            replies = await self._asking.ask(commands, seconds=self._seconds_left())
+        except _TROUBLE as error:
+            raise self._unavailable() from error
+        self._away_since = None
+        return replies
 
     @asynccontextmanager
     async def _reaching(self) -> AsyncGenerator[None]:
-        """Bound the time, and turn all trouble with Redis into StoreUnavailable."""
+        """Bound the time of what redis-py does itself, and name its trouble as `_ask` does."""
         try:
             async with asyncio.timeout(self._seconds_left()):
                 yield
-        except (RedisError, OSError, TimeoutError) as error:
-            self.failures += 1
-            if self._away_since is None:
-                self._away_since = monotonic()
-            raise StoreUnavailable("the store cannot be reached") from error
+        except _TROUBLE as error:
+            raise self._unavailable() from error
         self._away_since = None
+
+    def _unavailable(self) -> StoreUnavailable:
+        self.failures += 1
+        if self._away_since is None:
+            self._away_since = monotonic()
+        return StoreUnavailable("the store cannot be reached")
 
     def _seconds_left(self) -> float:
         end = deadline.get()
         return self._timeout if end is None else min(self._timeout, end - monotonic())
-
-
-def _running_totals(counts: Sequence[int]) -> list[int]:
-    """Where the last answer of each write stands among the answers of all commands."""
-    position = -1
-    positions: list[int] = []
-    for count in counts:
-        position += count
-        positions.append(position)
-    return positions

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from service.model.authorization import Authorization
 from service.model.one_time import AuthorizationCode, RefreshToken
+from service.model.pending_sign_in import PendingSignIn
 from service.model.session import Consent, ParkedRequest, Session
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
@@ -57,6 +58,7 @@ class Stores:
     subject_authorizations: Index
     subject_consents: Index
     parked: Records[ParkedRequest]
+    pending_sign_ins: OneTimeRecords[PendingSignIn]
 
     @classmethod
     def on(cls, kv: KeyValue, *, prefix: str, horizon: int) -> Stores:
@@ -87,4 +89,5 @@ class Stores:
             subject_consents=index("uc"),
             # Under the digest of an opaque id:
             parked=Records(prefix, "pk", ParkedRequest),  # 15 minutes
+            pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
         )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+Command = tuple[str | bytes | int, ...]
+"""A command of Redis with its arguments."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -25,10 +28,10 @@ class Put:
     value: bytes
     ttl: int
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.set(self.key, self.value, ex=max(self.ttl, 1))
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("SET", self.key, self.value, "EX", max(self.ttl, 1)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,10 @@ class PutNew:
     value: bytes
     ttl: int
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.set(self.key, self.value, ex=max(self.ttl, 1), nx=True)
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("SET", self.key, self.value, "EX", max(self.ttl, 1), "NX"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,10 @@ class Swap:
     value: bytes
     ttl: int
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.set(self.key, self.value, ex=max(self.ttl, 1), xx=True, get=True)
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("SET", self.key, self.value, "EX", max(self.ttl, 1), "XX", "GET"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +69,10 @@ class Extend:
     key: str
     ttl: int
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.expire(self.key, max(self.ttl, 1))
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("EXPIRE", self.key, max(self.ttl, 1)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,10 @@ class Drop:
 
     key: str
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.delete(self.key)
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("DEL", self.key),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +94,10 @@ class Count:
     key: str
     ttl: int
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the commands; the last one's answer counts."""
-        pipeline.set(self.key, 0, ex=max(self.ttl, 1), nx=True)
-        pipeline.incr(self.key)
-        return 2
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told; the last answer counts."""
+        return (("SET", self.key, 0, "EX", max(self.ttl, 1), "NX"), ("INCR", self.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,14 @@ class IndexAdd:
     now: int
     ttl: int
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the commands; the last one's answer counts."""
-        pipeline.zremrangebyscore(self.key, "-inf", self.now)
-        pipeline.zadd(self.key, {self.member: self.expires_at})
-        pipeline.expire(self.key, self.ttl)
-        return 3
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told; the last answer counts."""
+        return (
+            ("ZREMRANGEBYSCORE", self.key, "-inf", self.now),
+            ("ZADD", self.key, self.expires_at, self.member),
+            ("EXPIRE", self.key, self.ttl),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +127,10 @@ class IndexRemove:
     key: str
     member: str
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.zrem(self.key, self.member)
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("ZREM", self.key, self.member),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +139,16 @@ class Exists:
 
     key: str
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue the command."""
-        pipeline.exists(self.key)
-        return 1
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("EXISTS", self.key),)
 
 
 class Write(Protocol):
     """One change, or a look, that goes to Redis together with others."""
 
-    def onto(self, pipeline: Any) -> int:
-        """Queue its commands; how many they are, of which the last one is its answer."""
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told; the answer to the last command is the answer."""
         ...

@@ -14,7 +14,7 @@ from service.identity.file_users import FileUsers
 from service.identity.passwords import Passwords
 from service.identity.sign_in import LocalSignIn
 from service.identity.throttle import LoginLimits, Throttle
-from service.store.embedded import embedded_redis
+from service.store.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.stores import Stores
 from tests.identity.people import Live
@@ -26,11 +26,12 @@ TWO_YEARS = 2 * 365 * 24 * 3600
 async def kv(request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
     """Both stores; a test that moves time asks for the embedded one with `on_embedded`."""
     if request.param == "embedded":
-        redis = embedded_redis()
+        store = open_store("memory://", timeout=2)
     else:
-        redis = Redis(unix_socket_path=str(request.getfixturevalue("redis_socket")))
-        await redis.flushdb()
-    store = KeyValue(redis, timeout=2)
+        socket = request.getfixturevalue("redis_socket")
+        async with Redis(unix_socket_path=str(socket)) as redis:
+            await redis.flushdb()
+        store = open_store(f"unix://{socket}", timeout=2)
     yield store
     await store.close()
 

@@ -1,0 +1,104 @@
+"""One connection for all requests: replies reach whom they belong to, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.verbs import Count, Exists, Put, PutNew, Read, Swap
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture
+async def kv(redis_server: str) -> AsyncIterator[KeyValue]:
+    with Redis.from_url(redis_server) as redis:
+        redis.flushall()
+    store = open_store(redis_server, timeout=1)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def admin(redis_server: str) -> Redis:
+    """Another connection, to do harm with."""
+    return Redis.from_url(redis_server)
+
+
+async def number(kv: KeyValue, key: str) -> int | None:
+    (found,) = await kv.read(Read(key, int))
+    return found
+
+
+async def test_what_is_asked_in_one_turn_is_answered_each_to_its_asker(kv: KeyValue) -> None:
+    await kv.write(*[Put(f"k{n}", str(n).encode(), 60) for n in range(200)])
+    found = await asyncio.gather(*[number(kv, f"k{n}") for n in range(200)])
+    assert found == list(range(200))
+
+
+async def test_a_cancelled_request_never_shifts_the_replies_of_others(kv: KeyValue) -> None:
+    await kv.write(*[Put(f"k{n}", str(n).encode(), 60) for n in range(50)])
+
+    async def asked(n: int) -> tuple[int, int | None]:
+        return n, await number(kv, f"k{n}")
+
+    dice = random.Random(1)  # noqa: S311 - to repeat a failure
+    tasks = [asyncio.create_task(asked(dice.randrange(50))) for _ in range(5000)]
+    for task in dice.sample(tasks, 2500):
+        asyncio.get_running_loop().call_later(dice.random() / 20, task.cancel)
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    answered = [each for each in answers if not isinstance(each, BaseException)]
+    assert len(answered) >= 2500
+    assert all(n == found for n, found in answered)
+
+
+async def test_answers_are_as_the_verbs_say(kv: KeyValue) -> None:
+    new, again = await kv.write(PutNew("k", b"1", 60), PutNew("k", b"2", 60))
+    assert (bool(new), bool(again)) == (True, False)
+    assert await kv.write(Swap("k", b"3", 60), Swap("none", b"3", 60)) == [b"1", None]
+    assert await kv.write(Exists("k"), Count("n", 60), Count("n", 60)) == [1, 1, 2]
+
+
+async def test_a_lost_connection_is_opened_again(kv: KeyValue, admin: Redis) -> None:
+    await kv.write(Put("k", b"1", 60))
+    admin.client_kill_filter(_type="normal", skipme=True)
+    assert await number(kv, "k") == 1
+
+
+async def test_a_refusal_is_an_error_and_others_go_on(kv: KeyValue) -> None:
+    await kv.write(Put("text", b"x", 60), Put("k", b"1", 60))
+    refused, found = await asyncio.gather(
+        kv.write(Count("text", 60)), number(kv, "k"), return_exceptions=True
+    )
+    assert isinstance(refused, StoreUnavailable)
+    assert found == 1
+
+
+async def test_a_frozen_redis_is_told_in_time_and_forgotten_afterwards(
+    kv: KeyValue, admin: Redis
+) -> None:
+    await kv.write(Put("k", b"1", 60))
+    admin.execute_command("CLIENT", "PAUSE", 1500)
+    answers: list[Any] = await asyncio.gather(
+        *[number(kv, "k") for _ in range(20)], return_exceptions=True
+    )
+    assert all(isinstance(each, StoreUnavailable) for each in answers)
+    await asyncio.sleep(1)
+    assert await number(kv, "k") == 1
+
+
+async def test_nobody_listening_is_said_at_once(
+    unused_tcp_port_factory: Callable[[], int],
+) -> None:
+    kv = open_store(f"redis://127.0.0.1:{unused_tcp_port_factory()}", timeout=1)
+    with pytest.raises(StoreUnavailable):
+        await number(kv, "k")
+    assert kv.failures == 1
+    await kv.close()
