@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from scripts.docs import configuration
+from scripts.docs import configuration, rfc_map
 from service.config.json_schema import json_schema
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "configuration.md": configuration.render,
     "config.schema.json": lambda: json.dumps(json_schema(), indent=2) + "\n",
+    "rfc-map.md": rfc_map.render,
 }
