@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import click
 
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_store, store_option
+from service.cli.table import written
 from service.keys.by_hand import KeysByHand, NotPossible
 from service.keys.key_source import longest_lifetime, stored_keys
 from service.keys.rotation import KeysUnreadable, StoredKeys
@@ -112,7 +112,7 @@ def _print_after(
         )
 
     try:
-        found = on_store(settings.store, on)
+        found = on_store(settings, on)
     except (NotPossible, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
     if not found:
@@ -124,16 +124,12 @@ def _print_after(
 def _line(key: SigningKey, keys: Keys, now: int) -> str:
     current = signing_key(keys, key.alg, now)
     if key is current:
-        state = f"signing    since {_written(key.sign_from)}"
+        state = f"signing    since {written(key.sign_from)}"
     elif key.sign_from > now and not key.is_retired(now):
-        state = f"announced  signs from {_written(key.sign_from)}"
+        state = f"announced  signs from {written(key.sign_from)}"
     else:
-        state = f"retired    since {_written(key.retired_at or now)}"
+        state = f"retired    since {written(key.retired_at or now)}"
     return f"{key.kid}  {key.alg:<5}  {state}"
-
-
-def _written(at: int) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _now() -> int:

@@ -6,12 +6,15 @@ import click
 
 from service.cli.check import check
 from service.cli.diff import diff
+from service.cli.explain import explain
+from service.cli.grants import grants
 from service.cli.hash_password import hash_password
 from service.cli.hash_secret import hash_secret
 from service.cli.keys import keys
 from service.cli.new_key import new_key
 from service.cli.schema import schema
 from service.cli.serve import serve
+from service.cli.sessions import sessions
 
 program = click.Group(
     help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done, 1 the input is wrong, 2 usage, "
@@ -26,5 +29,8 @@ program = click.Group(
         new_key,
         diff,
         keys,
+        explain,
+        sessions,
+        grants,
     ),
 )

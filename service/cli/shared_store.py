@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
 
-from service.config.schema.server import Store
-from service.store.connection import open_store
+from service.config.configuration import Configuration
+from service.parts import Parts
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
 T = TypeVar("T")
@@ -29,23 +30,28 @@ def flags_of(store_url: str | None) -> dict[str, str]:
     return {} if store_url is None else {"SERVICE_STORE_URL": store_url}
 
 
-def on_store(store: Store, work: Callable[[KeyValue], Awaitable[T]]) -> T:
+def on_store(settings: Configuration, work: Callable[[KeyValue], Awaitable[T]]) -> T:
     """Do work on the store, or end the program with the reason why that cannot be."""
-    if store.url.startswith("memory:"):
+    return on_parts(settings, lambda parts: work(parts.kv))
+
+
+def on_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
+    """Do work with the parts of a service on that store, likewise."""
+    if settings.store.url.startswith("memory:"):
         raise click.ClickException(
             "memory:// belongs to the process of the service; no other one can look into it. "
             "Name a Redis in store.url, SERVICE_STORE_URL or --store."
         )
     try:
-        return asyncio.run(_with_store(store, work))
+        return asyncio.run(_with_parts(settings, work))
     except StoreUnavailable as error:
         click.echo(f"Error: {error.description}: {error.__cause__}", err=True)
         raise SystemExit(STORE_UNREACHABLE) from error
 
 
-async def _with_store(store: Store, work: Callable[[KeyValue], Awaitable[T]]) -> T:
-    kv = open_store(store.url, timeout=store.timeout)
+async def _with_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
+    parts = Parts(settings, os.environ)
     try:
-        return await work(kv)
+        return await work(parts)
     finally:
-        await kv.close()
+        await parts.kv.close()

@@ -70,6 +70,10 @@ class KeySource(Protocol):
         """Bring the ring up to date."""
         ...
 
+    async def load(self) -> None:
+        """Fill the ring with what is there, and neither make nor rotate anything."""
+        ...
+
 
 def key_source(
     settings: SigningSettings,

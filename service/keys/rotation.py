@@ -51,6 +51,15 @@ class StoredKeys:
     async def refresh(self) -> None:
         """Do what the schedule asks for and follow what others did; in trouble, keep the keys there are."""
         await self._try(self._scheduled)
+        self._put_in_force()
+
+    async def load(self) -> None:
+        """Take the keys as they are and change nothing; KeysUnreadable where that cannot be."""
+        _, self._keys = await self.read()
+        await self.vault.hold(self._keys)
+        self._put_in_force()
+
+    def _put_in_force(self) -> None:
         now, policy = self.now(), self.policy()
         signing = [signing_key(self._keys, alg, now) for alg in policy.algorithms]
         published = [key for key in self._keys if not is_gone(key, policy, now)]

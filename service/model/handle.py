@@ -66,11 +66,16 @@ def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; a typo or another kind is None without any look-up."""
-    if len(text) != _LENGTH or _KINDS.get(text[:_PREFIX]) != kind or not _ALPHABET.issuperset(text):
+    if len(text) != _LENGTH or kind_of(text) != kind or not _ALPHABET.issuperset(text):
         return None
     if _checksum(text[:-_CHECKSUM]) != text[-_CHECKSUM:]:
         return None
     return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text)
+
+
+def kind_of(text: str) -> HandleKind | None:
+    """What a text claims to be by its prefix, well-formed or not."""
+    return _KINDS.get(text[:_PREFIX])
 
 
 def digest(text: str) -> str:

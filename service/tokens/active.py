@@ -111,17 +111,26 @@ class ActiveTokens:
 
     async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
         """The refresh token if it could be used now."""
+        found = await self.examine_refresh_token(token)
+        return found if isinstance(found, ActiveRefreshToken) else None
+
+    async def examine_refresh_token(self, token: str) -> ActiveRefreshToken | Inactive:
+        """The refresh token, or the first check that it fails."""
         handle = parse_handle(token, "refresh_token")
         if handle is None:
-            return None
+            return Inactive("it is not a refresh token of this service")
         record, authorization = await self.stores.kv.read(
             self.stores.refresh_tokens.read(handle.selector, handle.digest),
             self.stores.authorizations.read(handle.selector),
         )
-        if record is None or isinstance(record, Spent) or authorization is None:
-            return None
+        if authorization is None:
+            return Inactive("its authorization has ended")
+        if record is None:
+            return Inactive("its record is gone: it expired, or never was")
+        if isinstance(record, Spent):
+            return Inactive("it was used, and another one took its place")
         if not await self._is_of_living_parties(authorization.client_id, authorization):
-            return None
+            return Inactive("its client or user is disabled or unknown")
         return ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
 
     async def _reference(self, handle: Handle) -> ActiveToken | Inactive:

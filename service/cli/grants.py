@@ -1,0 +1,103 @@
+"""`grants`: what clients may do in people's names, and taking it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from service.cli.selection import Selection, selection_options
+from service.cli.settings import file_option, load_settings
+from service.cli.shared_store import flags_of, on_parts, store_option
+from service.cli.table import table, written
+from service.model.authorization import Authorization
+from service.parts import Parts
+from service.protocol.scope import format_scope
+
+
+@click.group("grants")
+def grants() -> None:
+    """List and revoke the grants of which tokens are alive.
+
+    A token that a client got for itself belongs to no grant and ends by itself.
+
+    \b
+    Example:
+      python -m service grants list --client web
+    """
+
+
+@grants.command("list")
+@selection_options
+@file_option
+@store_option
+def list_grants(
+    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
+) -> None:
+    """Print every grant that all the options fit; without options, all there are.
+
+    \b
+    Example:
+      python -m service grants list --subject 818727
+    """
+    chosen = Selection(subject=subject, client=client, session=session)
+    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.authorizations))
+
+
+@grants.command("revoke")
+@selection_options
+@file_option
+@store_option
+def revoke(
+    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
+) -> None:
+    """Revoke the grants that all the options fit: their tokens are inactive at once.
+
+    The consents to the same clients are withdrawn too, unless --session names one sign-in.
+
+    \b
+    Example:
+      python -m service grants revoke --subject 818727 --client web
+    """
+    chosen = Selection(subject=subject, client=client, session=session)
+    chosen.require_one()
+    found = on_parts(
+        load_settings(file, flags_of(store_url)), lambda parts: _revoked(parts, chosen)
+    )
+    click.echo(f"{len(found)} grants revoked")
+
+
+async def _revoked(parts: Parts, chosen: Selection) -> list[Authorization]:
+    found = await chosen.authorizations(parts)
+    if chosen.session is None:  # first, so that no new grant relies on a consent
+        for subject in {chosen.subject, *[one.subject for one in found]}:
+            await _withdraw(parts, subject, chosen.client)
+    for one in found:
+        await parts.authorizations.end(one)
+    return found
+
+
+async def _withdraw(parts: Parts, subject: str | None, client_id: str | None) -> None:
+    if subject is None:
+        return
+    for consent in await parts.consents.of_subject(subject):
+        if client_id in (None, consent.client_id):
+            await parts.consents.withdraw(subject, consent.client_id)
+
+
+def _print(found: Iterable[Authorization]) -> None:
+    header = ("GRANT", "CLIENT", "SUBJECT", "SESSION", "GRANTED", "SCOPE")
+    rows = [
+        (
+            one.id,
+            one.client_id,
+            one.subject or "",
+            one.session_id or "",
+            written(one.created_at),
+            format_scope(one.scope),
+        )
+        for one in found
+    ]
+    for line in table([header, *rows]):
+        click.echo(line)

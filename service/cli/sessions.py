@@ -1,0 +1,85 @@
+"""`sessions`: who is signed in where, and ending it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from service.cli.selection import Selection, selection_options
+from service.cli.settings import file_option, load_settings
+from service.cli.shared_store import flags_of, on_parts, store_option
+from service.cli.table import table, written
+from service.model.session import Session
+from service.parts import Parts
+
+
+@click.group("sessions")
+def sessions() -> None:
+    """List and end the sessions of people who are signed in.
+
+    \b
+    Example:
+      python -m service sessions list --subject 818727
+    """
+
+
+@sessions.command("list")
+@selection_options
+@file_option
+@store_option
+def list_sessions(
+    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
+) -> None:
+    """Print every session that all the options fit; without options, all there are.
+
+    \b
+    Example:
+      python -m service sessions list --client web
+    """
+    chosen = Selection(subject=subject, client=client, session=session)
+    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.sessions))
+
+
+@sessions.command("end")
+@selection_options
+@file_option
+@store_option
+def end(
+    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
+) -> None:
+    """End the sessions that all the options fit, and their tokens, all but the offline ones.
+
+    \b
+    Example:
+      python -m service sessions end --subject 818727
+    """
+    chosen = Selection(subject=subject, client=client, session=session)
+    chosen.require_one()
+
+    async def ended(parts: Parts) -> list[Session]:
+        found = await chosen.sessions(parts)
+        for one in found:
+            await parts.sessions.end(one)
+        return found
+
+    found = on_parts(load_settings(file, flags_of(store_url)), ended)
+    click.echo(f"{len(found)} sessions ended")
+
+
+def _print(found: Iterable[Session]) -> None:
+    header = ("SESSION", "SUBJECT", "IDP", "SIGNED IN", "ENDS AT THE LATEST", "BROWSER")
+    rows = [
+        (
+            one.id,
+            one.subject,
+            one.idp,
+            written(one.auth_time),
+            written(one.ends_at),
+            one.user_agent,
+        )
+        for one in found
+    ]
+    for line in table([header, *rows]):
+        click.echo(line)
