@@ -56,16 +56,14 @@ class RefreshTokenGrant:
         if record is None:
             await self.revocation.end_authorization(authorization.id)
             return self._reused(authorization)
-        scope = _still_allowed(authorization, request.client)
-        if not request.scope <= scope:
-            return InvalidScope("scope is wider than what was granted")
+        scope = _scope_of(authorization, request)
         spends, rotation = self._continued(handle, found, record, authorization, request)
         keep_claims = not request.client.update_access_token_claims_on_refresh
         return GrantSuccess(
             grant_type=self.grant_type,
             authorization=authorization,
             begins=False,
-            scope=request.scope or scope,
+            scope=scope,
             resources=narrowed_resources(self.registry.current, authorization, request.resources),
             identifies=authorization.session_id is not None,
             spends=spends,
@@ -108,9 +106,13 @@ def _usable(found: RefreshToken | Spent, client: Client, *, now: int) -> Refresh
     return found.refresh_token
 
 
-def _still_allowed(authorization: Authorization, client: Client) -> frozenset[str]:
-    """What was granted and the registration still allows."""
-    allowed = client.allowed_scopes
-    return authorization.scope & (
-        allowed | {OFFLINE_ACCESS} if client.allow_offline_access else allowed
-    )
+def _scope_of(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
+    """What was granted and the registration still allows, or the part of it that was asked for."""
+    client = request.client
+    offline = {OFFLINE_ACCESS} if client.allow_offline_access else frozenset[str]()
+    allowed = authorization.scope & (client.allowed_scopes | offline)
+    if not allowed - {OFFLINE_ACCESS}:
+        raise InvalidScope("nothing of what was granted is allowed any more")
+    if not request.scope <= allowed:
+        raise InvalidScope("scope is wider than what was granted")
+    return request.scope or allowed

@@ -52,11 +52,19 @@ def narrowed_resources(
 ) -> tuple[str, ...]:
     """What a token request makes of the resources that were granted (RFC 8707 §2.2)."""
     if not asked:
-        return authorization.resources
+        return _that_are_left(registry, authorization.resources)
     if authorization.resources and not set(asked) <= set(authorization.resources):
         raise InvalidTarget("resource is not one that was granted")
     check_resources(registry, asked, authorization.scope)
     return asked
+
+
+def _that_are_left(registry: Registry, granted: tuple[str, ...]) -> tuple[str, ...]:
+    """The granted resources that are still registered; never none, for none would mean all."""
+    left = tuple(name for name in granted if name in registry.api_resources)
+    if granted and not left:
+        raise InvalidTarget("the API resources that were granted are gone")
+    return left
 
 
 def scopes_of(registry: Registry, resources: Collection[str]) -> frozenset[str]:
