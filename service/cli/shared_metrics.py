@@ -6,12 +6,15 @@ import os
 import shutil
 import tempfile
 
+from prometheus_client import values
+
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def share_metrics() -> None:
-    """Name the folder; prometheus-client looks for it once, when it is imported."""
+    """Let the metrics that are made from now on live in files, whenever the library was imported."""
     os.environ[FOLDER] = tempfile.mkdtemp(prefix="token-service-metrics-")
+    values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
 
 
 def forget_shared_metrics() -> None:
