@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -34,10 +35,13 @@ Start = Callable[..., Awaitable[RunningService]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test on both stores; one that moves the time only where the store's time moves too."""
+    """Run a test on both stores; one that moves the time only where the store's time moves too.
+
+    One that runs a command beside the service needs a store that both can reach.
+    """
     if "store_url" not in metafunc.fixturenames:
         return
-    stores: list[Any] = ["embedded"]
+    stores: list[Any] = [] if "command" in metafunc.fixturenames else ["embedded"]
     if "clock" not in metafunc.fixturenames:
         stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
     metafunc.parametrize("store_url", stores, indirect=True)
@@ -45,27 +49,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Redis of these tests' own, by a unix socket, so that no port can be taken."""
-    path = tmp_path_factory.mktemp("redis") / "redis.sock"
-    process = subprocess.Popen(
-        [
-            "redis-server",
-            "--port",
-            "0",
-            "--unixsocket",
-            str(path),
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ],
-        stdout=subprocess.DEVNULL,
-    )
+    """A Redis of these tests' own."""
+    with redis_running(tmp_path_factory.mktemp("redis")) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def mortal_redis(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A Redis of the test's own, to be killed; for the `store` of its `config`."""
+    with redis_running(tmp_path) as started:
+        yield started
+
+
+@contextmanager
+def redis_running(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Run a Redis behind a unix socket, so that no port can be taken."""
+    path = folder / "redis.sock"
+    options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no"]
+    process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
     for _ in range(100):
         if path.exists():
             break
         time.sleep(0.05)
-    yield f"unix://{path}"
+    yield f"unix://{path}", process
     process.terminate()
     process.wait(timeout=10)
 

@@ -65,7 +65,7 @@ def revoke(
     found = on_parts(
         load_settings(file, flags_of(store_url)), lambda parts: _revoked(parts, chosen)
     )
-    click.echo(f"{len(found)} grants revoked")
+    click.echo(f"grants revoked: {len(found)}")
 
 
 async def _revoked(parts: Parts, chosen: Selection) -> list[Authorization]:

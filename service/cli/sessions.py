@@ -65,7 +65,7 @@ def end(
         return found
 
     found = on_parts(load_settings(file, flags_of(store_url)), ended)
-    click.echo(f"{len(found)} sessions ended")
+    click.echo(f"sessions ended: {len(found)}")
 
 
 def _print(found: Iterable[Session]) -> None:

@@ -1,0 +1,174 @@
+"""`sessions` and `grants` list and end what the options fit, on the store of a running service."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService, claims_in
+
+OFFLINE = "openid api1 offline_access"
+
+
+async def rows(command: Command, *arguments: str) -> list[list[str]]:
+    """The cells of the table below its header."""
+    result = await command(*arguments)
+    assert result.exit_code == 0
+    return [line.split() for line in result.stdout.splitlines()[1:]]
+
+
+async def first_cells(command: Command, *arguments: str) -> set[str]:
+    return {row[0] for row in await rows(command, *arguments)}
+
+
+@pytest.fixture
+async def alice(app: ClientApp) -> str:
+    """Her session, with tokens of the client `web`."""
+    return str(claims_in((await app.tokens())["id_token"])["sid"])
+
+
+@pytest.fixture
+async def bob(service: RunningService) -> str:
+    """His session, with tokens of the client `spa`."""
+    browser = Browser(service.issuer)
+    tokens = await ClientApp(service, browser, "spa").tokens("bob")
+    await browser.close()
+    return str(claims_in(tokens["id_token"])["sid"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], {"alice", "bob"}),
+        (["--subject", "818727"], {"alice"}),
+        (["--client", "spa"], {"bob"}),
+        (["--client", "spa", "--subject", "818727"], set()),
+        (["--client", "unknown"], set()),
+        (["--session", "*"], set()),
+    ],
+    ids=str,
+)
+async def test_sessions_are_listed_by_all_options(
+    command: Command, alice: str, bob: str, options: list[str], expected: set[str]
+) -> None:
+    named = {alice: "alice", bob: "bob"}
+    found = await first_cells(command, "sessions", "list", *options)
+    assert {named[sid] for sid in found} == expected
+
+
+@pytest.mark.usefixtures("alice")
+async def test_a_session_is_listed_by_its_id(command: Command, bob: str) -> None:
+    assert await first_cells(command, "sessions", "list", "--session", bob) == {bob}
+
+
+@pytest.mark.usefixtures("alice")
+async def test_ending_a_session_asks_for_the_login_again(command: Command, app: ClientApp) -> None:
+    result = await command("sessions", "end", "--subject", "818727")
+    assert (result.exit_code, result.stdout) == (0, "sessions ended: 1\n")
+    assert (await app.authorize()).has("login")
+    assert await rows(command, "sessions", "list") == []
+
+
+@pytest.mark.usefixtures("alice")
+async def test_ending_a_session_leaves_the_others(command: Command, bob: str) -> None:
+    await command("sessions", "end", "--client", "web")
+    assert await first_cells(command, "sessions", "list") == {bob}
+
+
+async def test_an_ended_session_leaves_what_is_offline(
+    command: Command, app: ClientApp, service: RunningService
+) -> None:
+    online, offline = await app.tokens(), await app.tokens(scope=OFFLINE)
+    await command("sessions", "end", "--session", claims_in(online["id_token"])["sid"])
+    assert not await service.is_active(online["access_token"])
+    assert await service.is_active(offline["access_token"])
+
+
+async def test_ending_is_told_to_the_audit_log(command: Command, alice: str) -> None:
+    result = await command("sessions", "end", "--session", alice)
+    assert '"event":"session_ended"' in result.stderr
+
+
+@pytest.mark.usefixtures("bob")
+async def test_grants_are_listed_with_client_subject_and_scope(
+    command: Command, alice: str
+) -> None:
+    (row,) = await rows(command, "grants", "list", "--client", "web")
+    assert (row[1:4], row[5:]) == (["web", "818727", alice], ["api1", "openid"])
+
+
+@pytest.mark.parametrize(
+    ("options", "clients"),
+    [
+        ([], {"web", "spa"}),
+        (["--subject", "88421113"], {"spa"}),
+        (["--client", "web"], {"web"}),
+        (["--subject", "88421113", "--client", "web"], set()),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("alice", "bob")
+async def test_grants_are_listed_by_all_options(
+    command: Command, options: list[str], clients: set[str]
+) -> None:
+    assert {row[1] for row in await rows(command, "grants", "list", *options)} == clients
+
+
+@pytest.mark.usefixtures("alice")
+async def test_grants_are_listed_by_session(command: Command, bob: str) -> None:
+    assert [row[1] for row in await rows(command, "grants", "list", "--session", bob)] == ["spa"]
+
+
+async def test_a_revoked_grant_kills_its_tokens(
+    command: Command, app: ClientApp, service: RunningService
+) -> None:
+    tokens = await app.tokens(scope=OFFLINE)
+    result = await command("grants", "revoke", "--client", "web")
+    assert (result.exit_code, result.stdout) == (0, "grants revoked: 1\n")
+    assert not await service.is_active(tokens["access_token"])
+    assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize(
+    ("options", "asked_again"),
+    [
+        (["--subject", "818727"], True),
+        (["--client", "consenting"], True),
+        (["--subject", "818727", "--client", "web"], False),
+    ],
+    ids=str,
+)
+async def test_a_revoked_grant_is_asked_for_again(
+    command: Command,
+    browser: Browser,
+    service: RunningService,
+    options: list[str],
+    asked_again: bool,
+) -> None:
+    app = ClientApp(service, browser, "consenting")
+    page = await browser.submit(await app.login(), action="allow")
+    await app.redeem(page.parameters["code"])
+    await command("grants", "revoke", *options)
+    assert (await app.authorize()).has("consent-allow") is asked_again
+
+
+async def test_the_grants_of_one_session_leave_the_consent(
+    command: Command, browser: Browser, service: RunningService
+) -> None:
+    app = ClientApp(service, browser, "consenting")
+    page = await browser.submit(await app.login(), action="allow")
+    tokens = await app.redeem(page.parameters["code"])
+    await command("grants", "revoke", "--session", claims_in(tokens["id_token"])["sid"])
+    assert not await service.is_active(tokens["access_token"])
+    assert "code" in (await app.authorize()).parameters
+
+
+@pytest.mark.parametrize("arguments", [("sessions", "end"), ("grants", "revoke")], ids=str)
+async def test_nothing_named_ends_nothing(
+    command: Command, alice: str, arguments: tuple[str, ...]
+) -> None:
+    result = await command(*arguments)
+    assert (result.exit_code, "--subject" in result.stderr) == (2, True)
+    assert await first_cells(command, "sessions", "list") == {alice}
