@@ -20,6 +20,7 @@ from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.health import HealthEndpoint
+from service.endpoints.identity_provider import IdentityProviderEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.jwks import JwksEndpoint
 from service.endpoints.login import LoginEndpoint
@@ -89,7 +90,11 @@ def create_app(
 
 def public_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     """Everything that clients, API resources and people may reach, and the document that says so."""
-    described = (*machine_endpoints(parts, edge), *browser_endpoints(parts, edge))
+    described = (
+        *machine_endpoints(parts, edge),
+        *browser_endpoints(parts, edge),
+        *account_endpoints(parts, edge),
+    )
     discovery_endpoint = DiscoveryEndpoint(
         issuer=parts.issuer,
         endpoints=described,
@@ -140,7 +145,7 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
 
 
 def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
-    """For people: where clients send them, a page for each step of `authorize/steps`, the own account."""
+    """For people: where clients send them, and a page for each step of `authorize/steps`."""
     return (
         AuthorizeEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
         LoginEndpoint(
@@ -151,6 +156,12 @@ def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             errors=edge.errors,
             now=parts.now,
         ),
+        IdentityProviderEndpoint(
+            sign_in=edge.sign_in_pages,
+            login=edge.login_page,
+            providers=parts.provider_sign_in,
+            errors=edge.errors,
+        ),
         SelectAccountEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
         ConsentEndpoint(
             sign_in=edge.sign_in_pages,
@@ -158,6 +169,12 @@ def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             errors=edge.errors,
             emit=parts.emit,
         ),
+    )
+
+
+def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+    """For people who end what they began: they sign out, or take back what clients may do."""
+    return (
         EndSessionEndpoint(
             issuer=parts.issuer,
             registry=parts.registry,
@@ -234,6 +251,7 @@ def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
         following.cancel()
         with suppress(CancelledError):
             await following
+        await parts.outgoing.close()
         await parts.kv.close()
 
     return running

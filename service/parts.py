@@ -20,6 +20,8 @@ from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents
 from service.identity.granted_access import GrantedAccess
 from service.identity.passwords import Passwords
+from service.identity.providers.directory import ProviderDirectory
+from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
 from service.identity.sessions import SessionLimits, Sessions
 from service.identity.sign_in import LocalSignIn
 from service.identity.subjects import Subjects
@@ -45,6 +47,7 @@ from service.tokens.id_token import IdTokens
 from service.tokens.issuer import TokenIssuer
 from service.tokens.refresh_token import RefreshTokens
 from service.tokens.revocation import Revocation
+from service.web.outgoing import Outgoing
 
 YEAR = 366 * 24 * 3600
 """Seconds; what is indexed lives no longer, unless a client's refresh tokens do."""
@@ -124,6 +127,11 @@ class Parts:
     def keys(self) -> KeyRing:
         return self.key_source.ring
 
+    @cached_property
+    def outgoing(self) -> Outgoing:
+        outgoing = self.configuration.outgoing
+        return Outgoing(timeout=outgoing.timeout, ca_file=outgoing.ca_file)
+
     # People
 
     @cached_property
@@ -146,6 +154,19 @@ class Parts:
         )
         return LocalSignIn(
             users=self.users, passwords=Passwords(), throttle=throttle, emit=self.emit
+        )
+
+    @cached_property
+    def provider_sign_in(self) -> ProviderSignIn:
+        return ProviderSignIn(
+            redirect_uri=self.issuer.rstrip("/") + CALLBACK,
+            registry=self.registry,
+            directory=ProviderDirectory(http=self.outgoing, now=self.now),
+            http=self.outgoing,
+            stores=self.stores,
+            clock_skew=self.configuration.server.clock_skew,
+            emit=self.emit,
+            now=self.now,
         )
 
     @cached_property

@@ -123,8 +123,8 @@ def unverified_header(token: str) -> Mapping[str, object]:
     """The header of what looks like a JWT, or JwtRefused."""
     if len(token) > MAX_JWT_LENGTH:
         raise JwtRefused("it is longer than a JWT may be")
-    if token.count(".") != _DOTS:
-        raise JwtRefused("it does not have three parts")
+    if token.count(".") != _DOTS or not token.isascii():
+        raise JwtRefused("it does not have three parts of ASCII")
     return _decode_json(token.partition(".")[0])
 
 
@@ -138,11 +138,16 @@ def verify(
     header = unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
-    if header.get("typ") not in typ:
+    if str(header.get("typ")) not in typ:
         raise JwtRefused("it is a JWT of another type")
     key = find_key(str(header.get("kid")))
     if key is None or key.alg != header.get("alg"):
         raise JwtRefused("no key of ours has its key id and algorithm")
+    return claims_signed_by(key, token)
+
+
+def claims_signed_by(key: Key, token: str) -> VerifiedClaims:
+    """The claims, if the signature is this key's; all else about the token is for the caller to check."""
     signed, _, signature = token.rpartition(".")
     if not key.verifies(signed.encode(), _decode(signature)):
         raise JwtRefused("its signature does not verify")

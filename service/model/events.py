@@ -70,6 +70,24 @@ class LoginLocked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSignInSucceeded:
+    """An identity provider vouched for a person."""
+
+    provider: str
+    subject: str
+    """The subject of our own that stands for the provider's user."""
+    amr: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSignInFailed:
+    """An identity provider did not: it was away, said no, or said what does not hold."""
+
+    provider: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStarted:
     """A session began, or somebody signed in again within it."""
 

@@ -1,0 +1,121 @@
+"""/account/provider and /account/provider/callback: to an OpenID provider and back (OIDC Core §3.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.authorize.flow import NextStep, Visitor
+from service.authorize.steps.identity_provider import SignInAtProvider
+from service.authorize.steps.login import Login
+from service.identity.providers.authorization_url import Wishes
+from service.identity.providers.failures import ProviderFailed, ProviderUnavailable
+from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
+from service.model.registry import IdentityProvider
+from service.protocol.errors import InvalidRequest
+from service.protocol.params import Params
+from service.web.error_page import ErrorPages
+from service.web.login_page import LoginPage
+from service.web.respond import see_other
+from service.web.sign_in_pages import SignInPages, Waiting
+
+PATH = SignInAtProvider.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProviderEndpoint:
+    """Has no page of its own: whatever fails is told on the login page, beside the other ways in."""
+
+    sign_in: SignInPages
+    login: LoginPage
+    providers: ProviderSignIn
+    errors: ErrorPages
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """There and back, by GET: the provider answers by query."""
+        return (
+            web.get(PATH, self.errors.around(self.leave), allow_head=False),
+            web.get(CALLBACK, self.errors.around(self.come_back), allow_head=False),
+        )
+
+    def metadata(self) -> Mapping[str, object]:
+        """Pages are no metadata."""
+        return {}
+
+    async def leave(self, request: web.Request) -> web.Response:
+        """Send the person to the provider that the link or the client's request names."""
+        visitor, params = await self.sign_in.open(request)
+        waiting = await self._waiting(params.get("request"), visitor)
+        name = params.get("idp") or (waiting and waiting.request.idp)
+        if waiting is not None and name is None:  # it was taken from the registry meanwhile
+            return self.sign_in.go_on(
+                request, NextStep(Login.path, waiting.parked_id), visitor, None
+            )
+        provider = self._allowed(name or "", waiting)
+        try:
+            url = await self.providers.begin(
+                provider,
+                _wishes(waiting),
+                browser=visitor.browser,
+                parked_id=waiting.parked_id if waiting else None,
+            )
+        except ProviderFailed as failure:
+            return self._explain(request, visitor, waiting, provider, failure)
+        return self.sign_in.visits.mark(request, see_other(url), visitor)
+
+    async def come_back(self, request: web.Request) -> web.Response:
+        """Begin a session for whom the provider vouches, and go on."""
+        visitor, params = await self.sign_in.open(request)
+        pending, provider = await self.providers.take(params, browser=visitor.browser)
+        waiting = await self._waiting(pending.parked_id, visitor)
+        try:
+            who = await self.providers.finish(pending, provider, params)
+        except ProviderFailed as failure:
+            return self._explain(request, visitor, waiting, provider, failure)
+        return await self.login.continue_as(request, visitor, waiting, who, remember=False)
+
+    async def _waiting(self, parked_id: str | None, visitor: Visitor) -> Waiting | None:
+        """The client's request, or None where the person came by itself."""
+        if parked_id is None:
+            return None
+        return await self.sign_in.waiting(Params.of([("request", parked_id)]), visitor)
+
+    def _allowed(self, name: str, waiting: Waiting | None) -> IdentityProvider:
+        """The provider of that name, if the client takes people from there."""
+        provider = self.providers.provider(name)
+        restrictions = waiting.request.client.identity_provider_restrictions if waiting else ()
+        if provider is None or (restrictions and name not in restrictions):
+            raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
+        return provider
+
+    def _explain(
+        self,
+        request: web.Request,
+        visitor: Visitor,
+        waiting: Waiting | None,
+        provider: IdentityProvider,
+        failure: ProviderFailed,
+    ) -> web.Response:
+        away = isinstance(failure, ProviderUnavailable)
+        return self.login.show(
+            request,
+            visitor,
+            waiting,
+            error="provider_unavailable" if away else "provider_refused",
+            provider=provider.display_name,
+        )
+
+
+def _wishes(waiting: Waiting | None) -> Wishes:
+    """What of the client's request is for the provider."""
+    if waiting is None:
+        return Wishes()
+    asked = waiting.request
+    return Wishes(
+        prompt=asked.prompt,
+        max_age=asked.max_age,
+        login_hint=asked.login_hint,
+        ui_locales=asked.ui_locales,
+    )

@@ -1,0 +1,1 @@
+"""Users who come from OpenID providers that the registry names."""

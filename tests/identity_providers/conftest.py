@@ -1,0 +1,104 @@
+"""Providers: a second instance of this very service, and one that misbehaves when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.conftest import Start
+from tests.driving.browser import Browser, Page
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import fresh_configuration, hashed
+from tests.driving.service import RunningService
+from tests.identity_providers.fake_provider import FakeProvider
+from tests.identity_providers.journey import CALLBACK, Journey, provider_entry
+
+
+@dataclass
+class Upstream:
+    """The provider, which is told of its client once that has an address."""
+
+    service: RunningService
+    configuration: dict[str, Any]
+
+    @property
+    def issuer(self) -> str:
+        """Where it is."""
+        return self.service.issuer
+
+    async def register(self, downstream: RunningService) -> None:
+        """Make the service a client of the provider's."""
+        self.configuration["clients"].append(
+            {
+                "client_id": "downstream",
+                "client_secrets": [{"sha256": hashed("downstream")}],
+                "allowed_grant_types": ["authorization_code"],
+                "allowed_scopes": ["openid", "profile", "email"],
+                "redirect_uris": [downstream.issuer + CALLBACK],
+            }
+        )
+        self.service.parts.configuration.file.write_text(json.dumps(self.configuration))
+        assert await asyncio.to_thread(self.service.parts.registry.reload)
+
+
+@pytest.fixture
+async def upstream(start: Start) -> Upstream:
+    """A second instance of this service, with a store of its own."""
+    configuration = fresh_configuration() | {"store": {"key_prefix": "upstream"}}
+    return Upstream(await start(configuration), configuration)
+
+
+@pytest.fixture
+async def journey(
+    upstream: Upstream, service: RunningService, app: ClientApp
+) -> AsyncIterator[Journey]:
+    """A person on the way to the second instance."""
+    await upstream.register(service)
+    there = Browser(upstream.issuer)
+    yield Journey(app, there)
+    await there.close()
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeProvider]:
+    """A provider that does what a test tells it."""
+    provider = FakeProvider()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", provider.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    provider.issuer = "http://{}:{}".format(*runner.addresses[0])
+    yield provider
+    await runner.cleanup()
+
+
+@pytest.fixture
+def faked_config(fake: FakeProvider) -> dict[str, Any]:
+    """A registry whose provider is the fake one; a fake one is given up soon."""
+    configuration = fresh_configuration()
+    configuration["identity_providers"] = [provider_entry(fake.issuer)]
+    configuration["outgoing"] = {"timeout": "300ms"}
+    return configuration
+
+
+ComeBack = Callable[..., Awaitable[Page]]
+
+
+@pytest.fixture
+def come_back(fake: FakeProvider, app: ClientApp) -> ComeBack:
+    """Go to the fake provider and come back with what it answers; the page after that."""
+
+    async def there_and_back(**answer: str | None) -> Page:
+        sent = await app.authorize(acr_values="idp:upstream", prompt=answer.pop("prompt", None))
+        if not sent.url.startswith(fake.issuer):
+            return sent
+        return await app.browser.get(fake.answer(sent, **answer))
+
+    return there_and_back

@@ -1,0 +1,102 @@
+"""An OpenID provider that does what a test tells it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from service.keys.jose import Key
+from service.protocol.pkce import s256
+from tests.driving.browser import Page
+from tests.driving.service import basic
+
+Instead = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+METADATA, JWKS = "/.well-known/openid-configuration", "/jwks"
+AUTHORIZE, TOKEN, USERINFO = "/authorize", "/token", "/userinfo"
+
+
+@dataclass
+class FakeProvider:
+    """Proper in everything, but for what `instead`, `metadata`, `claims` and `id_token` say."""
+
+    issuer: str = ""
+    signer: Key = field(default_factory=lambda: Key.generate("ES256"))
+    published: list[dict[str, Any]] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    claims: dict[str, Any] = field(default_factory=dict)
+    userinfo: dict[str, Any] = field(default_factory=dict)
+    id_token: str | None = None
+    instead: dict[str, Instead] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    forms: list[dict[str, Any]] = field(default_factory=list)
+    request: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.published.append(self.signer.public_jwk)
+
+    def answer(self, sent: Page, **changes: str | None) -> str:
+        """The URL that the browser is sent back to, with some parameters changed or left out."""
+        self.request = sent.parameters
+        usual = {"code": "the-code", "state": self.request["state"]}
+        query = {name: value for name, value in (usual | changes).items() if value is not None}
+        return f"{self.request['redirect_uri']}?{urlencode(query)}"
+
+    def identity(self) -> dict[str, Any]:
+        """The claims of the identity token, changed as `claims` says."""
+        now = int(time.time())
+        proper = {
+            "iss": self.issuer,
+            "sub": "their-alice",
+            "aud": "downstream",
+            "exp": now + 60,
+            "iat": now,
+            "nonce": self.request.get("nonce"),
+        }
+        return {name: value for name, value in (proper | self.claims).items() if value is not None}
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        self.asked.append(request.path)
+        if request.path in self.instead:
+            return await self.instead[request.path](request)
+        match request.path:
+            case "/.well-known/openid-configuration":
+                return web.json_response(self._metadata())
+            case "/jwks":
+                return web.json_response({"keys": self.published})
+            case "/token":
+                return await self._token(request)
+            case "/userinfo":
+                return web.json_response({"sub": self.identity().get("sub")} | self.userinfo)
+        return web.Response(status=404)
+
+    def _metadata(self) -> dict[str, Any]:
+        proper = {
+            "issuer": self.issuer,
+            "authorization_endpoint": self.issuer + AUTHORIZE,
+            "token_endpoint": self.issuer + TOKEN,
+            "jwks_uri": self.issuer + JWKS,
+            "userinfo_endpoint": self.issuer + USERINFO,
+            "id_token_signing_alg_values_supported": ["ES256", "RS256"],
+        }
+        return {
+            name: value for name, value in (proper | self.metadata).items() if value is not None
+        }
+
+    async def _token(self, request: web.Request) -> web.Response:
+        form = {**(await request.post())}
+        self.forms.append(form)
+        proven = s256(str(form["code_verifier"])) == self.request["code_challenge"]
+        known = request.headers.get("Authorization") == basic("downstream", "downstream-secret")
+        if not (proven and (known or form.get("client_secret") == "downstream-secret")):
+            return web.json_response({"error": "invalid_grant"}, status=400)
+        id_token = self.id_token or await self.signer.sign(self.identity(), typ="JWT")
+        return web.json_response(
+            {"access_token": "theirs", "token_type": "Bearer", "id_token": id_token}
+        )
