@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from socket import socket
 
 import click
@@ -13,6 +13,8 @@ from jinja2 import TemplateError
 
 from service.app import Service, create_app
 from service.config.configuration import Configuration
+from service.config.load import load
+from service.config.problem import ConfigError
 from service.config.reload import CannotServe
 from service.grants.extensions import ExtensionGrantError
 from service.identity.users import UserStoreUnusable
@@ -51,6 +53,15 @@ class Serving:
             return service, ServerTls(tls) if tls else None
         except UNBUILT as error:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
+
+    def with_present_registry(self) -> Serving:
+        """The same with the registry that the file holds now, or as it is where the file has errors."""
+        configuration = self.configuration
+        try:
+            registry = load(configuration.file, self.environ).registry
+        except ConfigError:
+            return self  # whoever reloads says what is wrong
+        return replace(self, configuration=replace(configuration, registry=registry))
 
     def run(self, sockets: Sequence[socket]) -> None:
         """Serve in this process until told to stop; the first socket is the public one, a second the operators'."""

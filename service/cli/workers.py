@@ -43,7 +43,8 @@ class _Supervisor(Arbiter):
     """Replaces workers that die, and hands signals on."""
 
     def handle_hup(self) -> None:
-        """Let each worker reload the registry; gunicorn itself would start new ones."""
+        """Let each worker reload the registry, those to come included; gunicorn itself would start new ones."""
+        cast("_Workers", self.app).renew()
         self.kill_workers(signal.SIGHUP)
 
 
@@ -63,6 +64,10 @@ class _Workers(BaseApplication):
             "on_exit": _ended,
         }
         super().__init__()
+
+    def renew(self) -> None:
+        """Give workers that start from now on the present registry."""
+        self.serving = self.serving.with_present_registry()
 
     def load_config(self) -> None:
         for name, value in self._settings.items():
@@ -89,6 +94,8 @@ class _Worker(Worker):
         alive = asyncio.create_task(self._show_life())
         sockets = [socket(fileno=each.detach()) for each in self.sockets]
         serving = cast("_Workers", self.app).serving
+        if serving.watch:
+            serving = serving.with_present_registry()
         await serving.serve(sockets, announce=self.age == 1, ready=self._serves)
         alive.cancel()
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import cast
 
 import orjson
@@ -15,7 +16,7 @@ import orjson
 from service.model.events import RequestAnswered, current_request_id
 
 PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
-"""Asked every few seconds by machines, and therefore told at level debug only."""
+"""Asked every few seconds by machines, and therefore told at level debug only, while all is well."""
 
 _requests = logging.getLogger("service.requests")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -36,7 +37,8 @@ class EventLog:
     def __call__(self, event: object) -> None:
         """Write one event, unless it is a request and the level says that those do not matter."""
         if isinstance(event, RequestAnswered):
-            level = logging.DEBUG if event.endpoint in PROBES else logging.INFO
+            quiet = event.endpoint in PROBES and event.status < HTTPStatus.BAD_REQUEST
+            level = logging.DEBUG if quiet else logging.INFO
             if _requests.isEnabledFor(level):
                 self._write(self._line(event, logger="requests"))
         else:

@@ -41,10 +41,22 @@ def test_a_reload_reaches_every_worker(program: Program, config_file: Path) -> N
     url = program.url()
     config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
     program.send(signal.SIGHUP)
-    for _ in range(2):
-        program.event("registry_reloaded")
-    another = ("another", "another-secret-of-32-characters")
-    assert [token_from(url, another).status_code for _ in range(10)] == [200] * 10
+    eventually(lambda: _knows_another(url))
+
+
+def test_a_worker_that_comes_later_knows_what_was_reloaded(
+    program: Program, config_file: Path
+) -> None:
+    url = program.url()
+    eventually(lambda: len(_workers(program)) == 2)
+    config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
+    program.send(signal.SIGHUP)
+    program.event("registry_reloaded")
+    before = _workers(program)
+    for worker in before:
+        os.kill(worker, signal.SIGKILL)
+    eventually(lambda: len(set(_workers(program)) - set(before)) == 2)
+    eventually(lambda: _knows_another(url))
 
 
 def test_a_worker_that_dies_is_replaced(program: Program) -> None:
@@ -73,6 +85,12 @@ def test_no_file_is_left_behind(serve: Serve, on_redis: RedisServer, tmp_path: P
     program.send(signal.SIGTERM)
     program.ended()
     assert not list(folder.iterdir())
+
+
+def _knows_another(url: str) -> bool:
+    """Whether all workers know the client; ten requests reach each."""
+    another = ("another", "another-secret-of-32-characters")
+    return {token_from(url, another).status_code for _ in range(10)} == {200}
 
 
 def _workers(program: Program) -> list[int]:
