@@ -20,6 +20,10 @@ class Form:
     fields: list[tuple[str, str]] = field(default_factory=list)
 
 
+_EMPTY = {"input", "img", "meta", "link", "br", "path", "circle", "rect"}
+"""Elements that hold no text and are not closed."""
+
+
 class _Reader(HTMLParser):
     """Collects forms, ids and texts."""
 
@@ -48,7 +52,7 @@ class _Reader(HTMLParser):
             self.boxes[known.get("value") or ""] = known
         if tag == "input" and self.forms and known.get("name"):
             self._field(known)
-        if tag not in {"input", "img", "meta", "link", "br", "path", "circle", "rect"}:
+        if tag not in _EMPTY:
             self._open.append((tag, name))
 
     def _field(self, known: dict[str, str | None]) -> None:
@@ -57,7 +61,7 @@ class _Reader(HTMLParser):
             self.forms[-1].fields.append((known["name"] or "", known.get("value") or ""))
 
     def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop()[0] != tag:
+        while tag not in _EMPTY and self._open and self._open.pop()[0] != tag:
             pass
 
     def handle_data(self, data: str) -> None:
