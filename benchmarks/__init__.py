@@ -1,0 +1,1 @@
+"""How many requests a CPU-second serves, beside the least that the same work can cost."""

@@ -1,0 +1,85 @@
+"""Processes that are pinned to a CPU, and what they have used."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+SERVER_CPU, OTHERS_CPU = 0, 1
+"""The server has a CPU of its own; load generator and Redis share the other one."""
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A process that was started here."""
+
+    pid: int
+
+    @property
+    def cpu_seconds(self) -> float:
+        """User and system time of the process and its children that live."""
+        return sum(_cpu_seconds(pid) for pid in self._family())
+
+    @property
+    def memory(self) -> int:
+        """Bytes, each shared page counted in parts (PSS)."""
+        return sum(_pss(pid) for pid in self._family())
+
+    def _family(self) -> list[int]:
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return [self.pid, *map(int, children)]
+
+
+@contextmanager
+def started(
+    command: Sequence[str], *, cpu: int, port: int, environ: Mapping[str, str] | None = None
+) -> Iterator[Running]:
+    """Run a program on one CPU until the end of the block; it has to listen on the port."""
+    process = subprocess.Popen(
+        ["taskset", "-c", str(cpu), *command],
+        env={**os.environ, **(environ or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(port, process)
+        yield Running(process.pid)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def free_port() -> int:
+    """A loopback port that nobody uses."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            raise RuntimeError(f"a program ended before it listened on port {port}")
+        with socket.socket() as trying:
+            if trying.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f"nothing listens on port {port}")
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _pss(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))

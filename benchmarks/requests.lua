@@ -1,0 +1,20 @@
+-- The requests of a benchmark: arguments are the Authorization header, a body, and a file of bodies used once each.
+local bodies, position, fixed = {}, 0, nil
+
+function init(args)
+   if args[1] and args[1] ~= "" then wrk.headers["Authorization"] = args[1] end
+   if args[3] and args[3] ~= "" then
+      for line in io.lines(args[3]) do bodies[#bodies + 1] = line end
+   end
+   if #bodies > 0 or (args[2] and args[2] ~= "") then
+      wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
+      wrk.method, wrk.body = "POST", args[2]
+   end
+   if #bodies == 0 then fixed = wrk.format() end
+end
+
+function request()
+   if fixed then return fixed end
+   position = position + 1
+   return wrk.format(nil, nil, nil, bodies[position] or "used=up")
+end

@@ -1,0 +1,190 @@
+"""The works that are measured, and what each needs prepared in Redis."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+from benchmarks.load import Requests
+from service.model.authorization import Authorization
+from service.model.handle import new_handle, new_selector
+from service.model.one_time import AuthorizationCode, RefreshToken
+from service.parts import Parts
+from service.protocol.pkce import S256, CodeChallenge, s256
+from service.store.verbs import Write
+from service.tokens.audience import Target
+
+SECRET = "benchmark-secret"
+VERIFIER = "a" * 43
+HOUR = 3600
+
+Prepare = Callable[[Parts, Path, int], Awaitable[Requests]]
+"""Makes what the work needs, in a folder, for so many requests at the most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One line of the table."""
+
+    name: str
+    prepare: Prepare
+    once: bool = False
+    """Each request uses something up, so that as many have to be prepared as can be served."""
+
+
+async def introspect_reference(parts: Parts, _: Path, __: int) -> Requests:
+    """An API resource asks about a reference token of a user."""
+    token = await _user_token(parts, "web")
+    return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
+
+
+async def introspect_jwt(parts: Parts, _: Path, __: int) -> Requests:
+    """An API resource asks about an ES256 JWT of a user."""
+    token = await _user_token(parts, "jwt")
+    return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
+
+
+async def client_credentials_reference(_: Parts, __: Path, ___: int) -> Requests:
+    """A client gets a reference token for itself."""
+    return _client_credentials("reference", "api1")
+
+
+async def client_credentials_es256(_: Parts, __: Path, ___: int) -> Requests:
+    """A client gets a JWT signed with ES256."""
+    return _client_credentials("jwt", "api1")
+
+
+async def client_credentials_rs256(_: Parts, __: Path, ___: int) -> Requests:
+    """A client gets a JWT signed with RS256."""
+    return _client_credentials("jwt", "rsa")
+
+
+async def code(parts: Parts, folder: Path, most: int) -> Requests:
+    """A code with PKCE is redeemed: reference token, identity token (ES256), refresh token."""
+    writes: list[Write] = []
+    bodies: list[str] = []
+    for _ in range(most):
+        authorization = _authorization(parts)
+        handle = new_handle("authorization_code", authorization.id)
+        record = AuthorizationCode(
+            redirect_uri="https://web.example/callback",
+            code_challenge=CodeChallenge(value=s256(VERIFIER), method=S256),
+            nonce="n",
+        )
+        writes += [
+            parts.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
+            parts.stores.codes.put(record, handle.selector, handle.digest, ttl=HOUR),
+        ]
+        form = {
+            "grant_type": "authorization_code",
+            "code": handle.text,
+            "redirect_uri": record.redirect_uri,
+            "code_verifier": VERIFIER,
+        }
+        bodies.append(urlencode(form))
+    await _written(parts, writes)
+    return _each_once(bodies, folder / "codes")
+
+
+async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
+    """A refresh token is rotated: reference token, identity token (ES256), successor."""
+    writes: list[Write] = []
+    bodies: list[str] = []
+    for _ in range(most):
+        authorization = _authorization(parts)
+        handle = new_handle("refresh_token", authorization.id)
+        record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=parts.now() + HOUR)
+        writes += [
+            parts.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
+            parts.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=HOUR),
+        ]
+        bodies.append(urlencode({"grant_type": "refresh_token", "refresh_token": handle.text}))
+    await _written(parts, writes)
+    return _each_once(bodies, folder / "refresh")
+
+
+async def delegation(parts: Parts, _: Path, __: int) -> Requests:
+    """An API exchanges a user's reference token for its own."""
+    token = await _user_token(parts, "web")
+    form = {"grant_type": "delegation", "scope": "api2", "token": token}
+    return Requests(path="/connect/token", authorization=basic("api1"), body=urlencode(form))
+
+
+async def discovery(_: Parts, __: Path, ___: int) -> Requests:
+    """The OpenID configuration."""
+    return Requests(path="/.well-known/openid-configuration")
+
+
+async def jwks(_: Parts, __: Path, ___: int) -> Requests:
+    """The public keys."""
+    return Requests(path="/.well-known/jwks.json")
+
+
+WORKS: tuple[Work, ...] = (
+    Work(name="introspect a reference token", prepare=introspect_reference),
+    Work(name="introspect an ES256 JWT", prepare=introspect_jwt),
+    Work(name="client_credentials, reference token", prepare=client_credentials_reference),
+    Work(name="client_credentials, ES256", prepare=client_credentials_es256),
+    Work(name="client_credentials, RS256", prepare=client_credentials_rs256),
+    Work(name="refresh with rotation, ES256 id token", prepare=refresh, once=True),
+    Work(name="code with PKCE, ES256 id token", prepare=code, once=True),
+    Work(name="delegation, reference in and out", prepare=delegation),
+    Work(name="discovery", prepare=discovery),
+    Work(name="JWKS", prepare=jwks),
+)
+
+
+def basic(name: str) -> str:
+    """An Authorization header with the one secret of the benchmark."""
+    return "Basic " + base64.b64encode(f"{name}:{SECRET}".encode()).decode()
+
+
+def _client_credentials(client: str, scope: str) -> Requests:
+    form = {"grant_type": "client_credentials", "scope": scope}
+    return Requests(path="/connect/token", authorization=basic(client), body=urlencode(form))
+
+
+async def _user_token(parts: Parts, client_id: str) -> str:
+    """An access token of the user that lives through the benchmark."""
+    authorization = _authorization(parts)
+    client = parts.registry.current.clients[client_id]
+    minted = await parts.access_tokens.mint(
+        authorization,
+        client,
+        Target(frozenset({"openid", "api1"}), ("api1",)),
+        user_claims={},
+        lifetime=HOUR,
+        now=parts.now(),
+    )
+    record = parts.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
+    await parts.kv.write(record, *minted.writes)
+    return minted.token
+
+
+def _authorization(parts: Parts) -> Authorization:
+    now = parts.now()
+    return Authorization(
+        id=new_selector(),
+        client_id="web",
+        scope=frozenset({"openid", "profile", "api1", "offline_access"}),
+        subject="818727",
+        amr=("pwd",),
+        idp="local",
+        auth_time=now,
+        session_id=new_selector(),
+        created_at=now,
+    )
+
+
+async def _written(parts: Parts, writes: list[Write]) -> None:
+    for start in range(0, len(writes), 1000):
+        await parts.kv.write(*writes[start : start + 1000])
+
+
+def _each_once(bodies: list[str], file: Path) -> Requests:
+    file.write_text("\n".join(bodies) + "\n")
+    return Requests(path="/connect/token", authorization=basic("web"), bodies=file)
