@@ -39,6 +39,7 @@ check: lint test ## format, lint, types and tests: what to run before each commi
 
 .PHONY: bench
 bench: .venv/developing ## the benchmark table
+	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
 	$(BIN)/python -m benchmarks
 
 .PHONY: docs
