@@ -37,11 +37,13 @@ Start = Callable[..., Awaitable[RunningService]]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on both stores; one that moves the time only where the store's time moves too.
 
-    One that runs a command beside the service needs a store that both can reach.
+    One that runs a command beside the service needs a store that both can reach, one that kills
+    the store needs its own.
     """
     if "store_url" not in metafunc.fixturenames:
         return
-    stores: list[Any] = [] if "command" in metafunc.fixturenames else ["embedded"]
+    real_only = {"command", "mortal_redis"} & set(metafunc.fixturenames)
+    stores: list[Any] = [] if real_only else ["embedded"]
     if "clock" not in metafunc.fixturenames:
         stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
     metafunc.parametrize("store_url", stores, indirect=True)

@@ -17,7 +17,7 @@ from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, ParkedRequest, Session
-from service.protocol.errors import LoginRequired, OAuthError
+from service.protocol.errors import LoginRequired, OAuthError, TemporarilyUnavailable
 from service.protocol.params import Params
 from service.protocol.prompt import NONE
 
@@ -77,7 +77,7 @@ class AuthorizeFlow:
             self.read(params, reply_to)
             return NextStep(path, await self.parking.park(params, browser=None))
         except OAuthError as error:
-            return self._refused(reply_to, error)
+            return self.refused(reply_to, error)
 
     async def resume(self, parked_id: str, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """A request that waited, after the person has answered something."""
@@ -87,7 +87,7 @@ class AuthorizeFlow:
     async def refuse(self, parked_id: str, parked: ParkedRequest, error: OAuthError) -> Delivery:
         """End a request that waited, because the person refused or cannot meet it."""
         await self.parking.forget(parked_id)
-        return self._refused(self.reply_to(Params(parked.params)), error)
+        return self.refused(self.reply_to(Params(parked.params)), error)
 
     async def interaction(
         self, request: AuthorizeRequest, visitor: Visitor, answers: Answers
@@ -117,11 +117,14 @@ class AuthorizeFlow:
                 return await self._answered(interaction, parked_id)
             if NONE in request.prompt:
                 raise step.refusal("prompt is none, and the person would have to be asked")
+            parked_id = parked_id or await self.parking.park(params, browser=visitor.browser)
+            return NextStep(step.path, parked_id)
+        except TemporarilyUnavailable as error:
+            return self.refused(reply_to, error)  # what waits may be tried again
         except OAuthError as error:
-            return self._refused(reply_to, error)
-        return NextStep(
-            step.path, parked_id or await self.parking.park(params, browser=visitor.browser)
-        )
+            if parked_id is not None:
+                await self.parking.forget(parked_id)
+            return self.refused(reply_to, error)
 
     async def _answered(self, interaction: Interaction, parked_id: str | None) -> Delivery:
         request, session = interaction.request, interaction.session
@@ -134,7 +137,8 @@ class AuthorizeFlow:
             await self.consents.used(session.subject, request.client)
         return request.reply_to.deliver(parameters)
 
-    def _refused(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
+    def refused(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
+        """Tell the client."""
         self.emit(
             AuthorizationRefused(
                 client_id=reply_to.client.client_id, error=error.code, cause=error.description

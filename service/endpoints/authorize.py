@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from service.protocol.errors import TemporarilyUnavailable
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
 from service.protocol.prompt import PROMPTS
@@ -50,9 +51,13 @@ class AuthorizeEndpoint:
 
     async def by_get(self, request: web.Request) -> web.Response:
         """Answer, or lead the person to the first page."""
-        params = query_params(request)
-        visitor = await self.sign_in.visits.visitor(request)
-        outcome = await self.sign_in.flow.begin(params, visitor)
+        params, flow, visitor = query_params(request), self.sign_in.flow, None
+        reply_to = flow.reply_to(params)
+        try:
+            visitor = await self.sign_in.visits.visitor(request)
+            outcome = await flow.begin(params, visitor)
+        except TemporarilyUnavailable as error:
+            outcome = flow.refused(reply_to, error)
         return self.sign_in.go_on(request, outcome, visitor, params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:

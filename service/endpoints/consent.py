@@ -12,12 +12,13 @@ from service.authorize.steps.consent import AskConsent
 from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
+from service.model.session import Session
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
 from service.web.error_page import ErrorPages
 from service.web.shown_scopes import shown_scopes
-from service.web.sign_in_pages import SignInPages, Waiting
+from service.web.sign_in_pages import SignInPages, Waiting, who_answers
 
 PATH = AskConsent.path
 
@@ -46,6 +47,9 @@ class ConsentEndpoint:
         """Show what the client asks for."""
         visitor, params = await self.sign_in.open(request)
         waiting = await self.sign_in.waiting(params, visitor)
+        if visitor.session is None:
+            outcome = await self.sign_in.resumed(waiting, visitor)
+            return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
         scopes = self._scopes(waiting.request.scope)
         context = {
             "action": PATH,
@@ -60,41 +64,40 @@ class ConsentEndpoint:
         """Note the decision and go on."""
         visitor, params = await self.sign_in.submitted(request)
         waiting = await self.sign_in.waiting(params, visitor)
-        allowed = self._ticked(params, waiting)
-        if params.get("action") == "allow" and allowed:
-            outcome = await self._allowed(waiting, visitor, allowed, params)
+        session = who_answers(visitor, params)
+        if session is None:
+            outcome = await self.sign_in.resumed(waiting, visitor)
+        elif params.get("action") == "allow":
+            outcome = await self._allowed(waiting, visitor, session, params)
         else:
-            outcome = await self._denied(waiting, visitor)
+            outcome = await self._denied(waiting, session)
         return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
 
     async def _allowed(
-        self, waiting: Waiting, visitor: Visitor, allowed: frozenset[str], params: Params
+        self, waiting: Waiting, visitor: Visitor, session: Session, params: Params
     ) -> Outcome:
-        client, session = waiting.request.client, visitor.session
+        client, allowed = waiting.request.client, self._ticked(params, waiting)
+        if not allowed:
+            return await self._denied(waiting, session)
         remembered = client.allow_remember_consent and params.get("remember") is not None
-        if session is not None:
-            if remembered:
-                await self.sign_in.flow.consents.remember(
-                    session.subject, client, asked=waiting.request.scope, allowed=allowed
-                )
-            self.emit(
-                ConsentGiven(
-                    client_id=client.client_id,
-                    subject=session.subject,
-                    scope=allowed,
-                    remembered=remembered,
-                )
+        if remembered:
+            await self.sign_in.flow.consents.remember(
+                session.subject, client, asked=waiting.request.scope, allowed=allowed
             )
+        self.emit(
+            ConsentGiven(
+                client_id=client.client_id,
+                subject=session.subject,
+                scope=allowed,
+                remembered=remembered,
+            )
+        )
         answers = replace(waiting.parked.answers, consented_scope=allowed)
         return await self.sign_in.answered(waiting, visitor, answers)
 
-    async def _denied(self, waiting: Waiting, visitor: Visitor) -> Outcome:
-        if visitor.session is not None:
-            self.emit(
-                ConsentDenied(
-                    client_id=waiting.request.client.client_id, subject=visitor.session.subject
-                )
-            )
+    async def _denied(self, waiting: Waiting, session: Session) -> Outcome:
+        client_id = waiting.request.client.client_id
+        self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return await self.sign_in.refused(waiting, AccessDenied("the person did not allow it"))
 
     def _ticked(self, params: Params, waiting: Waiting) -> frozenset[str]:

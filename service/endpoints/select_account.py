@@ -12,7 +12,7 @@ from service.authorize.steps.login import Login
 from service.authorize.steps.select_account import SelectAccount
 from service.protocol.errors import AccessDenied
 from service.web.error_page import ErrorPages
-from service.web.sign_in_pages import SignInPages
+from service.web.sign_in_pages import SignInPages, who_answers
 
 PATH = SelectAccount.path
 
@@ -52,6 +52,8 @@ class SelectAccountEndpoint:
                 outcome = await self.sign_in.refused(waiting, AccessDenied("the person cancelled"))
             case "other":
                 outcome = NextStep(Login.path, waiting.parked_id)
+            case _ if who_answers(visitor, params) is None:
+                outcome = await self.sign_in.resumed(waiting, visitor)
             case _:
                 outcome = await self.sign_in.answered(waiting, visitor, answers)
         return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)

@@ -73,7 +73,8 @@ class LoginPage:
         if waiting is None:
             response = see_other(self.sign_in.pages.url(ACCOUNT))
         else:
-            answers = replace(waiting.parked.answers, authenticated=True)
+            # An earlier consent may have been another person's.
+            answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
             outcome = await self.sign_in.answered(waiting, signed_in, answers)
             response = self.sign_in.go_on(request, outcome, signed_in, waiting.request.ui_locales)
         if signed_in.session is not None:

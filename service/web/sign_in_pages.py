@@ -12,7 +12,7 @@ from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
 from service.authorize.request import AuthorizeRequest
 from service.model.delivery import FormPost
 from service.model.registry import Tenant
-from service.model.session import Answers, ParkedRequest
+from service.model.session import Answers, ParkedRequest, Session
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.web.csrf import check_csrf, csrf_token
@@ -66,6 +66,10 @@ class SignInPages:
         parked = await self.flow.parking.answer(waiting.parked_id, waiting.parked, answers)
         return await self.flow.resume(waiting.parked_id, parked, visitor)
 
+    async def resumed(self, waiting: Waiting, visitor: Visitor) -> Outcome:
+        """Find what comes next, though this page was not answered."""
+        return await self.flow.resume(waiting.parked_id, waiting.parked, visitor)
+
     async def refused(self, waiting: Waiting, error: OAuthError) -> Outcome:
         """End the request at the client."""
         return await self.flow.refuse(waiting.parked_id, waiting.parked, error)
@@ -115,9 +119,16 @@ class SignInPages:
             context={
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": waiting.parked_id if waiting else "",
+                "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
                 "tenant": tenant,
                 **context,
             },
         )
         return self.visits.mark(request, page, visitor)
+
+
+def who_answers(visitor: Visitor, params: Params) -> Session | None:
+    """The session that the form's page was shown to; None where another person signed in since."""
+    session = visitor.session
+    return session if session is not None and session.id == params.get("session_id") else None

@@ -1,0 +1,104 @@
+"""What fills and dresses the pages: login_hint, ui_locales, display, acr_values (OIDC Core §3.1.2.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import fresh_configuration
+from tests.driving.service import claims_in
+
+pytestmark = pytest.mark.rfc("openid-core#3.1.2.1")
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    return fresh_configuration() | {
+        "tenants": [{"name": "acme", "display_name": "Acme & Sons"}],
+        "authentication_contexts": [
+            {"acr": "weak", "amr": ["pwd"]},
+            {"acr": "password", "amr": ["pwd"]},
+            {"acr": "strong", "amr": ["pwd", "otp"]},
+        ],
+    }
+
+
+async def test_login_hint_fills_the_user_name(app: ClientApp) -> None:
+    page = await app.authorize(login_hint='alice "><b>')
+    assert page.element("username")["value"] == 'alice "><b>'
+
+
+async def test_a_name_that_was_typed_is_kept_after_a_wrong_password(app: ClientApp) -> None:
+    page = await app.authorize(login_hint="bob")
+    page = await app.browser.log_in(page, "alice", password="wrong")
+    assert page.element("username")["value"] == "alice"
+    assert "value" not in page.element("password")
+
+
+@pytest.mark.parametrize(
+    ("ui_locales", "accept_language", "lang"),
+    [
+        (None, None, "en"),
+        ("de", None, "de"),
+        ("fr-CA fr en", None, "fr"),
+        ("tlh es", "de", "es"),
+        ("tlh", "de", "de"),
+        (None, "fr;q=0.5, de;q=0.9", "de"),
+        (None, "de-AT", "de"),
+        (None, "*", "en"),
+        ("../../etc", "\"';", "en"),
+    ],
+)
+async def test_the_page_speaks_the_persons_language(
+    app: ClientApp, ui_locales: str | None, accept_language: str | None, lang: str
+) -> None:
+    headers = {} if accept_language is None else {"Accept-Language": accept_language}
+    page = await app.browser.get(app.url(ui_locales=ui_locales), headers=headers)
+    # The redirect to the page carries no header of the first request.
+    page = await app.browser.get(page.url, headers=headers)
+    assert (page.lang, page.headers["Content-Language"]) == (lang, lang)
+
+
+async def test_the_pages_that_follow_speak_it_too(app: ClientApp) -> None:
+    page = await app.authorize(ui_locales="de", prompt="consent")
+    page = await app.browser.log_in(page, password="wrong")
+    assert page.lang == "de"
+    page = await app.browser.log_in(page)
+    assert (page.path, page.lang) == ("/account/consent", "de")
+
+
+@pytest.mark.parametrize("display", ["page", "popup", "touch", "wap", "hologram"])
+async def test_display_is_accepted(app: ClientApp, display: str) -> None:
+    assert (await app.authorize(display=display)).has("login")
+
+
+async def test_a_tenant_reaches_the_pages(app: ClientApp) -> None:
+    assert "Acme &amp; Sons" in (await app.authorize(acr_values="tenant:acme")).text
+
+
+@pytest.mark.parametrize("acr_values", ["tenant:unknown", "idp:unknown", "tenant:", "idp:", "idp"])
+async def test_what_is_not_known_is_dropped(app: ClientApp, acr_values: str) -> None:
+    page = await app.authorize(acr_values=acr_values)
+    assert page.path == "/account/login"
+    assert "unknown" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("acr_values", "acr"),
+    [
+        (None, "password"),
+        ("weak", "weak"),
+        ("strong password weak", "password"),
+        ("weak password", "weak"),
+        ("strong", None),
+        ("tenant:acme", "password"),
+    ],
+)
+async def test_the_first_context_that_is_met_is_the_acr(
+    app: ClientApp, acr_values: str | None, acr: str | None
+) -> None:
+    tokens = await app.tokens(acr_values=acr_values)
+    assert claims_in(tokens["id_token"]).get("acr") == acr
+    assert claims_in(tokens["access_token"]).get("acr") == acr

@@ -1,0 +1,137 @@
+"""A request waits for its person, in the browser that began it, for a quarter of an hour (RFC 9700 §4.7)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.conftest import Clock
+from tests.driving.browser import Browser, Page
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService
+
+PAGES = ["/account/login", "/account/select", "/account/consent"]
+
+
+@pytest.fixture
+async def elsewhere(service: RunningService) -> AsyncIterator[Browser]:
+    """Another person's browser."""
+    browser = Browser(service.issuer)
+    yield browser
+    await browser.close()
+
+
+def assert_is_over(page: Page) -> None:
+    """The request waits no longer, and nothing tells where it would have led."""
+    assert (page.status, page.error) == (400, "invalid_request")
+    assert "web.example" not in page.text
+
+
+async def test_a_page_carries_only_a_short_id(app: ClientApp) -> None:
+    page = await app.authorize(login_hint="alice")
+    parameters = parse_qs(urlsplit(page.url).query)
+    assert list(parameters) == ["request"]
+    assert len(parameters["request"][0]) <= 32
+    assert "web.example/callback" not in page.text
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_an_id_that_nobody_has_is_refused(browser: Browser, path: str) -> None:
+    for request in ("unknown", "x" * 5000, "%00", ""):
+        assert_is_over(await browser.get(f"{path}?request={request}" if request else PAGES[1]))
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/account/continue"])
+async def test_it_belongs_to_the_browser_that_began_it(
+    app: ClientApp, elsewhere: Browser, path: str
+) -> None:
+    page = await app.authorize()
+    stolen = path + "?" + urlsplit(page.url).query
+    assert_is_over(await elsewhere.get(stolen))
+    await ClientApp(app.service, elsewhere).login("bob")
+    assert_is_over(await elsewhere.get(stolen))
+
+
+async def test_a_form_of_another_browser_does_not_answer_it(
+    app: ClientApp, elsewhere: Browser
+) -> None:
+    page = await app.authorize()
+    theirs = await ClientApp(app.service, elsewhere).authorize()
+    request = dict(page.forms[0].fields)["request"]
+    assert_is_over(await elsewhere.log_in(theirs, request=request))
+    assert "code" in (await app.browser.log_in(page)).parameters
+
+
+async def test_a_wrong_password_does_not_use_it_up(app: ClientApp) -> None:
+    page = await app.authorize()
+    for _ in range(3):
+        page = await app.browser.log_in(page, password="wrong")
+        assert (page.status, page.path) == (200, "/account/login")
+        assert page.has("login-error")
+    assert "code" in (await app.browser.log_in(page)).parameters
+
+
+async def test_an_answer_uses_it_up(app: ClientApp) -> None:
+    page = await app.authorize()
+    assert "code" in (await app.browser.log_in(page)).parameters
+    assert_is_over(await app.browser.log_in(page))
+    assert_is_over(await app.browser.get(page.url))
+
+
+@pytest.mark.parametrize("action", ["cancel", "deny"])
+async def test_a_refusal_uses_it_up(app: ClientApp, action: str) -> None:
+    await app.login()
+    page = await app.authorize(prompt="login" if action == "cancel" else "consent")
+    assert (await app.browser.submit(page, action=action)).error == "access_denied"
+    assert_is_over(await app.browser.get(page.url))
+
+
+async def test_the_wrong_person_uses_it_up(app: ClientApp) -> None:
+    hint = (await app.tokens())["id_token"]
+    page = await app.authorize(id_token_hint=hint, prompt="login")
+    assert (await app.browser.log_in(page, "bob")).error == "login_required"
+    assert_is_over(await app.browser.get(page.url))
+
+
+async def test_it_waits_for_a_quarter_of_an_hour(app: ClientApp, clock: Clock) -> None:
+    page = await app.authorize()
+    clock.forward(minutes=14)
+    assert (await app.browser.get(page.url)).has("login")
+    clock.forward(minutes=2)
+    assert_is_over(await app.browser.get(page.url))
+    assert_is_over(await app.browser.log_in(page))
+
+
+async def test_two_requests_wait_beside_each_other(app: ClientApp) -> None:
+    first = await app.authorize(state="first")
+    second = await app.authorize(state="second")
+    assert (await app.browser.log_in(second)).parameters["state"] == "second"
+    assert (await app.browser.log_in(first)).parameters["state"] == "first"
+
+
+async def test_it_is_judged_anew_when_it_goes_on(app: ClientApp, service: RunningService) -> None:
+    page = await app.authorize()
+    file = service.parts.configuration.file
+    file.write_text(file.read_text().replace("https://web.example/callback", "https://web.new/cb"))
+    assert service.parts.registry.reload()
+    page = await app.browser.log_in(page)
+    assert (page.status, page.error) == (400, "invalid_request")
+
+
+async def test_nobody_skips_the_login_by_going_to_another_page(app: ClientApp) -> None:
+    page = await app.authorize(prompt="consent")
+    consent = await app.browser.get("/account/consent?" + urlsplit(page.url).query)
+    page = await app.browser.submit(consent, action="allow") if consent.forms else consent
+    assert page.path == "/account/login"
+    assert (await app.browser.log_in(page)).path == "/account/consent"
+
+
+async def test_a_person_who_comes_in_later_is_asked_for_consent(app: ClientApp) -> None:
+    await app.login("alice")
+    page = await app.authorize(prompt="consent")
+    await app.login("bob", prompt="login")
+    page = await app.browser.submit(page, action="allow")
+    assert page.path == "/account/consent"
+    assert "Bob Jones" in page.text
