@@ -19,7 +19,8 @@ Shell = Callable[[Sequence[str]], list[str]]
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the service runs with config.yaml."""
-    with serving(REPOSITORY / "config.yaml", tmp_path_factory.mktemp("demonstration")) as running:
+    config = (REPOSITORY / "config.yaml").read_text()
+    with serving(config, tmp_path_factory.mktemp("demonstration")) as running:
         yield running
 
 

@@ -1,7 +1,8 @@
-"""The service as a process of its own on a free port, from a configuration file of the repository."""
+"""The service as a process of its own on a free port, from a configuration file."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,26 +12,37 @@ from socket import create_server
 
 DEMONSTRATION = "localhost:8080"
 """Where config.yaml says that the service is."""
+REPOSITORY = Path(__file__).parents[2]
 
 
 @contextmanager
-def serving(config: Path, folder: Path) -> Iterator[str]:
-    """The `host:port` of the service with this configuration, in which the port is replaced."""
+def serving(config: str, folder: Path, *, code: Path = REPOSITORY, **environ: str) -> Iterator[str]:
+    """The `host:port` of the service with this configuration, in which the port is replaced.
+
+    Relative paths in it begin at `folder`; `code` is where the service is imported from.
+    """
     with create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     address = f"localhost:{port}"
-    copy = folder / config.name
-    copy.write_text(config.read_text().replace(DEMONSTRATION, address))
+    file = folder / f"config-{port}.yaml"
+    file.write_text(config.replace(DEMONSTRATION, address))
     process = subprocess.Popen(
-        [sys.executable, "-m", "service", "serve", "--config", str(copy), "--port", str(port)],
+        [sys.executable, "-m", "service", "serve", "--config", str(file), "--port", str(port)],
+        cwd=code,
+        env={**os.environ, **environ},
         stderr=subprocess.PIPE,
         text=True,
     )
     assert process.stderr is not None
     with process.stderr:
-        started = next((line for line in process.stderr if "listening on" in line), None)
+        said: list[str] = []
         try:
-            assert started is not None, "the service did not start"
+            for line in process.stderr:
+                said.append(line)
+                if "listening on" in line:
+                    break
+            else:
+                raise AssertionError("".join(said))
             yield address
         finally:
             process.kill()

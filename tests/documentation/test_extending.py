@@ -1,0 +1,145 @@
+"""docs/extending.md: a copy of the service is extended as the page says, started, and asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlencode, urlsplit
+
+import httpx
+import pytest
+import yaml
+
+from service.protocol.pkce import s256
+from tests.documentation.extended import PAGE, extend, users_database
+from tests.documentation.reading import blocks, says
+from tests.driving.browser import Browser, Page
+from tests.driving.process import DEMONSTRATION, serving
+
+REQUESTS = [block for block in blocks(PAGE) if block.language == "sh"]
+ANSWERS = [block for block in blocks(PAGE) if block.language == "json"]
+
+
+@dataclass(frozen=True)
+class Extended:
+    """A folder with the extended service, and the configuration for it."""
+
+    folder: Path
+    configuration: dict[str, Any]
+
+    def start(self, configuration: dict[str, Any]) -> Any:
+        database = str(self.folder / "users.sqlite")
+        text = yaml.safe_dump(configuration)
+        return serving(text, self.folder, code=self.folder, USERS_DATABASE=database)
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
+    folder = tmp_path_factory.mktemp("extended")
+    users_database(folder / "users.sqlite")
+    return Extended(folder, extend(folder))
+
+
+@pytest.fixture(scope="module")
+def address(extended: Extended) -> Iterator[str]:
+    with extended.start(extended.configuration) as running:
+        yield running
+
+
+@pytest.fixture
+async def browser(address: str) -> AsyncIterator[Browser]:
+    browser = Browser(f"http://{address}")
+    yield browser
+    await browser.close()
+
+
+async def signing_in(browser: Browser, username: str = "alice", **parameters: str) -> Page:
+    """The page after the login page."""
+    page = await authorize(browser, **parameters)
+    return await browser.log_in(page, username, password="alice")
+
+
+async def authorize(browser: Browser, **parameters: str) -> Page:
+    request = {
+        "client_id": "spa",
+        "response_type": "code",
+        "scope": "openid api1",
+        "redirect_uri": "http://localhost:5173/callback",
+        "code_challenge": s256("v" * 43),
+        "code_challenge_method": "S256",
+        **parameters,
+    }
+    return await browser.get(f"/connect/authorize?{urlencode(request)}")
+
+
+def ran(command: str, address: str) -> str:
+    command = command.replace(DEMONSTRATION, address)
+    return subprocess.run(
+        ["sh", "-eu"], input=command, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+@pytest.mark.parametrize("number", range(len(REQUESTS)), ids=lambda n: REQUESTS[n].section)
+def test_a_request_gives_what_the_page_says(number: int, address: str) -> None:
+    answer = ran(REQUESTS[number].text, address)
+    assert says(ANSWERS[number].text, answer), answer
+
+
+def test_an_unknown_api_key_is_refused_with_the_grants_own_member(address: str) -> None:
+    answer = json.loads(ran(REQUESTS[0].text.replace("my-api-key", "another"), address))
+    assert (answer["error"], answer["help"]) == ("invalid_grant", "https://example.com/keys")
+
+
+def test_an_entry_point_names_a_handler(extended: Extended) -> None:
+    (named,) = (block for block in blocks(PAGE) if block.language == "text")
+    handler = yaml.safe_load(named.text)["extension_grants"][0]
+    grants = [{**grant, **handler} for grant in extended.configuration["extension_grants"]]
+    with extended.start({**extended.configuration, "extension_grants": grants}) as address:
+        assert says(ANSWERS[0].text, ran(REQUESTS[0].text, address))
+
+
+def test_discovery_lists_what_was_added(address: str) -> None:
+    found = httpx.get(f"http://{address}/.well-known/openid-configuration").json()
+    assert "urn:example:api-key" in found["grant_types_supported"]
+    assert "house_secret" in found["token_endpoint_auth_methods_supported"]
+    assert "json_fragment" in found["response_modes_supported"]
+
+
+async def test_users_come_from_their_own_store(browser: Browser) -> None:
+    page = await signing_in(browser, "Carol")
+    assert not page.has("login-error")
+
+
+async def test_a_page_of_the_operator_replaces_the_built_in_one(browser: Browser) -> None:
+    page = await authorize(browser)
+    assert page.has("help")
+    assert page.has("username")
+    assert "/static/custom." in page.text
+
+
+def test_an_endpoint_answers(address: str) -> None:
+    answer = httpx.get(f"http://{address}/.well-known/change-password")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "https://example.com/password")
+
+
+async def test_a_response_mode_carries_the_answer(browser: Browser) -> None:
+    page = await signing_in(browser, response_mode="json_fragment", state="the-state")
+    answer = json.loads(unquote(urlsplit(page.url).fragment))
+    assert answer["state"] == "the-state"
+    assert answer["code"].startswith("ac_")
+
+
+async def test_a_step_asks_whom_it_concerns(browser: Browser) -> None:
+    page = await signing_in(browser, "carol")
+    assert page.path == "/account/verified-email"
+    again = await browser.submit(page)
+    assert again.path == "/account/verified-email"
+
+
+async def test_a_step_that_is_needed_refuses_prompt_none(browser: Browser) -> None:
+    await signing_in(browser, "carol")
+    assert (await authorize(browser, prompt="none")).error == "interaction_required"
