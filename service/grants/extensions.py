@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+import orjson
 import structlog
 
 from service.config.plugins import load_plugin
@@ -51,15 +52,16 @@ class ExtensionGrant:
             async with asyncio.timeout(self.timeout):
                 result = cast("object", await self.handler.handle(request))
         except OAuthError as error:
-            return error
+            result = error
         except TimeoutError:
             return self._failed(request, f"no answer within {self.timeout} s")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             log.exception("an extension grant failed", grant_type=self.grant_type)
             return self._failed(request, f"{type(error).__name__} in the handler")
-        if isinstance(result, GrantSuccess | OAuthError):
-            return result
-        return self._failed(request, f"the handler returned a {type(result).__name__}")
+        if not isinstance(result, GrantSuccess | OAuthError):
+            return self._failed(request, f"the handler returned a {type(result).__name__}")
+        unsound = _unsound(result, request)
+        return result if unsound is None else self._failed(request, unsound)
 
     def _failed(self, request: TokenRequest, cause: str) -> InvalidGrant:
         self.emit(
@@ -68,6 +70,32 @@ class ExtensionGrant:
             )
         )
         return InvalidGrant("the grant could not be validated")
+
+
+def _unsound(result: GrantResult, request: TokenRequest) -> str | None:
+    """Why no answer can be made of a result; the handler's types are checked by nobody else."""
+    if isinstance(result, OAuthError):
+        return None if _is_json(result.members) else "the error's members are no JSON"
+    authorization, lifetime = result.authorization, cast("object", result.lifetime)
+    if not isinstance(cast("object", authorization.subject), str) or not authorization.subject:
+        return "the handler granted no user"
+    if authorization.client_id != request.client.client_id or not (
+        authorization.scope <= request.scope
+    ):
+        return "the handler granted more than was asked for"
+    if lifetime is not None and not (isinstance(lifetime, int) and lifetime > 0):
+        return "the lifetime is no number of seconds"
+    if not (_is_json(authorization.claims) and _is_json(result.members)):
+        return "the claims or members are no JSON"
+    return None
+
+
+def _is_json(members: Mapping[str, object]) -> bool:
+    try:
+        orjson.dumps(dict(members))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def extension_grants(

@@ -1,0 +1,47 @@
+"""Whatever a handler does wrong, no token comes of it and the request is answered (RFC 6749 §5.2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.model.events import ExtensionGrantFailed
+from tests.driving.service import Answer, RunningService
+from tests.extension_grants.misbehaving import WAYS
+
+pytestmark = pytest.mark.rfc("6749#4.5", "6749#5.2")
+
+
+async def going(service: RunningService, way: str) -> Answer:
+    """Let the handler go this way."""
+    return await service.token("guest", grant_type="urn:example:misbehaving", scope="api1", way=way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_handler_that_goes_wrong_grants_nothing(service: RunningService, way: str) -> None:
+    answer = await going(service, way)
+    assert answer.refusal == (400, "invalid_grant")
+    assert answer.json.keys() == {"error", "error_description"}
+
+
+@pytest.mark.parametrize(
+    ("way", "cause"),
+    [
+        ("returns nothing", "the handler returned a NoneType"),
+        ("raises", "RuntimeError in the handler"),
+        ("sleeps", "no answer within 1.0 s"),
+    ],
+)
+async def test_the_cause_is_for_the_operator_alone(
+    service: RunningService, events: list[object], way: str, cause: str
+) -> None:
+    answer = await going(service, way)
+    assert answer.refusal == (400, "invalid_grant")
+    assert cause not in answer["error_description"]
+    grant_type = "urn:example:misbehaving"
+    assert ExtensionGrantFailed(client_id="guest", grant_type=grant_type, cause=cause) in events
+
+
+async def test_trouble_with_the_store_stays_what_it_is(service: RunningService) -> None:
+    answer = await going(service, "loses the store")
+    assert answer.refusal == (503, "temporarily_unavailable")
+    assert int(answer.headers["Retry-After"]) > 0
