@@ -123,7 +123,7 @@ def _serving(config_file: Path, flags: Sequence[str], environ: dict[str, str]) -
         command,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **environ},
+        env={**os.environ, "TMPDIR": str(config_file.parent), **environ},
         start_new_session=True,
     )
     program = Program(process)
