@@ -14,11 +14,12 @@ from service.keys.keyring import KeyRing
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
+from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.web.csrf import check_csrf, csrf_token
 from service.web.error_page import ErrorPages
 from service.web.pages import Pages
-from service.web.read import form_params, query_params, raw_form_params
+from service.web.read import form_params, query_params
 from service.web.respond import see_other
 from service.web.visits import Visits
 
@@ -56,12 +57,12 @@ class EndSessionEndpoint:
         """End the session, or ask."""
         params = query_params(request)
         params.refuse_repeated()
+        params.refuse_too_long()
         return await self._asked(request, params)
 
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
-        params = await raw_form_params(request)
-        params.refuse_repeated()
+        params = await form_params(request)
         return self._to_confirmation(await self.parking.park(params, browser=None))
 
     async def confirm(self, request: web.Request) -> web.Response:
@@ -70,7 +71,7 @@ class EndSessionEndpoint:
         parked_id = query_params(request).get("request")
         params = await self._parked(parked_id, visitor)
         asked = self._read(params)
-        if visitor.session is None or asked.is_about(visitor.session):
+        if not asked.must_ask(visitor.session):
             return await self._ended(request, asked, visitor)
         page = self.pages.render(
             request,
@@ -98,7 +99,7 @@ class EndSessionEndpoint:
     async def _asked(self, request: web.Request, params: Params) -> web.Response:
         visitor = await self.visits.visitor(request)
         asked = self._read(params)
-        if visitor.session is None or asked.is_about(visitor.session):
+        if not asked.must_ask(visitor.session):
             return await self._ended(request, asked, visitor)
         response = self._to_confirmation(await self.parking.park(params, browser=visitor.browser))
         return self.visits.mark(request, response, visitor)
@@ -110,8 +111,9 @@ class EndSessionEndpoint:
         if visitor.session is not None:
             await self.visits.sessions.end(visitor.session)
             self.emit(LoggedOut(subject=visitor.session.subject, session_id=visitor.session.id))
-        if asked.continue_uri is not None:
-            response = see_other(asked.continue_uri)
+        continue_uri = asked.continue_after(visitor.session)
+        if continue_uri is not None:
+            response = see_other(continue_uri)
         else:
             response = self.pages.render(
                 request,
@@ -119,14 +121,16 @@ class EndSessionEndpoint:
                 ui_locales=asked.ui_locales,
                 context={"client": asked.client, "continue_uri": None, "frontchannel_uris": ()},
             )
-        self.visits.cookies.clear_session(response)
+        if self.visits.cookies.session(request) is not None:
+            self.visits.cookies.clear_session(response)
         return response
 
     async def _parked(self, parked_id: str | None, visitor: Visitor) -> Params:
-        """The parameters that wait; none where a person came to the page by itself."""
-        if parked_id is None:
+        """The parameters that wait; none where a person came by itself, or too late."""
+        try:
+            parked = await self.parking.find(parked_id, browser=visitor.browser)
+        except InvalidRequest:
             return Params({})
-        parked = await self.parking.find(parked_id, browser=visitor.browser)
         return Params(parked.params)
 
     def _read(self, params: Params) -> LogoutRequest:

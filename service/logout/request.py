@@ -21,16 +21,29 @@ class LogoutRequest:
     client: Client | None
     hint: VerifiedClaims | None
     """The claims of a valid id_token_hint, expired or not."""
+    wanted_uri: str | None
+    """The post-logout redirect URI as it was sent."""
     continue_uri: str | None
-    """The post-logout redirect URI with `state`, if it belongs to the client and nothing is amiss."""
+    """The same with `state`, if it belongs to the client and nothing is amiss."""
     ui_locales: str | None
 
-    def is_about(self, session: Session) -> bool:
-        """Whether the hint proves that this session's own client asks: no need to ask the person."""
-        if self.hint is None:
+    def must_ask(self, session: Session | None) -> bool:
+        """Whether only the person can say that this session is to end; a stranger is not asked."""
+        if session is None:
             return False
-        sid = self.hint.get("sid")
-        return self.hint.get("sub") == session.subject and sid in (None, session.id)
+        refused = self.wanted_uri is not None and self.continue_uri is None
+        return refused or not self._is_about(session)
+
+    def continue_after(self, session: Session | None) -> str | None:
+        """Where the person goes; nowhere after a hint about somebody else."""
+        foreign = self.hint and session and self.hint.get("sub") != session.subject
+        return None if foreign else self.continue_uri
+
+    def _is_about(self, session: Session) -> bool:
+        """Whether the hint proves that this session's own client asks."""
+        if self.hint is None or self.hint.get("sub") != session.subject:
+            return False
+        return self.hint.get("sid") in (None, session.id)
 
 
 def read_logout_request(
@@ -44,9 +57,11 @@ def read_logout_request(
         not (named and audience) or named == audience
     )
     client = registry.clients.get(named or audience or "") if agree else None
+    client = client if client is not None and client.enabled else None
     return LogoutRequest(
         client=client,
         hint=hint if agree else None,
+        wanted_uri=params.get("post_logout_redirect_uri"),
         continue_uri=_continue_uri(params, client),
         ui_locales=params.get("ui_locales"),
     )

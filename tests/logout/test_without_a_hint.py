@@ -1,0 +1,140 @@
+"""Who cannot prove that the session is theirs to end has to ask the person (RP-Initiated Logout §2, §6)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.conftest import Clock
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.service import Answer, RunningService
+from tests.logout.conftest import BYE, Logout, is_signed_in
+
+PATH = "/connect/endsession"
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_the_person_is_asked_and_named(app: ClientApp, logout: Logout) -> None:
+    page = await logout()
+    assert (page.path, page.has("logout-confirm")) == ("/account/logout", True)
+    assert "Alice Smith" in page.text
+    assert await is_signed_in(app)
+
+
+async def test_the_person_confirms(
+    app: ClientApp, logout: Logout, tokens: Answer, service: RunningService
+) -> None:
+    page = await app.browser.submit(await logout())
+    assert (page.status, page.has("logout-success")) == (200, True)
+    assert not await is_signed_in(app)
+    assert not await service.is_active(tokens["access_token"])
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_a_named_client_is_shown_and_gets_the_person_back(
+    app: ClientApp, logout: Logout
+) -> None:
+    page = await logout(client_id="web", post_logout_redirect_uri=BYE, state="the-state")
+    assert "Web application" in page.text
+    assert (await app.browser.submit(page)).url == f"{BYE}?state=the-state"
+    assert not await is_signed_in(app)
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_the_form_may_lead_to_the_client(logout: Logout) -> None:
+    page = await logout(client_id="web", post_logout_redirect_uri=BYE)
+    assert "https://web.example" in page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_a_uri_that_belongs_to_nobody_named_leads_nowhere(
+    app: ClientApp, logout: Logout
+) -> None:
+    page = await logout(post_logout_redirect_uri=BYE)
+    assert (await app.browser.submit(page)).has("logout-success")
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_a_disabled_clients_uri_leads_nowhere(app: ClientApp, logout: Logout) -> None:
+    page = await logout(
+        client_id="consenting", post_logout_redirect_uri="https://careful.example/bye"
+    )
+    assert (await app.browser.submit(page)).has("logout-success")
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_the_language_is_the_one_asked_for(app: ClientApp, logout: Logout) -> None:
+    page = await logout(ui_locales="de", logout_hint="alice")
+    assert page.lang == "de"
+    assert (await app.browser.submit(page)).lang == "de"
+
+
+@pytest.mark.usefixtures("tokens")
+@pytest.mark.parametrize("csrf", [None, "", "of-another-browser"])
+async def test_an_answer_that_is_not_of_the_page_is_forbidden(
+    app: ClientApp, logout: Logout, csrf: str | None
+) -> None:
+    page = await app.browser.submit(await logout(), csrf=csrf)
+    assert (page.status, page.error) == (403, "invalid_request")
+    assert await is_signed_in(app)
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_the_person_may_come_without_any_client(app: ClientApp) -> None:
+    page = await app.browser.get("/account/logout")
+    assert page.has("logout-confirm")
+    assert (await app.browser.submit(page)).has("logout-success")
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_confirming_twice_changes_nothing(app: ClientApp, logout: Logout) -> None:
+    page = await logout(client_id="web", post_logout_redirect_uri=BYE)
+    assert [(await app.browser.submit(page)).url for _ in range(2)] == [BYE, BYE]
+
+
+async def test_confirming_late_still_signs_out(
+    app: ClientApp, tokens: Answer, service: RunningService, clock: Clock
+) -> None:
+    page = await app.browser.get(PATH, params={"client_id": "web"})
+    clock.forward(minutes=16)
+    assert (await app.browser.submit(page)).has("logout-success")
+    assert not await service.is_active(tokens["access_token"])
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_a_parked_request_is_nothing_in_another_browser(
+    app: ClientApp, stranger: Browser
+) -> None:
+    parked = await app.browser.get(PATH, params={"client_id": "web", "ui_locales": "de"})
+    page = await stranger.get(parked.url)
+    assert (page.status, page.has("logout-success"), page.lang) == (200, True, "en")
+    assert await is_signed_in(app)
+
+
+async def test_a_post_is_parked_and_continued_by_get(
+    app: ClientApp, service: RunningService, tokens: Answer
+) -> None:
+    form = urlencode({"id_token_hint": tokens["id_token"], "post_logout_redirect_uri": BYE})
+    answer = await service.post(PATH, raw=form)
+    assert (answer.status, "Set-Cookie" in answer.headers) == (303, False)
+    assert tokens["id_token"] not in answer.headers["Location"]
+    assert (await app.browser.get(answer.headers["Location"])).url == BYE
+    assert not await is_signed_in(app)
+
+
+async def test_what_is_said_twice_or_at_length_is_refused(browser: Browser) -> None:
+    for query in ("state=1&state=2", f"client_id={'a' * 257}"):
+        page = await browser.get(f"{PATH}?{query}")
+        assert (page.status, page.error) == (400, "invalid_request")
+
+
+async def test_a_body_of_another_type_is_refused(service: RunningService) -> None:
+    answer = await service.request("POST", PATH, json={})
+    assert answer.status == 415
+
+
+async def test_discovery_says_where(service: RunningService) -> None:
+    metadata = await service.get("/.well-known/openid-configuration")
+    assert metadata["end_session_endpoint"] == service.issuer + PATH

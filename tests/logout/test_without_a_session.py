@@ -1,0 +1,90 @@
+"""Where nobody is signed in nobody is asked, and nothing is an error (RP-Initiated Logout §3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Clock
+from tests.driving.browser import Browser
+from tests.driving.service import RunningService
+from tests.logout.conftest import BYE, Logout
+
+
+async def test_the_person_is_signed_out(stranger: Browser, send: Logout) -> None:
+    page = await send(stranger)
+    assert (page.status, page.has("logout-success"), page.has("logout-confirm")) == (
+        200,
+        True,
+        False,
+    )
+
+
+async def test_a_named_clients_uri_is_where_the_person_goes(
+    stranger: Browser, send: Logout
+) -> None:
+    page = await send(stranger, client_id="web", post_logout_redirect_uri=BYE, state="x")
+    assert (page.status, page.url) == (303, f"{BYE}?state=x")
+
+
+async def test_a_uri_keeps_its_own_query(stranger: Browser, send: Logout) -> None:
+    uri = "https://spa.example/bye?from=here"
+    page = await send(stranger, client_id="spa", post_logout_redirect_uri=uri, state="x")
+    assert page.url == f"{uri}&state=x"
+
+
+async def test_a_hints_client_gets_the_person_back(
+    stranger: Browser, send: Logout, hint: str
+) -> None:
+    page = await send(stranger, id_token_hint=hint, post_logout_redirect_uri=BYE)
+    assert page.url == BYE
+
+
+async def test_a_session_that_has_expired_is_none(logout: Logout, hint: str, clock: Clock) -> None:
+    clock.forward(hours=11)
+    assert (await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)).url == BYE
+    assert (await logout()).has("logout-success")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"post_logout_redirect_uri": BYE},
+        {"post_logout_redirect_uri": "https://evil.example/", "client_id": "web"},
+        {"post_logout_redirect_uri": BYE, "client_id": "spa"},
+        {"post_logout_redirect_uri": BYE, "client_id": "unknown"},
+        {"post_logout_redirect_uri": BYE, "client_id": "web", "id_token_hint": "nonsense"},
+        {"post_logout_redirect_uri": "https://careful.example/bye", "client_id": "consenting"},
+        {"id_token_hint": "a.b.c", "state": "x", "ui_locales": "xx-?", "logout_hint": "alice"},
+    ],
+    ids=[
+        "nobody named",
+        "not registered",
+        "another client's",
+        "unknown client",
+        "bad hint",
+        "disabled client",
+        "nothing but nonsense",
+    ],
+)
+async def test_what_leads_nowhere_ends_on_the_page(
+    stranger: Browser, send: Logout, parameters: dict[str, str]
+) -> None:
+    page = await send(stranger, **parameters)
+    assert (page.status, page.has("logout-success")) == (200, True)
+
+
+async def test_a_hint_that_does_not_fit_the_named_client_leads_nowhere(
+    stranger: Browser, send: Logout, hint: str
+) -> None:
+    uri = "https://spa.example/bye?from=here"
+    page = await send(stranger, id_token_hint=hint, client_id="spa", post_logout_redirect_uri=uri)
+    assert page.has("logout-success")
+
+
+async def test_a_request_without_cookies_clears_none(service: RunningService) -> None:
+    answer = await service.get("/connect/endsession")
+    assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)
+
+
+async def test_the_page_is_in_the_persons_language(stranger: Browser, send: Logout) -> None:
+    assert (await send(stranger, ui_locales="fr de")).lang == "fr"
