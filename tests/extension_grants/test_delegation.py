@@ -1,0 +1,240 @@
+"""A user's token becomes one that carries the user to the next API (RFC 8693 §4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import Clock
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in, hashed
+from tests.driving.service import Answer, RunningService, claims_in
+
+pytestmark = pytest.mark.rfc("8693#4.1")
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """api1 and api2 delegate to each other for ever, `quick` for a minute, `opaque-api` in references."""
+    config["extension_grants"].append(
+        {
+            "handler": "service.grants.delegation:DelegationGrant",
+            "options": {"source_scopes": ["api1"]},
+        }
+    )
+    usual = client_in(config, "api1")
+    usual["allowed_scopes"] = ["api1", "api2", "api1.read"]
+    usual["allow_offline_access"] = True
+
+    def add(client_id: str, **changes: Any) -> None:
+        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
+        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+
+    add("api2")
+    add("quick", api_resource="api1", access_token_lifetime="1m")
+    add("opaque-api", api_resource="api1", access_token_type="reference")
+    client_in(config, "gateway")["allowed_scopes"] = ["api1", "api2"]
+    return config
+
+
+async def delegated(
+    service: RunningService, token: str | None, client: str = "api1", scope: str = "api2"
+) -> Answer:
+    """Exchange a token."""
+    return await service.token(client, grant_type="delegation", token=token, scope=scope)
+
+
+@pytest.fixture
+async def token(service: RunningService) -> str:
+    """A token of alice's for api1."""
+    return str((await service.user_token())["access_token"])
+
+
+async def test_the_user_goes_on_and_the_client_acts(service: RunningService, token: str) -> None:
+    answer = await delegated(service, token)
+    assert answer.json.keys() == {"access_token", "token_type", "expires_in", "scope"}
+    claims, before = claims_in(answer["access_token"]), claims_in(token)
+    assert (claims["sub"], claims["client_id"], claims["aud"]) == ("818727", "api1", "api2")
+    assert (claims["scope"], answer["scope"]) == ("api2", "api2")
+    assert claims["amr"] == ["delegation"]
+    assert claims["act"] == {"sub": "api1"}
+    assert "acr" not in claims
+    assert (claims["auth_time"], claims["idp"]) == (before["auth_time"], before["idp"])
+
+
+async def test_auth_time_and_sid_are_the_sources(
+    service: RunningService, app: ClientApp, clock: Clock
+) -> None:
+    source = (await app.tokens())["access_token"]
+    clock.forward(minutes=3)
+    claims = claims_in((await delegated(service, source))["access_token"])
+    for name in ("auth_time", "sid", "idp", "exp"):
+        assert claims[name] == claims_in(source)[name]
+
+
+async def test_the_next_api_accepts_the_new_token_and_not_the_first(
+    service: RunningService, token: str
+) -> None:
+    new = (await delegated(service, token))["access_token"]
+    assert await service.is_active(new, caller="api2")
+    assert not await service.is_active(token, caller="api2")
+    assert not await service.is_active(new, caller="api1")
+
+
+@pytest.mark.parametrize("source", ["frontend", "opaque"])
+@pytest.mark.parametrize("client", ["api1", "opaque-api"])
+async def test_jwt_and_reference_go_in_and_come_out(
+    service: RunningService, source: str, client: str
+) -> None:
+    first = (await service.user_token(source))["access_token"]
+    second = (await delegated(service, first, client))["access_token"]
+    assert second.startswith("at_") is (client == "opaque-api")
+    told = await service.introspect(second, caller="api2")
+    assert (told["sub"], told["act"]) == ("818727", {"sub": client})
+
+
+@pytest.mark.parametrize("scope", ["", "unknown", "email", "offline_access", "api2 offline_access"])
+async def test_scope_has_to_be_asked_for_and_allowed(
+    service: RunningService, token: str, scope: str
+) -> None:
+    assert (await delegated(service, token, scope=scope)).refusal == (400, "invalid_scope")
+
+
+@pytest.mark.parametrize("missing", [None, ""])
+async def test_token_has_to_be_there(service: RunningService, missing: str | None) -> None:
+    assert (await delegated(service, missing)).refusal == (400, "invalid_grant")
+
+
+async def test_what_is_no_live_access_token_of_ours_is_refused(
+    service: RunningService, app: ClientApp, token: str
+) -> None:
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    header, payload, signature = token.split(".")
+    wrong = (
+        tokens["id_token"],
+        tokens["refresh_token"],
+        await app.code(),
+        f"{header}.{payload}.{signature[:-4]}AAAA",
+        f"{header}.{payload}.",
+        f"eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.{payload}.",
+        "nonsense",
+        "at_" + "x" * 65,
+        "é.è.ê",
+        "x" * 51201,
+        "a." * 2 + "a" * 51200,
+    )
+    for text in wrong:
+        assert (await delegated(service, text)).refusal == (400, "invalid_grant")
+
+
+async def test_a_token_without_a_user_is_refused(service: RunningService) -> None:
+    for client in ("machine", "robot"):
+        answer = await service.token(client, grant_type="client_credentials", scope="api1")
+        refused = await delegated(service, answer["access_token"])
+        assert refused.refusal == (400, "invalid_grant")
+
+
+async def test_an_api_exchanges_only_what_is_addressed_to_it(service: RunningService) -> None:
+    foreign = (await service.user_token(scope="api2"))["access_token"]
+    for client in ("api1", "quick", "opaque-api"):
+        assert (await delegated(service, foreign, client)).refusal == (400, "invalid_grant")
+    assert (await delegated(service, foreign, "api2")).status == 200
+
+
+async def test_a_client_that_is_no_api_needs_a_source_scope(service: RunningService) -> None:
+    good = (await service.user_token(scope="api1"))["access_token"]
+    bad = (await service.user_token(scope="api2"))["access_token"]
+    assert (await delegated(service, good, "gateway")).status == 200
+    assert (await delegated(service, bad, "gateway")).refusal == (400, "invalid_grant")
+
+
+async def test_without_source_scopes_any_token_will_do(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    bad = (await service.user_token(scope="api2"))["access_token"]
+    config["extension_grants"].pop()
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    assert (await delegated(service, bad, "gateway")).status == 200
+
+
+async def test_actors_nest_and_the_sixth_is_refused(service: RunningService, token: str) -> None:
+    callers = ["api1", "api2", "api1", "api2", "api1"]
+    for caller in callers:
+        scope = "api2" if caller == "api1" else "api1"
+        token = (await delegated(service, token, caller, scope))["access_token"]
+    act, actors = claims_in(token)["act"], []
+    while act:
+        actors.append(act["sub"])
+        act = act.get("act")
+    assert actors == callers[::-1]
+    assert (await delegated(service, token, "api2", "api1")).refusal == (400, "invalid_grant")
+
+
+async def test_it_never_outlives_its_source(service: RunningService, clock: Clock) -> None:
+    source = (await service.user_token())["access_token"]
+    clock.forward(minutes=50)
+    answer = await delegated(service, source)
+    assert claims_in(answer["access_token"])["exp"] == claims_in(source)["exp"]
+    assert answer["expires_in"] <= 600
+    clock.forward(minutes=11)
+    assert not await service.is_active(answer["access_token"], caller="api2")
+    assert (await delegated(service, source)).refusal == (400, "invalid_grant")
+
+
+async def test_it_may_be_shorter_than_its_source(service: RunningService, token: str) -> None:
+    assert (await delegated(service, token, "quick"))["expires_in"] == 60
+
+
+@pytest.mark.rfc("7009#2.1")
+@pytest.mark.parametrize("source", ["frontend", "opaque"])
+@pytest.mark.parametrize("client", ["api1", "opaque-api"])
+async def test_it_dies_with_its_source(service: RunningService, source: str, client: str) -> None:
+    first = (await service.user_token(source))["access_token"]
+    second = (await delegated(service, first, client))["access_token"]
+    third = (await delegated(service, second, "api2", "api1"))["access_token"]
+    await service.post("/connect/revocation", auth=source, token=first)
+    assert not await service.is_active(second, caller="api2")
+    assert not await service.is_active(third)
+    assert (await delegated(service, first, client)).refusal == (400, "invalid_grant")
+    assert (await delegated(service, second, "api2", "api1")).refusal == (400, "invalid_grant")
+
+
+@pytest.mark.rfc("7009#2.1")
+@pytest.mark.parametrize("client", ["api1", "opaque-api"])
+async def test_revoking_it_leaves_its_source_alone(
+    service: RunningService, token: str, client: str
+) -> None:
+    first, second = [(await delegated(service, token, client))["access_token"] for _ in range(2)]
+    await service.post("/connect/revocation", auth=client, token=first)
+    assert not await service.is_active(first, caller="api2")
+    assert await service.is_active(second, caller="api2")
+    assert await service.is_active(token)
+
+
+async def test_it_dies_with_the_grant(service: RunningService) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    new = (await delegated(service, tokens["access_token"]))["access_token"]
+    await service.post("/connect/revocation", auth="frontend", token=tokens["refresh_token"])
+    assert not await service.is_active(new, caller="api2")
+
+
+async def test_it_dies_with_the_session(service: RunningService, app: ClientApp) -> None:
+    tokens = await app.tokens()
+    new = (await delegated(service, tokens["access_token"]))["access_token"]
+    assert await service.is_active(new, caller="api2")
+    await app.browser.get(f"/connect/endsession?id_token_hint={tokens['id_token']}")
+    assert not await service.is_active(new, caller="api2")
+
+
+async def test_a_disabled_user_is_not_delegated(
+    service: RunningService, token: str, config: dict[str, Any]
+) -> None:
+    new = (await delegated(service, token))["access_token"]
+    config["users"]["list"][0]["enabled"] = False
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    assert (await delegated(service, token)).refusal == (400, "invalid_grant")
+    assert not await service.is_active(new, caller="api2")
