@@ -33,18 +33,19 @@ class Parking:
         await self._put(parked_id, parked)
         return parked_id
 
-    async def find(self, parked_id: str | None, *, browser: str | None) -> ParkedRequest:
+    async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """The request with this id, in the browser that began it; InvalidRequest otherwise."""
-        parked = None
-        if parked_id is not None and len(parked_id) <= _MAX_ID_LENGTH:
-            (parked,) = await self.stores.kv.read(self.stores.parked.read(digest(parked_id)))
+        parked = await self._read(parked_id)
         if parked is None or not _is_of(parked, browser):
             raise InvalidRequest("the sign-in took too long or was begun in another browser")
         return parked
 
-    async def claim(self, parked_id: str, parked: ParkedRequest, *, browser: str) -> None:
-        """Bind a request that came by cross-site POST to the browser that continues it."""
-        await self._put(parked_id, replace(parked, browser_digest=digest(browser)))
+    async def claim(self, parked_id: str, *, browser: str) -> ParkedRequest:
+        """The same, where a request that came by cross-site POST is this browser's from now on."""
+        parked = await self._read(parked_id)
+        if parked is not None and parked.browser_digest is None:
+            await self._put(parked_id, replace(parked, browser_digest=digest(browser)))
+        return await self.find(parked_id, browser=browser)
 
     async def answer(
         self, parked_id: str, parked: ParkedRequest, answers: Answers
@@ -58,11 +59,16 @@ class Parking:
         """The request is answered."""
         await self.stores.kv.write(self.stores.parked.drop(digest(parked_id)))
 
+    async def _read(self, parked_id: str) -> ParkedRequest | None:
+        if len(parked_id) > _MAX_ID_LENGTH:
+            return None
+        (parked,) = await self.stores.kv.read(self.stores.parked.read(digest(parked_id)))
+        return parked
+
     async def _put(self, parked_id: str, parked: ParkedRequest) -> None:
         await self.stores.kv.write(self.stores.parked.put(parked, digest(parked_id), ttl=LIFETIME))
 
 
-def _is_of(parked: ParkedRequest, browser: str | None) -> bool:
-    if parked.browser_digest is None:
-        return True
-    return browser is not None and hmac.compare_digest(parked.browser_digest, digest(browser))
+def _is_of(parked: ParkedRequest, browser: str) -> bool:
+    owner = parked.browser_digest
+    return owner is not None and hmac.compare_digest(owner, digest(browser))

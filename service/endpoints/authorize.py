@@ -70,8 +70,7 @@ class AuthorizeEndpoint:
         """Go on with what came by POST, now with the browser's cookies."""
         visitor, params = await self.sign_in.open(request)
         flow, parked_id = self.sign_in.flow, params.get("request") or ""
-        parked = await flow.parking.find(parked_id, browser=visitor.browser)
-        await flow.parking.claim(parked_id, parked, browser=visitor.browser)
+        parked = await flow.parking.claim(parked_id, browser=visitor.browser)
         outcome = await flow.resume(parked_id, parked, visitor)
         return self.sign_in.go_on(
             request, outcome, visitor, Params(parked.params).get("ui_locales")

@@ -128,7 +128,7 @@ class EndSessionEndpoint:
     async def _parked(self, parked_id: str | None, visitor: Visitor) -> Params:
         """The parameters that wait; none where a person came by itself, or too late."""
         try:
-            parked = await self.parking.find(parked_id, browser=visitor.browser)
+            parked = await self.parking.claim(parked_id or "", browser=visitor.browser)
         except InvalidRequest:
             return Params({})
         return Params(parked.params)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from aiohttp import web
 
 BROWSER = "browser"
-_MAX_LENGTH = 128
+_OURS = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +41,9 @@ class Cookies:
         self._set(response, self.session_name, "", max_age=0)
 
     def _get(self, request: web.Request, name: str) -> str | None:
-        value = request.cookies.get(self._name(name))
-        return value if value and len(value) <= _MAX_LENGTH else None
+        """The value, if it looks like one that was set here: any program can send a cookie."""
+        value = request.cookies.get(self._name(name), "")
+        return value if _OURS.fullmatch(value) else None
 
     def _set(
         self, response: web.StreamResponse, name: str, value: str, *, max_age: int | None
