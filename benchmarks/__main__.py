@@ -7,13 +7,13 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections import defaultdict
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 from benchmarks.load import Requests, drive
 from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
-from benchmarks.table import Measured, printed
+from benchmarks.table import FLOOR, SERVICE, Measured, Table
 from benchmarks.works import WORKS, Work
 from service.config.load import load
 from service.parts import Parts
@@ -24,30 +24,43 @@ PER_SECOND = 12_000
 
 
 def main() -> None:
-    """Measure every work, and print what came out."""
+    """Measure every work and its floor in turns, and print what came out."""
     arguments = _arguments()
     works = [work for work in WORKS if not arguments.only or arguments.only in work.name]
-    redis_port, service_port = free_port(), free_port()
-    environ = {"SERVICE_STORE_URL": f"redis://127.0.0.1:{redis_port}"}
+    redis_port, service_port, floor_port = free_port(), free_port(), free_port()
+    redis_url = f"redis://127.0.0.1:{redis_port}"
+    environ = {"SERVICE_STORE_URL": redis_url}
     redis = ["redis-server", "--port", str(redis_port), "--save", "", "--appendonly", "no"]
     service = [sys.executable, "-m", "service", "serve", "--config", str(CONFIGURATION)]
     service += ["--port", str(service_port)]
-    with (
-        started(redis, cpu=OTHERS_CPU, port=redis_port),
-        started(service, cpu=SERVER_CPU, port=service_port, environ=environ) as running,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        measured: dict[str, list[Measured]] = defaultdict(list)
+    floor = [sys.executable, "-m", "benchmarks.floor", str(floor_port), redis_url]
+    with ExitStack() as stack:
+        stack.enter_context(started(redis, cpu=OTHERS_CPU, port=redis_port))
+        servers = {
+            SERVICE: (
+                stack.enter_context(
+                    started(service, cpu=SERVER_CPU, port=service_port, environ=environ)
+                ),
+                service_port,
+            ),
+            FLOOR: (
+                stack.enter_context(started(floor, cpu=SERVER_CPU, port=floor_port)),
+                floor_port,
+            ),
+        }
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        table = Table(works)
         for _ in range(arguments.rounds):
             for work in works:
-                requests = asyncio.run(_prepare(work, environ, Path(folder), arguments.seconds))
-                measured[work.name].append(_measure(running, service_port, requests, arguments))
-        sys.stdout.write(printed(measured, memory=running.memory) + "\n")
+                requests = asyncio.run(_prepare(work, environ, folder, arguments.seconds))
+                for name, (running, port) in servers.items():
+                    asked = (
+                        requests if name == SERVICE else replace(requests, path=f"/{work.floor}")
+                    )
+                    table.add(work, name, _measure(running, port, asked, arguments))
+        sys.stdout.write(table.text(memory=servers[SERVICE][0].memory) + "\n")
     if arguments.json:
-        rows = {
-            name: median(each.per_cpu_second for each in runs) for name, runs in measured.items()
-        }
-        arguments.json.write_text(json.dumps(rows, indent=2))
+        arguments.json.write_text(json.dumps(table.rows(), indent=2))
 
 
 def _measure(

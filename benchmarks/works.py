@@ -32,6 +32,10 @@ class Work:
 
     name: str
     prepare: Prepare
+    floor: str
+    """The path of the bare handler that does the same."""
+    at_least: float
+    """The ratio to the floor that is aimed at."""
     once: bool = False
     """Each request uses something up, so that as many have to be prepared as can be served."""
 
@@ -125,16 +129,58 @@ async def jwks(_: Parts, __: Path, ___: int) -> Requests:
 
 
 WORKS: tuple[Work, ...] = (
-    Work(name="introspect a reference token", prepare=introspect_reference),
-    Work(name="introspect an ES256 JWT", prepare=introspect_jwt),
-    Work(name="client_credentials, reference token", prepare=client_credentials_reference),
-    Work(name="client_credentials, ES256", prepare=client_credentials_es256),
-    Work(name="client_credentials, RS256", prepare=client_credentials_rs256),
-    Work(name="refresh with rotation, ES256 id token", prepare=refresh, once=True),
-    Work(name="code with PKCE, ES256 id token", prepare=code, once=True),
-    Work(name="delegation, reference in and out", prepare=delegation),
-    Work(name="discovery", prepare=discovery),
-    Work(name="JWKS", prepare=jwks),
+    Work(
+        name="introspect a reference token",
+        prepare=introspect_reference,
+        floor="introspect-reference",
+        at_least=0.70,
+    ),
+    Work(
+        name="introspect an ES256 JWT",
+        prepare=introspect_jwt,
+        floor="introspect-jwt",
+        at_least=0.70,
+    ),
+    Work(
+        name="client_credentials, reference token",
+        prepare=client_credentials_reference,
+        floor="client-credentials-reference",
+        at_least=0.65,
+    ),
+    Work(
+        name="client_credentials, ES256",
+        prepare=client_credentials_es256,
+        floor="client-credentials-es256",
+        at_least=0.70,
+    ),
+    Work(
+        name="client_credentials, RS256",
+        prepare=client_credentials_rs256,
+        floor="client-credentials-rs256",
+        at_least=0.90,
+    ),
+    Work(
+        name="refresh with rotation, ES256 id token",
+        prepare=refresh,
+        floor="refresh",
+        at_least=0.60,
+        once=True,
+    ),
+    Work(
+        name="code with PKCE, ES256 id token",
+        prepare=code,
+        floor="code",
+        at_least=0.60,
+        once=True,
+    ),
+    Work(
+        name="delegation, reference in and out",
+        prepare=delegation,
+        floor="delegation",
+        at_least=0.60,
+    ),
+    Work(name="discovery", prepare=discovery, floor="discovery", at_least=0.90),
+    Work(name="JWKS", prepare=jwks, floor="jwks-document", at_least=0.90),
 )
 
 

@@ -1,0 +1,167 @@
+"""The least that each work can cost: a bare aiohttp handler on the same connection to Redis.
+
+It parses the same input, does the same commands or signature, gives an answer of the same size,
+and nothing else: no client is authenticated, nothing is validated, logged or counted.
+`python -m benchmarks.floor PORT REDIS_URL` serves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+import orjson
+import uvloop
+from aiohttp import web
+from redis.asyncio import Redis
+
+from service.keys.jose import Key, verify
+from service.store.multiplexed import Multiplexed
+from service.store.verbs import Command
+
+TAG = "ts:{AAAAAAAAAAAAAAAA}"
+DIGEST = "d" * 43
+TTL = 3600
+RECORD = b'"' + b"r" * 330 + b'"'
+"""As long as an authorization, a token's claims or a refresh token are as records."""
+
+READ_TWO: Sequence[Command] = (("GET", f"{TAG}:at:{DIGEST}"), ("GET", f"{TAG}:az"))
+PUT: Command = ("SET", f"{TAG}:at:{DIGEST}", RECORD, "EX", TTL)
+INDEX: Sequence[Command] = (
+    ("ZREMRANGEBYSCORE", f"ts:{{{DIGEST}}}:ua", "-inf", 1_795_000_000),
+    ("ZADD", f"ts:{{{DIGEST}}}:ua", 1_795_003_600, "AAAAAAAAAAAAAAAA"),
+    ("EXPIRE", f"ts:{{{DIGEST}}}:ua", TTL),
+)
+SPEND: Sequence[Command] = (
+    ("SET", f"{TAG}:rt:{DIGEST}", RECORD, "EX", TTL, "XX", "GET"),
+    *INDEX,
+    ("EXPIRE", f"{TAG}:az", TTL),
+    PUT,
+    ("SET", f"{TAG}:rt:{DIGEST}x", RECORD, "EX", TTL, "NX"),
+)
+DELEGATE: Sequence[Command] = (*INDEX, PUT, ("EXISTS", f"{TAG}:at:{DIGEST}"))
+
+CLAIMS = {"iss": "http://localhost:8080", "sub": "818727", "aud": "x" * 150, "exp": 1}
+OPAQUE = orjson.dumps({"access_token": "a" * 68, "token_type": "Bearer", "scope": "api1"})
+INTROSPECTION = orjson.dumps({"active": True, "claims": "c" * 330})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """One handler for each work, by the work's name."""
+
+    redis: Multiplexed
+    es256: Key
+    rs256: Key
+    jwt: str
+    document: bytes
+    jwks: bytes
+
+    def handlers(self) -> Mapping[str, Callable[[web.Request], Awaitable[web.Response]]]:
+        """What is served at `/<name>`."""
+        return {
+            "introspect-reference": self.introspect_reference,
+            "introspect-jwt": self.introspect_jwt,
+            "client-credentials-reference": self.client_credentials_reference,
+            "client-credentials-es256": self.client_credentials_es256,
+            "client-credentials-rs256": self.client_credentials_rs256,
+            "refresh": self.exchange,
+            "code": self.exchange,
+            "delegation": self.delegation,
+            "discovery": self.discovery,
+            "jwks-document": self.key_set,
+        }
+
+    async def introspect_reference(self, request: web.Request) -> web.Response:
+        """Two reads in one round trip."""
+        await _form(request)
+        await self.redis.ask(READ_TWO, seconds=2)
+        return _json(INTROSPECTION)
+
+    async def introspect_jwt(self, request: web.Request) -> web.Response:
+        """A signature verified, and two reads."""
+        await _form(request)
+        verify(self.jwt, lambda _: self.es256, typ={"at+jwt"})
+        await self.redis.ask(READ_TWO, seconds=2)
+        return _json(INTROSPECTION)
+
+    async def client_credentials_reference(self, request: web.Request) -> web.Response:
+        """One write."""
+        await _form(request)
+        await self.redis.ask((PUT,), seconds=2)
+        return _json(OPAQUE)
+
+    async def client_credentials_es256(self, request: web.Request) -> web.Response:
+        """One ES256 signature."""
+        await _form(request)
+        return _token(await self.es256.sign(CLAIMS, typ="at+jwt"))
+
+    async def client_credentials_rs256(self, request: web.Request) -> web.Response:
+        """One RS256 signature, in a thread as in the service."""
+        await _form(request)
+        return _token(await self.rs256.sign(CLAIMS, typ="at+jwt"))
+
+    async def exchange(self, request: web.Request) -> web.Response:
+        """Two reads, an identity token signed, and all writes in a second round trip."""
+        await _form(request)
+        await self.redis.ask(READ_TWO, seconds=2)
+        id_token = await self.es256.sign(CLAIMS, typ="JWT")
+        await self.redis.ask(SPEND, seconds=2)
+        answer = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
+        return _json(orjson.dumps(answer))
+
+    async def delegation(self, request: web.Request) -> web.Response:
+        """Two reads, and the writes of a token below another."""
+        await _form(request)
+        await self.redis.ask(READ_TWO, seconds=2)
+        await self.redis.ask(DELEGATE, seconds=2)
+        return _json(OPAQUE)
+
+    async def discovery(self, _: web.Request) -> web.Response:
+        """Bytes from memory."""
+        return _json(self.document)
+
+    async def key_set(self, _: web.Request) -> web.Response:
+        """Bytes from memory."""
+        return _json(self.jwks)
+
+
+async def _form(request: web.Request) -> dict[str, str]:
+    return dict(parse_qsl((await request.read()).decode()))
+
+
+def _token(token: str) -> web.Response:
+    return _json(orjson.dumps({"access_token": token, "token_type": "Bearer", "expires_in": 3600}))
+
+
+def _json(body: bytes) -> web.Response:
+    return web.Response(body=body, content_type="application/json")
+
+
+async def _serve(port: int, redis_url: str) -> None:
+    redis = Redis.from_url(redis_url, protocol=2)
+    es256, rs256 = Key.generate("ES256"), Key.generate("RS256")
+    jwks = orjson.dumps({"keys": [key.public_jwk for key in (es256, rs256)]})
+    floor = Floor(
+        redis=Multiplexed(redis.connection_pool),
+        es256=es256,
+        rs256=rs256,
+        jwt=await es256.sign(CLAIMS, typ="at+jwt"),
+        document=b'"' + b"d" * 2400 + b'"',
+        jwks=jwks,
+    )
+    await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT], seconds=2)
+    app = web.Application()
+    for name, handler in floor.handlers().items():
+        app.router.add_route("*", f"/{name}", handler)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(_serve(int(sys.argv[1]), sys.argv[2]))
