@@ -123,10 +123,11 @@ class Explanation:
             "client": self._client(str(client_id)),
             "subject": subject,
             "audience": _listed(claims["aud"]),
-            "scope": str(claims.get("scope", "")),
             "issued": written(cast("int", claims["iat"])),
             "expires": self._expiry(cast("int", claims["exp"])),
         }
+        if "scope" in claims:
+            facts["scope"] = str(claims["scope"])
         if "sid" in claims:
             facts["session"] = await self._session_of(str(claims["sid"]))
         if is_bound(jti):

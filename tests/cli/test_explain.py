@@ -141,6 +141,7 @@ async def test_an_identity_token_is_no_access_token(app: ClientApp, command: Com
     facts = await explained(command, (await app.tokens())["id_token"])
     assert (facts["kind"], facts["client"]) == ("identity token (JWT)", "web")
     assert facts["state"].startswith("inactive: an identity token")
+    assert "scope" not in facts
 
 
 async def test_a_refresh_token_is_told_before_and_after_its_use(
