@@ -77,7 +77,7 @@ class IntrospectionEndpoint:
             "token_introspection": answer,
         }
         jwt = await self.keys.signing_key(alg).sign(claims, typ="token-introspection+jwt")
-        return web.Response(text=jwt, headers=NO_STORE, content_type=SIGNED)
+        return web.Response(body=jwt.encode(), headers=NO_STORE, content_type=SIGNED)
 
     async def _answer(self, token: str, caller: Caller) -> Mapping[str, object]:
         found = await self.active_tokens.find(token)

@@ -1,0 +1,64 @@
+"""The answer as a JWT of its own type, for this caller alone (RFC 9701)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from tests.driving.service import Answer, RunningService, header_of
+
+pytestmark = pytest.mark.rfc("9701#5")
+
+SIGNED = "application/token-introspection+jwt"
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """api2 always gets signed answers."""
+    config["api_resources"][1]["introspection_signed_response"] = True
+    return config
+
+
+async def asked(service: RunningService, token: str, caller: str, accept: str) -> Answer:
+    """Ask about a token."""
+    return await service.post(
+        "/connect/introspect", auth=caller, headers={"Accept": accept}, token=token
+    )
+
+
+async def claims_of(service: RunningService, answer: Answer) -> dict[str, Any]:
+    """The verified claims of a signed answer."""
+    assert answer.headers["Content-Type"] == SIGNED
+    text = answer.body.decode()
+    assert header_of(text)["typ"] == "token-introspection+jwt"
+    keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)
+    claims: dict[str, Any] = jwt.decode(text, keys, algorithms=["ES256"]).claims
+    return claims
+
+
+async def test_whoever_accepts_it_gets_it_signed(service: RunningService) -> None:
+    token = (await service.user_token())["access_token"]
+    claims = await claims_of(service, await asked(service, token, "api1", SIGNED))
+    plain = (await service.introspect(token)).json
+    assert (claims["iss"], claims["aud"]) == (service.issuer, "api1")
+    assert claims["token_introspection"] == plain
+    assert claims.keys() == {"iss", "aud", "iat", "token_introspection"}
+
+
+async def test_an_inactive_token_is_told_signed_too(service: RunningService) -> None:
+    claims = await claims_of(service, await asked(service, "nonsense", "machine", SIGNED))
+    assert claims["token_introspection"] == {"active": False}
+
+
+async def test_a_resource_may_be_registered_for_it(service: RunningService) -> None:
+    claims = await claims_of(service, await asked(service, "nonsense", "api2", "application/json"))
+    assert claims["aud"] == "api2"
+
+
+async def test_it_is_no_token(service: RunningService) -> None:
+    token = (await service.user_token())["access_token"]
+    answer = (await asked(service, token, "api1", SIGNED)).body.decode()
+    assert not await service.is_active(answer)

@@ -1,0 +1,141 @@
+"""A client gives a token back (RFC 7009)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.driving.client_app import ClientApp
+from tests.driving.service import Answer, RunningService
+
+pytestmark = pytest.mark.rfc("7009#2")
+
+
+async def revoked(
+    service: RunningService, token: str, client: str = "frontend", **form: str
+) -> Answer:
+    """Revoke a token; the answer never says what it was."""
+    answer = await service.post("/connect/revocation", auth=client, token=token, **form)
+    assert (answer.status, answer.body) == (200, b"")
+    return answer
+
+
+@pytest.mark.rfc("7009#2.1")
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_an_access_token_is_inactive_at_once(service: RunningService, client: str) -> None:
+    tokens = await service.user_token(client, "api1 offline_access")
+    await revoked(service, tokens["access_token"], client)
+    assert not await service.is_active(tokens["access_token"])
+    assert await service.is_active(tokens["refresh_token"], caller=client)
+
+
+@pytest.mark.parametrize("client", ["machine", "robot"])
+async def test_a_clients_own_token_is_revoked_alike(service: RunningService, client: str) -> None:
+    first, second = [
+        (await service.token(client, grant_type="client_credentials"))["access_token"]
+        for _ in range(2)
+    ]
+    await revoked(service, first, client)
+    assert not await service.is_active(first)
+    assert await service.is_active(second)
+
+
+@pytest.mark.rfc("7009#2.1")
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_a_refresh_token_takes_its_grant_with_it(
+    service: RunningService, client: str
+) -> None:
+    tokens = await service.user_token(client, "api1 offline_access")
+    await revoked(service, tokens["refresh_token"], client)
+    assert not await service.is_active(tokens["access_token"])
+    again = await service.token(
+        client, grant_type="refresh_token", refresh_token=tokens["refresh_token"]
+    )
+    assert again.refusal == (400, "invalid_grant")
+
+
+async def test_other_grants_of_the_user_live_on(service: RunningService) -> None:
+    one, other = [await service.user_token(scope="api1 offline_access") for _ in range(2)]
+    await revoked(service, one["refresh_token"])
+    assert await service.is_active(other["access_token"])
+
+
+async def test_a_foreign_token_stays_alive(service: RunningService) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    for name in ("access_token", "refresh_token"):
+        await revoked(service, tokens[name], "machine")
+    assert await service.is_active(tokens["access_token"])
+    assert await service.is_active(tokens["refresh_token"], caller="frontend")
+
+
+@pytest.mark.rfc("7009#2.2")
+@pytest.mark.parametrize("token", ["nonsense", "a.b.c", "at_x", "é", "x" * 60000], ids=len)
+async def test_an_unknown_token_is_no_error(service: RunningService, token: str) -> None:
+    answer = await revoked(service, token)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_revoking_twice_is_no_error(service: RunningService) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    for name in ("access_token", "access_token", "refresh_token", "refresh_token"):
+        await revoked(service, tokens[name])
+
+
+@pytest.mark.rfc("7009#2.1")
+@pytest.mark.parametrize("hint", ["access_token", "refresh_token", "nonsense", ""])
+async def test_a_hint_is_a_hint(service: RunningService, hint: str) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    await revoked(service, tokens["access_token"], token_type_hint=hint)
+    assert not await service.is_active(tokens["access_token"])
+    await revoked(service, tokens["refresh_token"], token_type_hint=hint)
+    assert not await service.is_active(tokens["refresh_token"], caller="frontend")
+
+
+async def test_a_public_client_revokes_its_own(app_of: Any, service: RunningService) -> None:
+    app: ClientApp = app_of("spa")
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    form = {"client_id": "spa", "token": tokens["refresh_token"]}
+    assert (await service.post("/connect/revocation", **form)).status == 200
+    assert not await service.is_active(tokens["access_token"])
+
+
+async def test_a_spent_refresh_token_ends_its_family_too(service: RunningService) -> None:
+    first = await service.user_token(scope="api1 offline_access")
+    form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
+    second = await service.token("frontend", **form)
+    await revoked(service, first["refresh_token"])
+    assert not await service.is_active(second["access_token"])
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
+async def test_it_counts_while_the_user_is_disabled(
+    service: RunningService, config: dict[str, Any], client: str, kind: str
+) -> None:
+    tokens = await service.user_token(client, "api1 offline_access")
+    for enabled in (False, True):
+        config["users"]["list"][0]["enabled"] = enabled
+        service.parts.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.parts.registry.reload()
+        if not enabled:
+            await revoked(service, tokens[kind], client)
+    assert not await service.is_active(tokens["access_token"])
+
+
+@pytest.mark.parametrize(
+    "auth", [None, ("frontend", "wrong"), ("nobody", "x"), ("api2", "api2-secret")], ids=str
+)
+async def test_strangers_revoke_nothing(service: RunningService, auth: Any) -> None:
+    token = (await service.user_token())["access_token"]
+    answer = await service.post("/connect/revocation", auth=auth, token=token)
+    assert answer.refusal == (401, "invalid_client")
+    assert ("WWW-Authenticate" in answer.headers) is (auth is not None)
+    assert await service.is_active(token)
+
+
+@pytest.mark.parametrize("form", [{}, {"token": ""}], ids=["none", "empty"])
+async def test_token_has_to_be_there(service: RunningService, form: dict[str, str]) -> None:
+    answer = await service.post("/connect/revocation", auth="frontend", **form)
+    assert answer.refusal == (400, "invalid_request")
