@@ -6,6 +6,7 @@ import asyncio
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from types import UnionType
 from typing import Any, NewType, cast
 
 import orjson
@@ -154,6 +155,13 @@ def claims_signed_by(key: Key, token: str) -> VerifiedClaims:
     return VerifiedClaims(_decode_json(signed.partition(".")[2]))
 
 
+def require_claims(claims: VerifiedClaims, types: Mapping[str, type | UnionType]) -> None:
+    """JwtRefused where one of these claims is missing or not of its type (RFC 8725 §3.11)."""
+    for name, expected in types.items():
+        if not isinstance(claims.get(name), expected):
+            raise JwtRefused(f"its claim {name} is missing, or not what it has to be")
+
+
 def _import(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
     """The key behind a JWK, its JSON or a PEM; RSA keys of less than 2048 bits count for nothing (RFC 7518 §3.3)."""
     key_type = _KEY_TYPES[alg[:2]]
@@ -178,10 +186,14 @@ def _encode(content: bytes) -> bytes:
 
 
 def _decode(text: str) -> bytes:
+    """The bytes behind base64url; other spellings of the same bytes are refused (RFC 7515 §2)."""
     try:
-        return b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        content = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except ValueError as error:
         raise JwtRefused("a part of it is not base64url") from error
+    if _encode(content) != text.encode():
+        raise JwtRefused("a part of it is not base64url as it is written")
+    return content
 
 
 def _decode_json(part: str) -> Mapping[str, object]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import UnionType
 from typing import cast
 
-from service.keys.jose import JwtRefused, VerifiedClaims, looks_like_jwt, verify
+from service.keys.jose import (
+    JwtRefused,
+    VerifiedClaims,
+    looks_like_jwt,
+    require_claims,
+    verify,
+)
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.handle import Handle, parse_handle
@@ -18,6 +25,13 @@ from service.store.stores import Stores
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
 """What `typ` says in the header of a JWT access token (RFC 9068 §2.1)."""
 
+_CLAIM_TYPES: Mapping[str, type | UnionType] = {
+    "aud": str | list,
+    "client_id": str,
+    "exp": int,
+    "jti": str,
+    "sub": str,
+}
 _SELECTOR_LENGTH = 16
 _BOUND_JTI_LENGTH = 38
 
@@ -100,14 +114,24 @@ class ActiveTokens:
 
     async def examine(self, token: str) -> ActiveToken | Inactive:
         """The access token, or the first check that it fails."""
-        handle = parse_handle(token, "access_token")
-        if handle is not None:
-            found = await self._reference(handle)
-        elif looks_like_jwt(token):
-            found = await self._jwt(token)
-        else:
-            return Inactive("it is not an access token of this service")
+        found = await self._not_ended(token)
         return found if isinstance(found, Inactive) else await self._of_living_parties(found)
+
+    async def find_to_revoke(self, token: str) -> ActiveToken | None:
+        """The access token unless it has ended; one of a disabled user may be enabled again."""
+        found = await self._not_ended(token)
+        return found if isinstance(found, ActiveToken) else None
+
+    async def find_grant_to_revoke(self, refresh_token: str) -> Authorization | None:
+        """What a refresh token came from, also where another one has taken its place."""
+        handle = parse_handle(refresh_token, "refresh_token")
+        if handle is None:
+            return None
+        record, authorization = await self.stores.kv.read(
+            self.stores.refresh_tokens.read(handle.selector, handle.digest),
+            self.stores.authorizations.read(handle.selector),
+        )
+        return None if record is None else authorization
 
     async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
         """The refresh token if it could be used now."""
@@ -133,6 +157,14 @@ class ActiveTokens:
             return Inactive("its client or user is disabled or unknown")
         return ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
 
+    async def _not_ended(self, token: str) -> ActiveToken | Inactive:
+        handle = parse_handle(token, "access_token")
+        if handle is not None:
+            return await self._reference(handle)
+        if looks_like_jwt(token):
+            return await self._jwt(token)
+        return Inactive("it is not an access token of this service")
+
     async def _reference(self, handle: Handle) -> ActiveToken | Inactive:
         claims, authorization = await self.stores.kv.read(
             self.stores.access_tokens.read(handle.selector, handle.digest),
@@ -149,6 +181,7 @@ class ActiveTokens:
     async def _jwt(self, token: str) -> ActiveToken | Inactive:
         try:
             claims = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES)
+            require_claims(claims, _CLAIM_TYPES)
         except JwtRefused as refused:
             return Inactive(str(refused))
         if claims.get("iss") != self.issuer:

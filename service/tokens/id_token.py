@@ -6,9 +6,10 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
+from types import UnionType
 from typing import Any
 
-from service.keys.jose import JwtRefused, VerifiedClaims, verify
+from service.keys.jose import JwtRefused, VerifiedClaims, require_claims, verify
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -16,6 +17,8 @@ from service.model.registry import LiveRegistry
 from service.tokens.claims import identity_claims
 
 ID_TOKEN_TYPE = "JWT"
+_CLAIM_TYPES: Mapping[str, type | UnionType] = {"sub": str, "aud": str, "exp": int}
+"""What tells an identity token from a signed userinfo answer, which has the same `typ` (RFC 8725 §3.12)."""
 
 _HASHES: Mapping[str, Callable[[bytes], Any]] = {
     "256": sha256,
@@ -85,6 +88,7 @@ def read_id_token_hint(hint: str, keys: KeyRing, issuer: str) -> VerifiedClaims 
     """The claims of an identity token that we issued, however long ago."""
     try:
         claims = verify(hint, keys.find, typ={ID_TOKEN_TYPE})
+        require_claims(claims, _CLAIM_TYPES)
     except JwtRefused:
         return None
     return claims if claims.get("iss") == issuer else None

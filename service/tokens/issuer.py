@@ -77,12 +77,15 @@ class TokenIssuer:
             bounds.append(success.lifetime)
         if success.source is not None:
             bounds.append(success.source.expires_at - now)
+        lifetime = min(bounds)
+        if lifetime < 1:
+            raise InvalidGrant("the token has expired meanwhile")
         return await self.access_tokens.mint(
             authorization,
             client,
             target(self.registry.current, scope, resources),
             user_claims=user_claims,
-            lifetime=max(min(bounds), 1),
+            lifetime=lifetime,
             now=now,
         )
 
