@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +15,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration, hashed
 from tests.driving.service import RunningService
 from tests.identity_providers.fake_provider import FakeProvider
-from tests.identity_providers.journey import CALLBACK, Journey, provider_entry
+from tests.identity_providers.journey import CALLBACK, Journey, provider_entry, reload
 
 
 @dataclass
@@ -32,7 +30,7 @@ class Upstream:
         """Where it is."""
         return self.service.issuer
 
-    async def register(self, downstream: RunningService) -> None:
+    def register(self, downstream: RunningService) -> None:
         """Make the service a client of the provider's."""
         self.configuration["clients"].append(
             {
@@ -43,8 +41,7 @@ class Upstream:
                 "redirect_uris": [downstream.issuer + CALLBACK],
             }
         )
-        self.service.parts.configuration.file.write_text(json.dumps(self.configuration))
-        assert await asyncio.to_thread(self.service.parts.registry.reload)
+        reload(self.service, self.configuration)
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ async def journey(
     upstream: Upstream, service: RunningService, app: ClientApp
 ) -> AsyncIterator[Journey]:
     """A person on the way to the second instance."""
-    await upstream.register(service)
+    upstream.register(service)
     there = Browser(upstream.issuer)
     yield Journey(app, there)
     await there.close()
@@ -95,10 +92,12 @@ ComeBack = Callable[..., Awaitable[Page]]
 def come_back(fake: FakeProvider, app: ClientApp) -> ComeBack:
     """Go to the fake provider and come back with what it answers; the page after that."""
 
-    async def there_and_back(**answer: str | None) -> Page:
-        sent = await app.authorize(acr_values="idp:upstream", prompt=answer.pop("prompt", None))
+    async def there_and_back(
+        answer: dict[str, str | None] | None = None, **asked: str | None
+    ) -> Page:
+        sent = await app.authorize(acr_values="idp:upstream", **asked)
         if not sent.url.startswith(fake.issuer):
             return sent
-        return await app.browser.get(fake.answer(sent, **answer))
+        return await app.browser.get(fake.answer(sent, **answer or {}))
 
     return there_and_back

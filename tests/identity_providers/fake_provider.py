@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,7 +24,7 @@ AUTHORIZE, TOKEN, USERINFO = "/authorize", "/token", "/userinfo"
 
 @dataclass
 class FakeProvider:
-    """Proper in everything, but for what `instead`, `metadata`, `claims` and `id_token` say."""
+    """Proper in everything, but for what its members say."""
 
     issuer: str = ""
     signer: Key = field(default_factory=lambda: Key.generate("ES256"))
@@ -31,7 +32,8 @@ class FakeProvider:
     metadata: dict[str, Any] = field(default_factory=dict)
     claims: dict[str, Any] = field(default_factory=dict)
     userinfo: dict[str, Any] = field(default_factory=dict)
-    id_token: str | None = None
+    typ: str = "JWT"
+    forge: Callable[[FakeProvider], str] | None = None
     instead: dict[str, Instead] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     forms: list[dict[str, Any]] = field(default_factory=list)
@@ -48,8 +50,12 @@ class FakeProvider:
         return f"{self.request['redirect_uri']}?{urlencode(query)}"
 
     def identity(self) -> dict[str, Any]:
-        """The claims of the identity token, changed as `claims` says."""
+        """The claims of the identity token, changed as `claims` says; spans count from now."""
         now = int(time.time())
+        changed = {
+            name: now + value.total_seconds() if isinstance(value, timedelta) else value
+            for name, value in self.claims.items()
+        }
         proper = {
             "iss": self.issuer,
             "sub": "their-alice",
@@ -58,7 +64,7 @@ class FakeProvider:
             "iat": now,
             "nonce": self.request.get("nonce"),
         }
-        return {name: value for name, value in (proper | self.claims).items() if value is not None}
+        return {name: value for name, value in (proper | changed).items() if value is not None}
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
@@ -71,7 +77,7 @@ class FakeProvider:
             case "/jwks":
                 return web.json_response({"keys": self.published})
             case "/token":
-                return await self._token(request)
+                return await self.token(request)
             case "/userinfo":
                 return web.json_response({"sub": self.identity().get("sub")} | self.userinfo)
         return web.Response(status=404)
@@ -89,14 +95,16 @@ class FakeProvider:
             name: value for name, value in (proper | self.metadata).items() if value is not None
         }
 
-    async def _token(self, request: web.Request) -> web.Response:
+    async def token(self, request: web.Request) -> web.Response:
+        """Tokens for who proves to be the client that asked for the code."""
         form = {**(await request.post())}
         self.forms.append(form)
         proven = s256(str(form["code_verifier"])) == self.request["code_challenge"]
         known = request.headers.get("Authorization") == basic("downstream", "downstream-secret")
         if not (proven and (known or form.get("client_secret") == "downstream-secret")):
             return web.json_response({"error": "invalid_grant"}, status=400)
-        id_token = self.id_token or await self.signer.sign(self.identity(), typ="JWT")
+        signed = await self.signer.sign(self.identity(), typ=self.typ)
+        id_token = self.forge(self) if self.forge else signed
         return web.json_response(
             {"access_token": "theirs", "token_type": "Bearer", "id_token": id_token}
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from tests.driving.browser import Browser, Page
-from tests.driving.client_app import ClientApp
+from tests.driving.client_app import REDIRECT_URIS, ClientApp
 from tests.driving.service import Answer, RunningService
 
 CALLBACK = "/account/provider/callback"
@@ -64,6 +65,17 @@ class Journey:
         """The whole way, and the client's tokens."""
         page = await self.and_back(username, **changes)
         return await self.app.redeem(page.parameters["code"])
+
+
+def reload(service: RunningService, configuration: dict[str, Any]) -> None:
+    """Put another registry in force."""
+    service.parts.configuration.file.write_text(json.dumps(configuration))
+    assert service.parts.registry.reload()
+
+
+def arrived(page: Page) -> bool:
+    """Whether the person is signed in and back at the client; the callback has a `code`, too."""
+    return page.url.startswith(REDIRECT_URIS["web"]) and "code" in page.parameters
 
 
 async def userinfo(service: RunningService, tokens: Answer) -> dict[str, Any]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from service.model.events import ProviderSignInSucceeded
+from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
-from tests.driving.service import RunningService, claims_in
+from tests.driving.service import claims_in
 from tests.identity_providers.conftest import Upstream
-from tests.identity_providers.journey import Journey, provider_entry, userinfo
+from tests.identity_providers.journey import Journey, arrived, provider_entry, userinfo
 
 
 @pytest.fixture
@@ -84,3 +86,93 @@ async def test_tokens_say_where_how_and_when_the_person_signed_in(
     access = claims_in(tokens["access_token"])
     assert (access["idp"], access["amr"]) == ("upstream", ["pwd"])
     assert access["auth_time"] == theirs.auth_time
+
+
+async def test_claims_come_by_our_names_and_none_poses_as_the_protocols(journey: Journey) -> None:
+    tokens = await journey.tokens(scope="openid profile api1")
+    assert (await userinfo(journey.app.service, tokens))["nickname"] == "Alice"
+    assert claims_in(tokens["access_token"])["idp"] == "upstream"
+
+
+async def test_an_api_learns_claims_that_came_from_the_provider(journey: Journey) -> None:
+    token = (await journey.tokens())["access_token"]
+    introspected = await journey.app.service.introspect(token)
+    assert (introspected["active"], introspected["email"]) == (True, "alice@example.com")
+
+
+@pytest.mark.rfc("openid-core#12")
+async def test_a_refresh_goes_on_without_the_provider(journey: Journey) -> None:
+    tokens = await journey.tokens(scope="openid email offline_access")
+    refreshed = await journey.app.refresh(tokens["refresh_token"])
+    assert (await userinfo(journey.app.service, refreshed))["email"] == "alice@example.com"
+
+
+async def test_the_session_serves_the_next_request(journey: Journey) -> None:
+    await journey.and_back()
+    assert arrived(await journey.app.authorize())
+    assert arrived(await journey.straight_away())
+
+
+async def test_a_local_session_is_not_one_of_the_provider(
+    journey: Journey, upstream: Upstream
+) -> None:
+    await journey.app.login()
+    assert (await journey.straight_away()).url.startswith(upstream.issuer)
+
+
+@pytest.mark.rfc("openid-core#3.1.2.1")
+async def test_prompt_login_asks_again_at_the_provider(journey: Journey) -> None:
+    await journey.and_back()
+    sent = await journey.straight_away(prompt="login")
+    assert (await journey.there.get(sent.url)).has("login")
+    assert arrived(await journey.here.get(await journey.signed_in_there(sent)))
+
+
+@pytest.mark.rfc("openid-core#3.1.2.1")
+async def test_prompt_none_never_leads_to_the_provider(journey: Journey) -> None:
+    assert (await journey.straight_away(prompt="none")).error == "login_required"
+
+
+async def test_a_person_without_a_client_comes_to_the_own_account(journey: Journey) -> None:
+    login = await journey.here.get("/account/login")
+    sent = await journey.here.get(login.provider_links["upstream"])
+    assert (await journey.here.get(await journey.signed_in_there(sent))).path == "/account"
+
+
+@pytest.mark.rfc("openid-core#3.1.2.6")
+async def test_who_cancels_there_is_offered_the_other_ways_in(journey: Journey) -> None:
+    asked = await journey.there.get((await journey.straight_away()).url)
+    refused = await journey.there.submit(asked, action="cancel")
+    login = await journey.here.get(refused.url)
+    assert login.text_of("login-error").startswith("Upstream did not sign you in")
+    assert arrived(await journey.here.log_in(login))
+
+
+async def test_a_client_is_offered_only_its_own_providers(
+    journey: Journey, app_of: Callable[[str], ClientApp]
+) -> None:
+    login = await app_of("consenting").authorize(acr_values="idp:upstream")
+    assert list(login.provider_links) == ["elsewhere"]
+    forced = login.provider_links["elsewhere"].replace("idp=elsewhere", "idp=upstream")
+    refused = await journey.here.get(forced)
+    assert (refused.status, refused.error) == (400, "invalid_request")
+
+
+async def test_without_local_login_the_providers_are_the_way_in(
+    app: ClientApp, app_of: Callable[[str], ClientApp]
+) -> None:
+    await app.login()
+    page = await app_of("implicit").authorize()
+    assert not page.has("username")
+    assert list(page.provider_links) == ["upstream", "elsewhere"]
+
+
+@pytest.mark.parametrize("query", ["", "?idp=", "?idp=nobody", "?idp=../x", "?idp=upstream&idp=x"])
+async def test_an_unknown_provider_is_an_error_page(journey: Journey, query: str) -> None:
+    page = await journey.here.get(f"/account/provider{query}")
+    assert (page.status, page.error) == (400, "invalid_request")
+
+
+async def test_a_request_that_waits_no_longer_is_an_error_page(journey: Journey) -> None:
+    page = await journey.here.get("/account/provider?idp=upstream&request=unknown")
+    assert (page.status, page.error) == (400, "invalid_request")

@@ -31,8 +31,8 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.prompt import LOGIN
 from service.protocol.scope import OPENID
-from service.store.uncounted import not_counted
 from service.store.stores import Stores
+from service.store.uncounted import not_counted
 
 CALLBACK = "/account/provider/callback"
 """Below the issuer: the one redirect URI that every provider has to register for this service."""

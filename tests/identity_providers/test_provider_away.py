@@ -1,0 +1,249 @@
+"""A provider that is down or works badly costs a moment, and the other ways in stay open (RFC 9700 §2.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from service.keys.jose import Key
+from service.model.events import ProviderSignInFailed
+from service.web.outgoing import MAX_BODY
+from tests.conftest import Clock
+from tests.driving.client_app import ClientApp
+from tests.identity_providers.conftest import ComeBack
+from tests.identity_providers.fake_provider import JWKS, METADATA, TOKEN, USERINFO, FakeProvider
+from tests.identity_providers.journey import arrived
+
+Instead = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@pytest.fixture
+def config(faked_config: dict[str, Any]) -> dict[str, Any]:
+    faked_config["identity_providers"][0]["claims"] = {"mail": "email"}
+    return faked_config
+
+
+def answering(**response: Any) -> Instead:
+    """Always the same answer."""
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(**response)
+
+    return answer
+
+
+async def hanging(_: web.Request) -> web.StreamResponse:
+    """No answer."""
+    await asyncio.sleep(2)
+    return web.Response()
+
+
+async def dripping(request: web.Request) -> web.StreamResponse:
+    """An answer that does not end."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    for _ in range(20):
+        await response.write(b" ")
+        await asyncio.sleep(0.1)
+    return response
+
+
+async def huge(request: web.Request) -> web.StreamResponse:
+    """An answer longer than is read, of no announced length."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    for _ in range(MAX_BODY // 65536 + 1):
+        await response.write(b" " * 65536)
+    return response
+
+
+async def compressed(_: web.Request) -> web.StreamResponse:
+    """An answer that grows."""
+    response = web.Response(body=b"{}" * 1000)
+    response.enable_compression(force=web.ContentCoding.gzip)
+    return response
+
+
+BROKEN: dict[str, Instead] = {
+    "hangs": hanging,
+    "drips": dripping,
+    "floods": huge,
+    "compresses": compressed,
+    "fails": answering(status=500),
+    "redirects": answering(status=302, headers={"Location": "http://localhost:1/"}),
+    "says nothing": answering(status=200),
+    "says no JSON": answering(text="<html>"),
+    "says a list": answering(text="[]"),
+    "says too deep a thing": answering(text='{"a":' * 100_000),
+}
+
+
+def causes(events: list[object]) -> list[str]:
+    """What the audit log says."""
+    return [event.cause for event in events if isinstance(event, ProviderSignInFailed)]
+
+
+@pytest.mark.parametrize(
+    ("path", "broken"),
+    [(TOKEN, kind) for kind in BROKEN]
+    + [(path, kind) for path in (METADATA, JWKS, USERINFO) for kind in ("hangs", "says a list")],
+)
+async def test_a_broken_provider_is_told_of_and_the_password_still_works(
+    fake: FakeProvider, come_back: ComeBack, app: ClientApp, path: str, broken: str
+) -> None:
+    fake.instead[path] = BROKEN[broken]
+    page = await come_back()
+    assert page.text_of("login-error").startswith("Upstream ")
+    assert arrived(await app.browser.log_in(page))
+
+
+async def test_a_provider_that_is_not_there_is_unavailable(
+    fake: FakeProvider, come_back: ComeBack, events: list[object]
+) -> None:
+    fake.instead[METADATA] = answering(status=503)
+    page = await come_back()
+    assert page.text_of("login-error").startswith("Upstream cannot be reached")
+    assert causes(events) == ["its metadata or keys: status 503"]
+
+
+BAD_METADATA = {
+    "another issuer": {"issuer": "https://evil.example"},
+    "no issuer": {"issuer": None},
+    "no token endpoint": {"token_endpoint": None},
+    "a file": {"jwks_uri": "file:///etc/passwd"},
+    "a number": {"authorization_endpoint": 5},
+    "no way to authenticate": {"token_endpoint_auth_methods_supported": ["private_key_jwt"]},
+}
+
+
+@pytest.mark.rfc("openid-discovery#4.3")
+@pytest.mark.parametrize("metadata", BAD_METADATA.values(), ids=BAD_METADATA)
+async def test_metadata_that_cannot_be_right_is_not_used(
+    fake: FakeProvider, come_back: ComeBack, metadata: dict[str, Any]
+) -> None:
+    fake.metadata = metadata
+    assert (await come_back()).text_of("login-error").startswith("Upstream cannot be reached")
+    assert fake.forms == []
+
+
+@pytest.mark.rfc("6749#2.3.1")
+async def test_the_secret_goes_where_the_provider_takes_it(
+    fake: FakeProvider, come_back: ComeBack
+) -> None:
+    fake.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert arrived(await come_back())
+    assert fake.forms[0]["client_secret"] == "downstream-secret"
+
+
+@pytest.mark.rfc("6749#5.2")
+async def test_a_refused_code_signs_nobody_in(
+    fake: FakeProvider, come_back: ComeBack, events: list[object]
+) -> None:
+    fake.instead[TOKEN] = answering(status=400, text='{"error": "invalid_grant"}')
+    assert (await come_back()).text_of("login-error").startswith("Upstream did not sign you in")
+    assert causes(events) == ["its token endpoint: invalid_grant"]
+
+
+async def test_what_the_provider_calls_an_error_is_not_logged_as_it_comes(
+    fake: FakeProvider, come_back: ComeBack, events: list[object]
+) -> None:
+    fake.instead[TOKEN] = answering(status=400, text='{"error": "x\\nadmin signed in"}')
+    await come_back()
+    assert causes(events) == ["its token endpoint: an error without an ordinary code"]
+
+
+@pytest.mark.rfc("openid-core#5.3.2")
+async def test_userinfo_of_somebody_else_signs_nobody_in(
+    fake: FakeProvider, come_back: ComeBack, events: list[object]
+) -> None:
+    fake.userinfo = {"sub": "their-bob"}
+    assert (await come_back()).has("login-error")
+    assert causes(events) == ["its userinfo endpoint told of somebody else"]
+
+
+async def test_userinfo_cannot_say_how_the_person_signed_in(
+    fake: FakeProvider, come_back: ComeBack, app: ClientApp
+) -> None:
+    fake.userinfo = {"amr": ["hwk"], "auth_time": 1, "idp": "local", "mail": "a@b.example"}
+    tokens = await app.redeem((await come_back()).parameters["code"])
+    introspected = await app.service.introspect(tokens["access_token"])
+    assert (introspected["amr"], introspected["idp"]) == (["external"], "upstream")
+    assert (introspected["email"], introspected["auth_time"] > 1) == ("a@b.example", True)
+
+
+async def test_without_a_userinfo_endpoint_the_identity_token_says_it_all(
+    fake: FakeProvider, come_back: ComeBack
+) -> None:
+    fake.metadata, fake.claims = {"userinfo_endpoint": None}, {"email": "a@b.example"}
+    assert arrived(await come_back())
+    assert USERINFO not in fake.asked
+
+
+async def test_metadata_and_keys_are_asked_for_once_an_hour(
+    fake: FakeProvider, come_back: ComeBack, clock: Clock
+) -> None:
+    await come_back(prompt="login")
+    await come_back(prompt="login")
+    assert (fake.asked.count(METADATA), fake.asked.count(JWKS)) == (1, 1)
+    clock.forward(minutes=61)
+    await come_back(prompt="login")
+    assert (fake.asked.count(METADATA), fake.asked.count(JWKS)) == (2, 2)
+
+
+async def test_many_people_at_once_cause_one_look(fake: FakeProvider, app: ClientApp) -> None:
+    urls = [app.url(acr_values="idp:upstream")] * 5
+    await asyncio.gather(*[app.browser.get(url) for url in urls])
+    assert fake.asked == [METADATA, JWKS]
+
+
+async def test_what_is_known_serves_while_the_metadata_is_away(
+    fake: FakeProvider, come_back: ComeBack, clock: Clock
+) -> None:
+    await come_back(prompt="login")
+    clock.forward(minutes=61)
+    fake.instead[METADATA] = answering(status=503)
+    assert arrived(await come_back(prompt="login"))
+
+
+@pytest.mark.rfc("openid-core#10.1.1")
+async def test_a_key_that_the_provider_changes_to_is_found_at_once(
+    fake: FakeProvider, come_back: ComeBack
+) -> None:
+    await come_back(prompt="login")
+    fake.signer = Key.generate("RS256")
+    fake.published[:] = [fake.signer.public_jwk]
+    assert arrived(await come_back(prompt="login"))
+
+
+async def test_unknown_keys_do_not_make_us_ask_all_the_time(
+    fake: FakeProvider, come_back: ComeBack, clock: Clock
+) -> None:
+    fake.signer = Key.generate("ES256")
+    for _ in range(3):
+        assert (await come_back(prompt="login")).has("login-error")
+    assert fake.asked.count(JWKS) == 2
+    clock.forward(seconds=31)
+    await come_back(prompt="login")
+    assert fake.asked.count(JWKS) == 3
+
+
+def without_key_id(fake: FakeProvider) -> str:
+    """A proper token whose header names no key."""
+    key = ECKey.import_key(fake.signer.private_jwk)
+    return jwt.encode({"alg": "ES256"}, fake.identity(), key)
+
+
+@pytest.mark.rfc("openid-core#10.1")
+@pytest.mark.parametrize(("another", "signs_in"), [("RS256", True), ("ES256", False)])
+async def test_a_token_without_a_key_id_needs_a_single_key_that_fits(
+    fake: FakeProvider, come_back: ComeBack, another: str, signs_in: bool
+) -> None:
+    fake.published.append(Key.generate(another).public_jwk)
+    fake.forge = without_key_id
+    assert arrived(await come_back()) is signs_in
