@@ -1,0 +1,135 @@
+"""What was allowed for good is not asked again, as long as it lasts and suffices (OIDC Core §3.1.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Clock
+from tests.driving.browser import Page
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in, fresh_configuration
+
+pytestmark = pytest.mark.rfc("openid-core#3.1.2.4")
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    configuration = fresh_configuration() | {
+        "session": {"lifetime": "800d", "max_lifetime": "900d"}
+    }
+    consenting = client_in(configuration, "consenting")
+    for client_id, changes in {
+        "lasting": {"consent_lifetime": "10d"},
+        "forgetful": {"allow_remember_consent": False},
+    }.items():
+        configuration["clients"].append(consenting | {"client_id": client_id} | changes)
+    return configuration
+
+
+@pytest.fixture
+def client(app_of: Callable[[str], ClientApp]) -> ClientApp:
+    return app_of("consenting")
+
+
+async def allow(client: ClientApp, **changes: Any) -> Page:
+    """Log in where needed, and allow what is asked for."""
+    fields = {"remember": changes.pop("remember")} if "remember" in changes else {}
+    page = await client.login(**changes)
+    return await client.browser.submit(page, action="allow", **fields)
+
+
+async def is_asked(client: ClientApp, **changes: str) -> bool:
+    """Whether the consent page is shown."""
+    return (await client.authorize(**changes)).has("consent-allow")
+
+
+async def test_it_is_not_asked_again(client: ClientApp) -> None:
+    await allow(client)
+    assert not await is_asked(client)
+    assert "code" in (await client.authorize(prompt="none")).parameters
+
+
+async def test_it_holds_in_another_browser(client: ClientApp) -> None:
+    await allow(client)
+    client.browser.forget_cookies()
+    assert "code" in (await client.login()).parameters
+
+
+async def test_less_is_not_asked_again(client: ClientApp) -> None:
+    await allow(client, scope="openid email api1")
+    assert not await is_asked(client, scope="openid api1")
+
+
+async def test_more_is_asked_again(client: ClientApp) -> None:
+    await allow(client, scope="openid email")
+    assert await is_asked(client, scope="openid email api1")
+    assert (await client.authorize(scope="openid api1", prompt="none")).error == "consent_required"
+
+
+async def test_more_adds_to_what_was_allowed(client: ClientApp) -> None:
+    await allow(client, scope="openid email")
+    await allow(client, scope="openid api1")
+    assert not await is_asked(client, scope="openid email api1")
+
+
+async def test_what_was_unticked_is_asked_again(client: ClientApp) -> None:
+    page = await client.login(scope="openid email")
+    await client.browser.submit(page, action="allow", scope=[])
+    assert await is_asked(client, scope="openid email")
+    assert not await is_asked(client, scope="openid")
+
+
+async def test_it_is_remembered_only_where_the_person_wants_it(client: ClientApp) -> None:
+    await allow(client, remember=None)
+    assert await is_asked(client)
+
+
+async def test_it_is_remembered_only_where_the_client_may(
+    app_of: Callable[[str], ClientApp],
+) -> None:
+    client = app_of("consenting")
+    page = await client.login(client_id="forgetful")
+    assert not page.has("remember")
+    await client.browser.submit(page, action="allow", remember="true")
+    assert await is_asked(client, client_id="forgetful")
+
+
+async def test_prompt_consent_asks_always(client: ClientApp) -> None:
+    await allow(client)
+    assert await is_asked(client, prompt="consent")
+
+
+async def test_a_denial_takes_nothing_back(client: ClientApp) -> None:
+    await allow(client)
+    await client.browser.submit(await client.authorize(prompt="consent"), action="deny")
+    assert not await is_asked(client)
+
+
+async def test_it_is_one_persons_for_one_client(
+    client: ClientApp, app_of: Callable[[str], ClientApp]
+) -> None:
+    await allow(client)
+    assert await is_asked(app_of("consenting"), client_id="lasting")
+    client.browser.forget_cookies()
+    assert (await client.login("bob")).has("consent-allow")
+
+
+async def test_it_lasts_as_long_as_the_client_says(client: ClientApp, clock: Clock) -> None:
+    await allow(client, client_id="lasting")
+    clock.forward(days=9)
+    assert not await is_asked(client, client_id="lasting")
+    clock.forward(days=2)
+    assert await is_asked(client, client_id="lasting")
+
+
+async def test_else_it_lasts_a_year_from_its_last_use(client: ClientApp, clock: Clock) -> None:
+    await allow(client)
+    clock.forward(days=360)
+    assert not await is_asked(client)
+    clock.forward(days=360)
+    assert not await is_asked(client)
+    clock.forward(days=366)
+    assert (await client.login()).has("consent-allow")

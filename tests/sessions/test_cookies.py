@@ -1,0 +1,108 @@
+"""The two cookies and their attributes (RFC 6265 §4.1.2, RFC 6265bis §4.1.3, ASVS 3.3)."""
+
+from __future__ import annotations
+
+from http.cookies import Morsel, SimpleCookie
+from typing import Any
+
+import pytest
+
+from tests.conftest import Start
+from tests.driving.browser import Browser, Page
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in, fresh_configuration
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("6265#4.1.2")
+
+ISSUER = "https://login.example"
+
+
+@pytest.fixture
+async def behind_tls(start: Start, config: dict[str, Any]) -> RunningService:
+    """The service as a proxy that ends TLS sees it."""
+    return await start(config | {"issuer": ISSUER})
+
+
+@pytest.fixture
+async def secure_app(behind_tls: RunningService) -> Any:
+    browser = Browser(behind_tls.issuer)
+    yield ClientApp(behind_tls, browser)
+    await browser.close()
+
+
+def cookies_of(page: Page) -> dict[str, Morsel[str]]:
+    """The cookies that this answer sets."""
+    jar: SimpleCookie = SimpleCookie()
+    for header in page.headers.getall("Set-Cookie", []):
+        jar.load(header)
+    return dict(jar)
+
+
+async def test_the_session_cookie_is_for_the_server_and_this_site_only(app: ClientApp) -> None:
+    cookie = cookies_of(await app.login())["sid"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+    assert (cookie["secure"], cookie["domain"], cookie["max-age"]) == ("", "", "")
+
+
+async def test_it_lasts_where_the_person_wants_to_be_remembered(app: ClientApp) -> None:
+    page = await app.browser.log_in(await app.authorize(), remember="true")
+    assert cookies_of(page)["sid"]["max-age"] == str(30 * 24 * 3600)
+
+
+async def test_on_an_https_issuer_both_are_secure_and_bound_to_the_host(
+    secure_app: ClientApp,
+) -> None:
+    await secure_app.login()
+    jar = list(secure_app.browser.session.cookie_jar)
+    assert {cookie.key for cookie in jar} == {"__Host-sid", "__Host-browser"}
+    for cookie in jar:
+        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Lax")
+        assert (cookie["path"], cookie["max-age"]) == ("/", "")
+
+
+async def test_what_is_published_is_the_issuers(secure_app: ClientApp) -> None:
+    page = await secure_app.login()
+    assert page.parameters["iss"] == ISSUER
+    assert (await secure_app.redeem(page.parameters["code"])).status == 200
+
+
+async def test_pages_of_an_https_issuer_ask_for_https(secure_app: ClientApp) -> None:
+    page = await secure_app.authorize()
+    assert page.headers["Strict-Transport-Security"].startswith("max-age=")
+
+
+async def test_the_host_header_moves_nothing(app: ClientApp, service: RunningService) -> None:
+    headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example"}
+    answer = await service.get("/connect/authorize", params=app.parameters(), headers=headers)
+    assert "evil.example" not in answer.headers["Location"]
+
+
+async def test_names_and_same_site_may_be_configured(start: Start) -> None:
+    session = {"cookie_name": "who", "cookie_same_site": "none"}
+    service = await start(fresh_configuration() | {"issuer": ISSUER, "session": session})
+    browser = Browser(service.issuer)
+    page = await ClientApp(service, browser).login()
+    assert cookies_of(page)["__Host-who"]["samesite"] == "None"
+    await browser.close()
+
+
+@pytest.mark.parametrize("value", ["", "x", "ss_", "x" * 5000, "ss_" + "A" * 65, "\"'<>"])
+async def test_a_cookie_of_no_session_is_no_session(app: ClientApp, value: str) -> None:
+    app.browser.session.cookie_jar.update_cookies({"sid": value, "browser": value})
+    assert (await app.authorize(prompt="none")).error == "login_required"
+    assert (await app.authorize()).has("login")
+
+
+async def test_who_is_not_let_in_with_a_password_is_asked_again(start: Start) -> None:
+    configuration = fresh_configuration()
+    client_in(configuration, "spa")["enable_local_login"] = False
+    service = await start(configuration)
+    browser = Browser(service.issuer)
+    await ClientApp(service, browser).login()
+    page = await ClientApp(service, browser, "spa").authorize()
+    assert page.path == "/account/login"
+    assert not page.has("username")
+    refused = await browser.submit(page, username="alice", password="alice-password")
+    assert (refused.status, refused.error) == (400, "invalid_request")
+    await browser.close()

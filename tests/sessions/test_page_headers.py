@@ -1,0 +1,113 @@
+"""What every page tells the browser, whichever way it was reached (RFC 9700 §4.16, CSP3, ASVS 3.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.driving.browser import Page
+from tests.driving.client_app import ClientApp
+
+pytestmark = pytest.mark.rfc("9700#4.16")
+
+Reaching = Callable[[ClientApp], Awaitable[Page]]
+
+
+async def login(app: ClientApp) -> Page:
+    return await app.authorize()
+
+
+async def wrong_password(app: ClientApp) -> Page:
+    return await app.browser.log_in(await app.authorize(), password="wrong")
+
+
+async def select_account(app: ClientApp) -> Page:
+    await app.login()
+    return await app.authorize(prompt="select_account")
+
+
+async def consent(app: ClientApp) -> Page:
+    return await app.login(prompt="consent")
+
+
+async def form_post(app: ClientApp) -> Page:
+    return await app.login(response_mode="form_post")
+
+
+async def logout(app: ClientApp) -> Page:
+    await app.login()
+    return await app.browser.get("/connect/endsession")
+
+
+async def logged_out(app: ClientApp) -> Page:
+    return await app.browser.get("/connect/endsession")
+
+
+async def account(app: ClientApp) -> Page:
+    await app.login()
+    return await app.browser.get("/account")
+
+
+async def error(app: ClientApp) -> Page:
+    return await app.authorize(client_id="nobody")
+
+
+PAGES: list[Reaching] = [
+    login,
+    wrong_password,
+    select_account,
+    consent,
+    form_post,
+    logout,
+    logged_out,
+    account,
+    error,
+]
+each_page = pytest.mark.parametrize("reach", PAGES, ids=lambda reach: reach.__name__)
+
+
+def policy_of(page: Page) -> dict[str, list[str]]:
+    """The content security policy by directive."""
+    directives = page.headers["Content-Security-Policy"].split("; ")
+    return {name: sources for name, *sources in map(str.split, directives)}
+
+
+@each_page
+async def test_it_is_not_kept_framed_sniffed_or_told_on(app: ClientApp, reach: Reaching) -> None:
+    page = await reach(app)
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert page.headers["Cache-Control"] == "no-store"
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert page.headers["X-Frame-Options"] == "DENY"
+    assert policy_of(page)["frame-ancestors"] == policy_of(page)["default-src"] == ["'none'"]
+    assert page.headers["X-Request-ID"]
+
+
+@each_page
+async def test_it_runs_no_script_but_the_one_that_posts_to_the_client(
+    app: ClientApp, reach: Reaching
+) -> None:
+    page = await reach(app)
+    assert len(re.findall("<script", page.text)) == (1 if reach is form_post else 0)
+    assert ("script-src" in policy_of(page)) == (reach is form_post)
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
+    assert not re.search(r"\son\w+=|style=|javascript:", page.text)
+
+
+@pytest.mark.parametrize("reach", [login, consent, select_account, form_post])
+async def test_its_form_may_lead_back_to_the_client(app: ClientApp, reach: Reaching) -> None:
+    assert "https://web.example" in policy_of(await reach(app))["form-action"]
+
+
+@pytest.mark.parametrize("reach", [error, logged_out])
+async def test_a_page_without_a_client_leads_nowhere(app: ClientApp, reach: Reaching) -> None:
+    assert policy_of(await reach(app))["form-action"] == ["'self'"]
+
+
+async def test_a_redirect_is_not_kept_either(app: ClientApp) -> None:
+    page = await app.login()
+    assert (page.status, page.headers["Cache-Control"]) == (303, "no-store")
+    assert page.headers["Referrer-Policy"] == "no-referrer"
