@@ -1,12 +1,13 @@
-"""Every link within the documentation leads somewhere."""
+"""Every link within the documentation leads somewhere; one that names a test leads to that test."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.documentation.reading import PAGES, REPOSITORY, anchors, links
+from tests.documentation.reading import PAGES, REPOSITORY, anchors, links, prose
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
@@ -18,3 +19,15 @@ def leads_somewhere(page: Path, link: str) -> bool:
     path, _, anchor = link.partition("#")
     target = page.parent / path if path else page
     return target.exists() and (not anchor or anchor in anchors(target))
+
+
+def test_a_test_that_defends_is_there() -> None:
+    page = REPOSITORY / "docs" / "security.md"
+    named = re.findall(r"\[([\w ]+)\]\((\.\./tests/\w+/test_\w+\.py)\)", prose(page))
+    missing = [
+        name
+        for name, path in named
+        if f"def test_{name.replace(' ', '_')}(" not in (page.parent / path).read_text()
+    ]
+    assert len(named) > 80
+    assert missing == []
