@@ -68,7 +68,7 @@ class UserinfoEndpoint:
         key = self.keys.signing_key(client.userinfo_signed_response_alg)
         addressed = {**claims, "iss": self.active_tokens.issuer, "aud": client.client_id}
         jwt = await key.sign(addressed, typ="JWT")
-        return web.Response(text=jwt, headers=NO_STORE, content_type="application/jwt")
+        return web.Response(body=jwt.encode(), headers=NO_STORE, content_type="application/jwt")
 
     async def _token(self, text: str) -> ActiveToken:
         token = await self.active_tokens.find(text)

@@ -1,0 +1,142 @@
+"""What is there, and nothing more (RFC 8414, OpenID Connect Discovery)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import Start
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("8414#2", "8414#3")
+
+OPENID = "/.well-known/openid-configuration"
+OAUTH = "/.well-known/oauth-authorization-server"
+SERVED = {
+    "token_endpoint": "/connect/token",
+    "authorization_endpoint": "/connect/authorize",
+    "introspection_endpoint": "/connect/introspect",
+    "revocation_endpoint": "/connect/revocation",
+    "userinfo_endpoint": "/connect/userinfo",
+    "end_session_endpoint": "/connect/endsession",
+    "jwks_uri": "/.well-known/jwks.json",
+}
+NOT_SERVED = {
+    "pushed_authorization_request_endpoint",
+    "device_authorization_endpoint",
+    "backchannel_authentication_endpoint",
+    "registration_endpoint",
+    "dpop_signing_alg_values_supported",
+    "tls_client_certificate_bound_access_tokens",
+    "mtls_endpoint_aliases",
+    "require_pushed_authorization_requests",
+}
+
+
+async def document(service: RunningService) -> dict[str, Any]:
+    """The OpenID configuration."""
+    return (await service.get(OPENID)).json
+
+
+async def test_both_documents_are_the_same(service: RunningService) -> None:
+    one, other = await service.get(OPENID), await service.get(OAUTH)
+    assert one.status == other.status == 200
+    assert one.json == other.json
+    assert one.headers["Content-Type"].startswith("application/json")
+
+
+async def test_every_url_is_below_the_issuer(service: RunningService) -> None:
+    answer = await service.get(OPENID, headers={"Host": "evil.example"})
+    assert answer["issuer"] == service.issuer
+    for name, path in SERVED.items():
+        assert answer[name] == service.issuer + path
+    assert b"evil" not in answer.body
+
+
+@pytest.mark.rfc("8414#3.1")
+async def test_an_issuer_with_a_path_has_its_document_behind_it(
+    start: Start, config: dict[str, Any]
+) -> None:
+    config["issuer"] = "https://login.example/auth"
+    service = await start(config)
+    answer = await service.get(f"{OAUTH}/auth")
+    assert answer["issuer"] == "https://login.example/auth"
+    assert answer["token_endpoint"] == "https://login.example/auth/connect/token"
+
+
+async def test_every_endpoint_that_is_listed_answers(service: RunningService) -> None:
+    listed = await document(service)
+    for name, path in SERVED.items():
+        assert name in listed
+        assert (await service.get(path)).status != 404
+
+
+async def test_what_is_not_built_is_not_listed(service: RunningService) -> None:
+    assert NOT_SERVED.isdisjoint(await document(service))
+
+
+async def test_grant_types_are_those_that_a_client_may_use(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    assert (await document(service))["grant_types_supported"] == [
+        "authorization_code",
+        "client_credentials",
+        "delegation",
+        "implicit",
+        "password",
+        "refresh_token",
+    ]
+    for client_id in ("frontend", "opaque", "implicit"):
+        client_in(config, client_id)["enabled"] = False
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    left = (await document(service))["grant_types_supported"]
+    assert {"password", "implicit"}.isdisjoint(left)
+
+
+async def test_methods_algorithms_and_scopes_are_those_in_force(service: RunningService) -> None:
+    listed = await document(service)
+    assert listed["token_endpoint_auth_methods_supported"] == [
+        "client_secret_basic",
+        "client_secret_post",
+        "none",
+    ]
+    assert "none" not in listed["introspection_endpoint_auth_methods_supported"]
+    assert listed["id_token_signing_alg_values_supported"] == ["ES256"]
+    assert {"openid", "profile", "api1", "api1.read", "api2", "offline_access"} <= set(
+        listed["scopes_supported"]
+    )
+    assert {"sub", "name", "email", "auth_time", "acr"} <= set(listed["claims_supported"])
+    assert listed["subject_types_supported"] == ["public"]
+    assert listed["code_challenge_methods_supported"] == ["S256"]
+    assert listed["authorization_response_iss_parameter_supported"] is True
+
+
+async def test_a_hidden_scope_is_not_listed(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    config["api_scopes"] = [{"name": "api2", "show_in_discovery": False}]
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    assert "api2" not in (await document(service))["scopes_supported"]
+
+
+@pytest.mark.rfc("7517#5")
+async def test_keys_are_public_and_named(service: RunningService) -> None:
+    answer = await service.get("/.well-known/jwks.json")
+    assert answer.json["keys"]
+    for key in answer.json["keys"]:
+        assert {"kid", "alg", "use", "kty"} <= key.keys()
+        assert key.keys().isdisjoint({"d", "p", "q", "dp", "dq", "qi", "k"})
+
+
+@pytest.mark.parametrize("path", [OPENID, OAUTH, "/.well-known/jwks.json"])
+async def test_every_origin_may_read_it(service: RunningService, path: str) -> None:
+    answer = await service.get(path, headers={"Origin": "https://anyone.example"})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert "max-age" in answer.headers["Cache-Control"]
+    refused = await service.request("POST", path)
+    assert refused.status == 405
