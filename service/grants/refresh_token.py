@@ -56,6 +56,8 @@ class RefreshTokenGrant:
         if record is None:
             await self.revocation.end_authorization(authorization.id)
             return self._reused(authorization)
+        if record.ends_at <= request.now:
+            return InvalidGrant("the refresh token is unknown, expired or revoked")
         scope = _scope_of(authorization, request)
         spends, rotation = self._continued(handle, found, record, authorization, request)
         keep_claims = not request.client.update_access_token_claims_on_refresh
@@ -81,14 +83,15 @@ class RefreshTokenGrant:
     ) -> tuple[Spending | None, Rotation]:
         """How the family goes on: the same token, the same successor again, or a new one."""
         client, now = request.client, request.now
-        if isinstance(found, Spent):
-            return None, self.refresh_tokens.repeat(handle, record, client, now=now)
-        if client.refresh_token_usage == "reuse":
+        if isinstance(found, RefreshToken) and client.refresh_token_usage == "reuse":
             return None, self.refresh_tokens.keep(handle, record, client, now=now)
+        rotation = self.refresh_tokens.rotate(handle, record, client, now=now)
+        if isinstance(found, Spent):
+            return None, rotation
         spending = self.refresh_tokens.spending(
             handle, record, client, now=now, replayed=lambda: self._reused(authorization)
         )
-        return spending, self.refresh_tokens.rotate(handle, record, client, now=now)
+        return spending, rotation
 
     def _reused(self, authorization: Authorization) -> OAuthError:
         self.emit(

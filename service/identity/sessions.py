@@ -87,7 +87,7 @@ class Sessions:
         if not is_selector(sid):
             return None
         (session,) = await self.stores.kv.read(self.stores.sessions.read(sid))
-        return session
+        return session if session is not None and self.now() < session.ends_at else None
 
     async def touch(self, session: Session) -> None:
         """It was used: its idle time begins anew; one that is remembered has none."""

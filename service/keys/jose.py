@@ -6,7 +6,6 @@ import asyncio
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from types import UnionType
 from typing import Any, NewType, cast
 
 import orjson
@@ -155,7 +154,7 @@ def claims_signed_by(key: Key, token: str) -> VerifiedClaims:
     return VerifiedClaims(_decode_json(signed.partition(".")[2]))
 
 
-def require_claims(claims: VerifiedClaims, types: Mapping[str, type | UnionType]) -> None:
+def require_claims(claims: VerifiedClaims, types: Mapping[str, type | tuple[type, ...]]) -> None:
     """JwtRefused where one of these claims is missing or not of its type (RFC 8725 §3.11)."""
     for name, expected in types.items():
         if not isinstance(claims.get(name), expected):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import UnionType
 from typing import cast
 
 from service.keys.jose import (
@@ -25,8 +24,8 @@ from service.store.stores import Stores
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
 """What `typ` says in the header of a JWT access token (RFC 9068 §2.1)."""
 
-_CLAIM_TYPES: Mapping[str, type | UnionType] = {
-    "aud": str | list,
+_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "aud": (str, list),
     "client_id": str,
     "exp": int,
     "jti": str,

@@ -94,7 +94,6 @@ class Rotation:
     lifetime: int
     """Seconds until it expires unused."""
     writes: tuple[Write, ...]
-    """Empty for a repeat, whose successor is there already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
-from types import UnionType
 from typing import Any
 
 from service.keys.jose import JwtRefused, VerifiedClaims, require_claims, verify
@@ -17,7 +16,7 @@ from service.model.registry import LiveRegistry
 from service.tokens.claims import identity_claims
 
 ID_TOKEN_TYPE = "JWT"
-_CLAIM_TYPES: Mapping[str, type | UnionType] = {"sub": str, "aud": str, "exp": int}
+_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
 """What tells an identity token from a signed userinfo answer, which has the same `typ` (RFC 8725 §3.12)."""
 
 _HASHES: Mapping[str, Callable[[bytes], Any]] = {

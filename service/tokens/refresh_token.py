@@ -43,10 +43,11 @@ class RefreshTokens:
         return Rotation(handle=handle, lifetime=seconds, writes=(write,))
 
     def rotate(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
-        """The successor of a token that is being spent."""
+        """The successor of a token that is being spent, or was within the reuse interval."""
         successor = successor_of(handle, record)
         seconds = lifetime(client, record, now=now)
-        # Only where it is not there yet: a racing request may have spent the successor already.
+        # Only where it is not there yet: it may be in use, or spent already. But a repeat writes it
+        # too: whatever kept the first answer from arriving may have kept Redis from writing it.
         write = self.stores.refresh_tokens.put_new(
             replace(record, seed=secrets.token_urlsafe(32)),
             successor.selector,
@@ -54,11 +55,6 @@ class RefreshTokens:
             ttl=seconds,
         )
         return Rotation(handle=successor, lifetime=seconds, writes=(write,))
-
-    def repeat(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
-        """The successor of a token that was spent within the reuse interval."""
-        seconds = lifetime(client, record, now=now)
-        return Rotation(handle=successor_of(handle, record), lifetime=seconds, writes=())
 
     def keep(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
         """The same token again, for a client whose tokens are not rotated; a sliding one slides."""
