@@ -13,5 +13,5 @@ async def code_at(browser: Browser, link: str) -> str:
     page = await browser.log_in(page, password="alice")
     if page.has("consent-allow"):
         page = await browser.submit(page, action="allow")
-    assert page.path == "/account"
+    assert (page.path, page.status) == ("/account", 200)
     return page.parameters["code"]
