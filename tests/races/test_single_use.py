@@ -1,0 +1,141 @@
+"""However many ask at once, at however many replicas, one wins (RFC 6749 §4.1.2, RFC 9700 §4.14.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.conftest import Start
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in, hashed
+from tests.driving.service import Answer, RunningService
+
+pytestmark = pytest.mark.rfc("6749#4.1.2", "9700#4.14.2")
+
+AT_ONCE = 50
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """`lenient` may repeat a refresh token."""
+    secret = {"client_secrets": [{"sha256": hashed("lenient")}]}
+    lenient = {"client_id": "lenient", "refresh_token_reuse_interval": "30s"}
+    config["clients"].append(client_in(config, "frontend") | secret | lenient)
+    return config
+
+
+@pytest.fixture
+async def replicas(
+    start: Start, config: dict[str, Any], store_url: str
+) -> tuple[RunningService, ...]:
+    """Two services on one Redis; the embedded store has one."""
+    first = await start(config)
+    if store_url.startswith("memory"):
+        return (first,)
+    return (first, await start(config))
+
+
+@pytest.fixture
+async def app(replicas: tuple[RunningService, ...]) -> AsyncIterator[ClientApp]:
+    """The client at the first of them."""
+    browser = Browser(replicas[0].issuer)
+    yield ClientApp(replicas[0], browser)
+    await browser.close()
+
+
+async def all_at_once(
+    replicas: tuple[RunningService, ...], client: str, **form: str
+) -> list[Answer]:
+    """The same request, many times, at every replica."""
+    return await asyncio.gather(
+        *(replicas[n % len(replicas)].token(client, **form) for n in range(AT_ONCE))
+    )
+
+
+def counted(answers: list[Answer]) -> Counter[tuple[int, str | None]]:
+    """How many of which kind."""
+    return Counter(answer.refusal for answer in answers)
+
+
+ONE_WINNER = {(200, None): 1, (400, "invalid_grant"): AT_ONCE - 1}
+
+
+async def test_one_of_many_redemptions_of_a_code_wins_and_dies(
+    replicas: tuple[RunningService, ...], app: ClientApp
+) -> None:
+    code = await app.code(scope="openid api1 offline_access")
+    form = {"code": code, "redirect_uri": app.redirect_uri, "code_verifier": app.code_verifier}
+    answers = await all_at_once(replicas, "web", grant_type="authorization_code", **form)
+    assert counted(answers) == ONE_WINNER
+    (winner,) = [answer for answer in answers if answer.status == 200]
+    for service in replicas:
+        assert not await service.is_active(winner["access_token"])
+        assert not await service.is_active(winner["refresh_token"], caller="web")
+        assert (await replace(app, service=service).refresh(winner["refresh_token"])).status == 400
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_one_of_many_uses_of_a_refresh_token_wins_and_its_family_dies(
+    replicas: tuple[RunningService, ...], client: str
+) -> None:
+    first = await replicas[0].user_token(client, "api1 offline_access")
+    form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
+    answers = await all_at_once(replicas, client, **form)
+    assert counted(answers) == ONE_WINNER
+    (winner,) = [answer for answer in answers if answer.status == 200]
+    for service in replicas:
+        for token in (first["access_token"], winner["access_token"]):
+            assert not await service.is_active(token)
+    form["refresh_token"] = winner["refresh_token"]
+    assert (await replicas[-1].token(client, **form)).refusal == (400, "invalid_grant")
+
+
+async def test_within_the_reuse_interval_all_get_the_same_successor(
+    replicas: tuple[RunningService, ...],
+) -> None:
+    first = await replicas[0].user_token("lenient", "api1 offline_access")
+    form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
+    answers = await all_at_once(replicas, "lenient", **form)
+    assert counted(answers) == {(200, None): AT_ONCE}
+    assert len({answer["refresh_token"] for answer in answers}) == 1
+    form["refresh_token"] = answers[0]["refresh_token"]
+    assert (await replicas[-1].token("lenient", **form)).status == 200
+    assert await replicas[-1].is_active(answers[0]["access_token"])
+
+
+@pytest.mark.rfc("7009#2.1")
+async def test_a_delegation_that_races_its_revocation_leaves_nothing_alive(
+    replicas: tuple[RunningService, ...],
+) -> None:
+    for client in ("frontend", "opaque"):
+        source = (await replicas[0].user_token(client))["access_token"]
+        form = {"grant_type": "delegation", "token": source, "scope": "api2"}
+        asked = [replicas[n % len(replicas)].token("api1", **form) for n in range(20)]
+        ended = replicas[-1].post("/connect/revocation", auth=client, token=source)
+        *answers, _ = await asyncio.gather(*asked[:10], *asked[10:], ended)
+        for answer in answers:
+            assert answer.refusal in {(200, None), (400, "invalid_grant")}
+            if answer.status == 200:
+                assert not await replicas[0].is_active(answer["access_token"], caller="api2")
+
+
+@pytest.mark.rfc("7009#2.1")
+async def test_a_refresh_that_races_its_revocation_leaves_nothing_alive(
+    replicas: tuple[RunningService, ...],
+) -> None:
+    for client in ("frontend", "opaque", "lenient"):
+        first = await replicas[0].user_token(client, "api1 offline_access")
+        token = first["refresh_token"]
+        answer, _ = await asyncio.gather(
+            replicas[0].token(client, grant_type="refresh_token", refresh_token=token),
+            replicas[-1].post("/connect/revocation", auth=client, token=token),
+        )
+        if answer.status == 200:
+            assert not await replicas[0].is_active(answer["access_token"])
+            assert not await replicas[0].is_active(answer["refresh_token"], caller=client)
