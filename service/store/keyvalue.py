@@ -9,10 +9,13 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import Any, Protocol, TypeVar, overload
 
+import structlog
 from redis.exceptions import RedisError, WatchError
 
 from service.protocol.errors import TemporarilyUnavailable
 from service.store.verbs import Command, Read, Write
+
+log = structlog.stdlib.get_logger(__name__)
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -76,7 +79,7 @@ class KeyValue:
         """The decoded values of all these keys, None for each that is not there."""
         values = await self._ask([("GET", read.key) for read in reads]) if reads else ()
         return tuple(
-            None if value is None else read.decode(value)
+            None if value is None else _decoded(read, value)
             for read, value in zip(reads, values, strict=True)
         )
 
@@ -173,3 +176,12 @@ class KeyValue:
     def _seconds_left(self) -> float:
         end = deadline.get()
         return self._timeout if end is None else min(self._timeout, end - monotonic())
+
+
+def _decoded(read: Read[T], value: bytes) -> T:
+    """The value; one that another release wrote, or a fault, is trouble with the store and not nothing."""
+    try:
+        return read.decode(value)
+    except ValueError as error:
+        log.error("a record in the store cannot be read", key=read.key)  # noqa: TRY400 - it would show the value
+        raise StoreUnavailable("the store holds a record that cannot be read") from error

@@ -1,0 +1,43 @@
+"""A record that cannot be read is trouble with the store, never «no such token» and never a fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.model.handle import parse_handle
+from service.store.verbs import Put
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService
+
+UNREADABLE = {"nonsense": b"\xff", "of another release": b'{"id":1}', "empty": b""}
+
+
+@pytest.mark.parametrize("value", UNREADABLE.values(), ids=UNREADABLE)
+async def test_a_token_whose_grant_cannot_be_read_is_a_503(
+    service: RunningService, value: bytes
+) -> None:
+    token = (await service.user_token("opaque"))["access_token"]
+    handle = parse_handle(token, "access_token")
+    assert handle is not None
+    key = service.parts.stores.authorizations.key(handle.selector)
+    await service.parts.kv.write(Put(key, value, 60))
+    answer = await service.introspect(token)
+    assert answer.refusal == (503, "temporarily_unavailable")
+    assert answer.headers["Retry-After"]
+
+
+async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: RunningService) -> None:
+    code = await app.code()
+    handle = parse_handle(code, "authorization_code")
+    assert handle is not None
+    key = service.parts.stores.codes.live.key(handle.selector, handle.digest)
+    await service.parts.kv.write(Put(key, b"+{}", 60))
+    assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
+
+
+async def test_a_session_that_cannot_be_read_is_told_to_the_client(app: ClientApp) -> None:
+    await app.login()
+    (session,) = await app.service.parts.sessions.of_subject("818727")
+    key = app.service.parts.stores.sessions.key(session.id)
+    await app.service.parts.kv.write(Put(key, b"{}", 60))
+    assert (await app.authorize()).error == "temporarily_unavailable"
