@@ -160,25 +160,28 @@ class Multiplexed:
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """The replies, in order; whatever redis-py or asyncio raise where there are none."""
         try:
-            return await (await self._opened()).ask(commands, seconds=seconds)
+            return await (await self._opened(seconds)).ask(commands, seconds=seconds)
         except ConnectionLost:
             # Once more: Redis may have closed an idle connection, and every verb bears repetition.
-            return await (await self._opened()).ask(commands, seconds=seconds)
+            return await (await self._opened(seconds)).ask(commands, seconds=seconds)
 
     async def close(self) -> None:
         """Give the connection back."""
+        if self._opening is not None:
+            self._opening.cancel()
         if self._link is not None:
             self._link.abort(ConnectionLost("the store is closed"))
         await self._pool.disconnect()
 
-    async def _opened(self) -> _Link:
-        """The connection; those who ask while it is being opened wait for the same one."""
+    async def _opened(self, seconds: float) -> _Link:
+        """The connection; those who ask while it is being opened wait for the same one, and not for long."""
         if self._link is not None and self._link.open:
             return self._link
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
             self._opening.add_done_callback(self._opening_is_over)
-        return await asyncio.shield(self._opening)
+        async with asyncio.timeout(seconds):
+            return await asyncio.shield(self._opening)
 
     async def _open(self) -> _Link:
         connection = self._pool.make_connection()
