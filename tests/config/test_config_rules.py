@@ -171,6 +171,10 @@ IMPOSSIBLE = {
         },
         "identity_providers[p].scopes",
     ),
+    "a provider that could pass for this service": (
+        {"identity_providers": [{"name": "local", "issuer": "https://p", "client_id": "x"}]},
+        "identity_providers[local].name",
+    ),
 }
 
 

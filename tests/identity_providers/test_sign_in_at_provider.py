@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from service.keys.by_hand import KeysByHand
+from service.keys.following import LEAD
+from service.keys.rotation import StoredKeys
 from service.model.events import ProviderSignInSucceeded
+from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in
@@ -176,3 +180,18 @@ async def test_an_unknown_provider_is_an_error_page(journey: Journey, query: str
 async def test_a_request_that_waits_no_longer_is_an_error_page(journey: Journey) -> None:
     page = await journey.here.get("/account/provider?idp=upstream&request=unknown")
     assert (page.status, page.error) == (400, "invalid_request")
+
+
+@pytest.mark.rfc("openid-core#10.1.1")
+async def test_the_provider_may_change_its_key(
+    journey: Journey, upstream: Upstream, clock: Clock
+) -> None:
+    await journey.and_back()
+    before = upstream.service.parts.keys.signing_key().kid
+    source = upstream.service.parts.key_source
+    assert isinstance(source, StoredKeys)
+    await KeysByHand(source).sign_with_next()
+    clock.forward(seconds=LEAD + 1)
+    await source.refresh()
+    assert upstream.service.parts.keys.signing_key().kid != before
+    assert arrived(await journey.and_back(prompt="login"))

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from time import monotonic
 
-import pytest
-from aiohttp import web
-
-from tests.identity_providers.conftest import ComeBack
-from tests.identity_providers.fake_provider import TOKEN, FakeProvider
-from tests.identity_providers.journey import arrived
+from service.store.keyvalue import deadline
+from service.store.uncounted import not_counted
 
 
-@pytest.fixture
-def config(faked_config: dict[str, Any]) -> dict[str, Any]:
-    faked_config["store"] = {"timeout": "300ms"}  # for a request: twice that
-    faked_config["outgoing"] = {"timeout": "5s"}
-    return faked_config
+async def test_a_slow_provider_leaves_the_store_its_time() -> None:
+    deadline.set(monotonic() + 0.1)
+    with not_counted():
+        await asyncio.sleep(0.2)
+    assert 0 < (deadline.get() or 0) - monotonic() <= 0.1
 
 
-async def test_a_slow_provider_leaves_the_store_its_time(
-    fake: FakeProvider, come_back: ComeBack
-) -> None:
-    async def slow(request: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(0.8)
-        return await fake.token(request)
-
-    fake.instead[TOKEN] = slow
-    assert arrived(await come_back())
+async def test_where_there_is_no_deadline_none_appears() -> None:
+    deadline.set(None)
+    with not_counted():
+        pass
+    assert deadline.get() is None

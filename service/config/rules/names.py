@@ -40,6 +40,14 @@ def _repeated(section: tuple[str, ...], key: str, names: Iterable[str]) -> Itera
         first.setdefault(name, at)
 
 
+def no_provider_is_called_local(file: ConfigurationFile) -> Iterator[Finding]:
+    """`idp: local` stands for this service's own users: a provider of that name could pass for it."""
+    for at, provider in enumerate(file.identity_providers):
+        if provider.name == "local":
+            message = "local is what the idp claim calls the users of this service itself"
+            yield Finding(("identity_providers", at, "name"), message, "take another name")
+
+
 def scopes_are_of_one_kind(file: ConfigurationFile) -> Iterator[Finding]:
     """A scope value stands either for an API or for claims of the user, and offline_access for neither."""
     identity = {*IDENTITY_RESOURCES, *(entry.name for entry in file.identity_resources)}

@@ -42,6 +42,7 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
 )
 FILE_RULES: tuple[FileRule, ...] = (
     names.names_stand_once,
+    names.no_provider_is_called_local,
     names.scopes_are_of_one_kind,
     names.described_scopes_belong_to_an_api,
     references.scopes_are_registered,

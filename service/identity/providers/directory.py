@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from service.identity.providers.failures import ProviderUnavailable
 from service.identity.providers.metadata import WELL_KNOWN, ProviderMetadata, parse_metadata
-from service.keys.foreign_keys import ForeignKeys
+from service.keys.foreign_keys import ForeignKeys, verify_foreign
+from service.keys.jose import VerifiedClaims
 from service.model.outgoing import HttpClient, Unreachable
 
 LIFETIME = 3600
@@ -17,6 +18,7 @@ LIFETIME = 3600
 PAUSE = 30
 """Seconds between two attempts that an answer with an unknown key, or a provider's absence, causes."""
 
+ID_TOKEN_TYPES = frozenset({"jwt", "application/jwt"})
 OK = 200
 
 
@@ -29,6 +31,11 @@ class KnownProvider:
     fresh_until: int
     renewable_from: int = 0
     """An unknown key before this moment causes no request, whoever sends it how often."""
+
+    def verify(self, id_token: str) -> VerifiedClaims:
+        """What the provider signed; JwtRefused where it did not (OIDC Core §3.1.3.7)."""
+        algorithms = self.metadata.algorithms
+        return verify_foreign(id_token, self.keys, algorithms=algorithms, typ=ID_TOKEN_TYPES)
 
 
 class ProviderDirectory:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from service.identity.providers.authorization_url import Wishes, authorization_url
 from service.identity.providers.directory import KnownProvider, ProviderDirectory
-from service.identity.providers.exchange import ProviderTokens, fetch_userinfo, redeem
+from service.identity.providers.exchange import fetch_userinfo, redeem
 from service.identity.providers.failures import (
     ProviderFailed,
     ProviderRefused,
@@ -19,7 +19,7 @@ from service.identity.providers.failures import (
 from service.identity.providers.id_token import Answer, check_id_token
 from service.identity.providers.person import sign_in_of
 from service.identity.sessions import SignIn
-from service.keys.foreign_keys import UnknownKey, verify_foreign
+from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
@@ -40,7 +40,6 @@ CALLBACK = "/account/provider/callback"
 LIFETIME = 15 * 60
 """Seconds that a person has at the provider."""
 
-ID_TOKEN_TYPES = frozenset({"jwt", "application/jwt"})
 _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 
 
@@ -69,7 +68,8 @@ class ProviderSignIn:
             with not_counted():
                 known = await self.directory.find(provider.issuer)
         except ProviderFailed as failure:
-            raise self._failed(provider, failure) from failure
+            self._tell(provider, failure)
+            raise
         pending = PendingSignIn(
             provider=provider.name,
             issuer=provider.issuer,
@@ -122,7 +122,8 @@ class ProviderSignIn:
             with not_counted():
                 claims, userinfo = await self._claims(pending, provider, _code(params))
         except ProviderFailed as failure:
-            raise self._failed(provider, failure) from failure
+            self._tell(provider, failure)
+            raise
         who = sign_in_of(provider, claims, userinfo, now=self.now())
         self.emit(ProviderSignInSucceeded(provider=provider.name, subject=who.subject, amr=who.amr))
         return who
@@ -138,7 +139,7 @@ class ProviderSignIn:
             "code_verifier": pending.code_verifier,
         }
         tokens = await redeem(self.http, known.metadata, provider, form)
-        claims = await self._verified(tokens, known)
+        claims = await self._verified(tokens.id_token, known)
         check_id_token(
             Answer(
                 claims=claims,
@@ -154,25 +155,21 @@ class ProviderSignIn:
             return claims, {}
         return claims, await fetch_userinfo(self.http, endpoint, tokens, sub=claims["sub"])
 
-    async def _verified(self, tokens: ProviderTokens, known: KnownProvider) -> VerifiedClaims:
+    async def _verified(self, id_token: str, known: KnownProvider) -> VerifiedClaims:
         """The signed claims; the keys are fetched anew where the provider signs with another."""
-        algorithms = known.metadata.algorithms
         try:
-            try:
-                return verify_foreign(
-                    tokens.id_token, known.keys, algorithms=algorithms, typ=ID_TOKEN_TYPES
-                )
-            except UnknownKey:
-                renewed = await self.directory.find_renewed(known)
-                return verify_foreign(
-                    tokens.id_token, renewed.keys, algorithms=algorithms, typ=ID_TOKEN_TYPES
-                )
+            return known.verify(id_token)
+        except UnknownKey:
+            renewed = await self.directory.find_renewed(known)
+        except JwtRefused as error:
+            raise ProviderRefused(f"its identity token: {error}") from error
+        try:
+            return renewed.verify(id_token)
         except JwtRefused as error:
             raise ProviderRefused(f"its identity token: {error}") from error
 
-    def _failed(self, provider: IdentityProvider, failure: ProviderFailed) -> ProviderFailed:
+    def _tell(self, provider: IdentityProvider, failure: ProviderFailed) -> None:
         self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
-        return failure
 
 
 def _refuse_another_issuer(iss: str | None, pending: PendingSignIn) -> None:
