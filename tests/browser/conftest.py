@@ -1,0 +1,177 @@
+"""A headless Chromium, a real application beside the service, and nothing that goes wrong unseen."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, web
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+
+from tests.driving.registry import client_in, fresh_configuration, secret_of
+from tests.driving.service import RunningService, basic
+
+CHROMIUM_OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CLIENT_ID = "consenting"
+PHONE = {"width": 360, "height": 740}
+DESKTOP = {"width": 1280, "height": 900}
+
+
+@dataclass
+class Application:
+    """A web application of its own: takes the answer, redeems the code, greets the person."""
+
+    listening: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
+    issuer: str = ""
+    received: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://localhost:{self.listening.getsockname()[1]}"
+
+    @property
+    def redirect_uri(self) -> str:
+        """Where it takes answers."""
+        return f"{self.url}/callback"
+
+    async def callback(self, request: web.Request) -> web.Response:
+        """Greet whoever comes back with a code."""
+        given = await request.post() if request.method == "POST" else request.query
+        self.received = {name: str(value) for name, value in given.items()}
+        if "code" not in self.received:
+            return page_of("refused", self.received.get("error", "nothing"))
+        form = {
+            "grant_type": "authorization_code",
+            "code": self.received["code"],
+            "redirect_uri": self.redirect_uri,
+        }
+        headers = {"Authorization": basic(CLIENT_ID, secret_of(CLIENT_ID))}
+        async with (
+            ClientSession() as http,
+            http.post(f"{self.issuer}/connect/token", data=form, headers=headers) as answer,
+        ):
+            return page_of("granted", (await answer.json()).get("scope", "no tokens"))
+
+    async def bye(self, _: web.Request) -> web.Response:
+        """Where a person who has signed out is sent."""
+        return page_of("bye", "Bye")
+
+
+def page_of(element_id: str, text: str) -> web.Response:
+    """A page that says one thing."""
+    icon = '<link rel="icon" href="data:,">'
+    html = f'<!doctype html><title>Application</title>{icon}<p id="{element_id}">{text}</p>'
+    return web.Response(text=html, content_type="text/html")
+
+
+@pytest.fixture
+async def application() -> AsyncIterator[Application]:
+    """The application, on a port of its own."""
+    application = Application()
+    app = web.Application()
+    app.add_routes(
+        [
+            web.get("/callback", application.callback),
+            web.post("/callback", application.callback),
+            web.get("/bye", application.bye),
+        ]
+    )
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.SockSite(runner, application.listening).start()
+    yield application
+    await runner.cleanup()
+
+
+@pytest.fixture
+def config(application: Application) -> dict[str, Any]:
+    configuration = fresh_configuration()
+    client_in(configuration, CLIENT_ID).update(
+        redirect_uris=[application.redirect_uri],
+        post_logout_redirect_uris=[f"{application.url}/bye"],
+        require_pkce=False,
+    )
+    return configuration
+
+
+@pytest.fixture
+async def chromium() -> AsyncIterator[Browser]:
+    """The system's Chromium; playwright downloads none."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=CHROMIUM_OPTIONS
+        )
+        yield browser
+        await browser.close()
+
+
+@dataclass
+class Person:
+    """Somebody in front of a browser window; complaints are what the browser's console said."""
+
+    context: BrowserContext
+    page: Page
+    application: Application
+    issuer: str
+    complaints: list[str] = field(default_factory=list)
+
+    async def asks(self, **more: str) -> None:
+        """Begin at the application, which sends the browser to the service."""
+        parameters = {
+            "client_id": CLIENT_ID,
+            "redirect_uri": self.application.redirect_uri,
+            "response_type": "code",
+            "scope": "openid profile api1",
+            "state": "the-state",
+        } | more
+        query = "&".join(f"{name}={value.replace(' ', '+')}" for name, value in parameters.items())
+        await self.page.goto(f"{self.issuer}/connect/authorize?{query}")
+
+    async def logs_in(self, password: str = "alice-password") -> None:
+        """Fill in the form and press its button."""
+        await self.page.fill("#username", "alice")
+        await self.page.fill("#password", password)
+        await self.page.click("#login")
+
+    async def sees(self, selector: str) -> str:
+        """Wait for an element; its text."""
+        return " ".join((await self.page.locator(selector).inner_text(timeout=5000)).split())
+
+    async def overflows(self) -> bool:
+        """Whether the page is wider than the window."""
+        widths = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        scroll, client = await self.page.evaluate(widths)
+        return bool(scroll > client)
+
+
+@pytest.fixture
+async def person(
+    request: pytest.FixtureRequest,
+    service: RunningService,
+    application: Application,
+    chromium: Browser,
+) -> AsyncIterator[Person]:
+    """Somebody with a new browser window; options by `@pytest.mark.parametrize("person", …)`."""
+    options = {"viewport": DESKTOP, "locale": "en"} | getattr(request, "param", {})
+    application.issuer = service.issuer
+    context = await chromium.new_context(**options)
+    page = await context.new_page()
+    person = Person(context, page, application, service.issuer)
+    page.on("console", lambda message: person.complaints.append(message.text))
+    page.on("pageerror", lambda error: person.complaints.append(str(error)))
+    yield person
+    await context.close()
+    assert person.complaints == []

@@ -1,0 +1,146 @@
+"""A real browser and a real application: signing in, consenting, signing out (OIDC Core §3.1, Form Post, RP-Initiated Logout)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import PHONE, Person
+from tests.driving.service import RunningService
+
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.rfc("openid-core#3.1")]
+
+without_javascript = pytest.mark.parametrize(
+    "person", [{"java_script_enabled": False}], indirect=True, ids=["without JavaScript"]
+)
+on_a_phone = pytest.mark.parametrize(
+    "person",
+    [{"viewport": PHONE, "color_scheme": "dark", "is_mobile": True}],
+    indirect=True,
+    ids=["on a phone"],
+)
+
+
+async def test_a_keyboard_is_enough(person: Person) -> None:
+    await person.asks()
+    keyboard = person.page.keyboard
+    await keyboard.type("alice")  # the field has the focus
+    await keyboard.press("Tab")
+    await keyboard.type("alice-password")
+    await keyboard.press("Enter")
+    assert await person.sees("h1") == "Careful application asks for access"
+    await person.page.focus("#consent-allow")
+    await keyboard.press("Enter")
+    assert await person.sees("#granted") == "api1 openid profile"
+
+
+async def test_a_wrong_password_is_told_and_may_be_mended(person: Person) -> None:
+    await person.asks()
+    await person.logs_in("wrong")
+    assert await person.sees("#login-error")
+    assert await person.page.input_value("#username") == "alice"
+    assert await person.page.input_value("#password") == ""
+    await person.logs_in()
+    assert await person.sees("#consent-allow")
+
+
+async def test_unticked_boxes_are_not_granted(person: Person) -> None:
+    await person.asks()
+    await person.logs_in()
+    assert await person.page.is_disabled("input[name=scope][value=openid]")
+    await person.page.uncheck("input[name=scope][value=profile]")
+    await person.page.click("#consent-allow")
+    assert await person.sees("#granted") == "api1 openid"
+
+
+@pytest.mark.parametrize("button", ["#cancel", "#consent-deny"])
+async def test_a_refusal_takes_the_person_back(person: Person, button: str) -> None:
+    await person.asks()
+    if button == "#consent-deny":
+        await person.logs_in()
+    await person.page.click(button)
+    assert await person.sees("#refused") == "access_denied"
+    assert person.application.received["state"] == "the-state"
+
+
+@pytest.mark.rfc("oauth-form-post#2")
+async def test_a_form_posts_itself_to_the_application(person: Person) -> None:
+    await person.asks(response_mode="form_post")
+    await person.logs_in()
+    await person.page.click("#consent-allow")
+    assert await person.sees("#granted") == "api1 openid profile"
+    assert person.application.received["iss"] == person.issuer
+
+
+@pytest.mark.rfc("openid-rpinitiated#2")
+async def test_signing_out_asks_and_then_ends_the_session(person: Person) -> None:
+    await person.asks()
+    await person.logs_in()
+    await person.page.click("#consent-allow")
+    await person.sees("#granted")
+    back = f"client_id=consenting&post_logout_redirect_uri={person.application.url}/bye"
+    await person.page.goto(f"{person.issuer}/connect/endsession?{back}")
+    await person.page.click("#logout-confirm")
+    assert await person.sees("#bye") == "Bye"
+    await person.asks()
+    assert await person.page.is_visible("#username")
+
+
+async def test_the_account_page_signs_in_and_out(person: Person) -> None:
+    await person.page.goto(f"{person.issuer}/account")
+    await person.logs_in()
+    assert await person.sees("h1") == "Your account"
+    assert await person.sees("li[data-session] .badge") == "This device"
+    await person.page.click("#logout")
+    await person.page.click("#logout-confirm")
+    assert await person.sees("#logout-success")
+
+
+async def test_an_application_is_shut_out_on_the_account_page(
+    person: Person, service: RunningService
+) -> None:
+    await person.asks()
+    await person.logs_in()
+    await person.page.click("#consent-allow")
+    await person.sees("#granted")
+    await person.page.goto(f"{person.issuer}/account")
+    await person.page.click("li[data-client=consenting] button")
+    await person.page.wait_for_selector("li[data-client=consenting]", state="detached")
+    assert [key async for key in service.parts.kv.keys("ts:*:az")] == []
+
+
+@without_javascript
+@pytest.mark.parametrize("response_mode", ["query", "form_post"])
+async def test_nothing_needs_a_script(person: Person, response_mode: str) -> None:
+    await person.asks(response_mode=response_mode)
+    await person.logs_in()
+    await person.page.click("#consent-allow")
+    if response_mode == "form_post":
+        await person.page.click("form#form-post button")
+    assert await person.sees("#granted") == "api1 openid profile"
+    await person.page.goto(f"{person.issuer}/connect/endsession")
+    await person.page.click("#logout-confirm")
+    assert await person.sees("#logout-success")
+
+
+@on_a_phone
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_a_phone_shows_every_page_in_its_width(person: Person, language: str) -> None:
+    await person.asks(client_id="unknown", ui_locales=language)
+    await person.sees("#request-id")
+    assert not await person.overflows()
+    person.complaints.clear()  # the console notes the status 400
+    await person.asks(ui_locales=language, prompt="login select_account consent")
+    assert not await person.overflows()
+    await person.logs_in("wrong")
+    assert not await person.overflows()
+    await person.logs_in()
+    await person.sees("#consent-allow")
+    assert not await person.overflows()
+    await person.page.click("#consent-allow")
+    await person.sees("#granted")
+    await person.asks(ui_locales=language, prompt="select_account")
+    await person.sees("#account-continue")
+    for path in ("/account", "/connect/endsession"):
+        assert not await person.overflows()
+        await person.page.goto(person.issuer + path)
+    assert not await person.overflows()
