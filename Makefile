@@ -62,10 +62,12 @@ LOCKING := pyproject.toml --quiet --upgrade --universal --generate-hashes --no-h
 
 # The service itself is an editable install, so that `token-service` is a command and edits count at once.
 .venv/installed: requirements.lock pyproject.toml | .venv/bin/python
-	$(PIP) --require-hashes -r requirements.lock
-	$(PIP) --no-deps --no-build-isolation --editable .
+	@echo "installing what the service needs into .venv"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/developing: requirements-dev.lock .venv/installed
-	$(PIP) --require-hashes -r requirements-dev.lock
+	@echo "installing what the tests need into .venv"
+	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@

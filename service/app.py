@@ -20,6 +20,7 @@ from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.health import HealthEndpoint
+from service.endpoints.home import HomeEndpoint
 from service.endpoints.identity_provider import IdentityProviderEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.jwks import JwksEndpoint
@@ -193,6 +194,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             errors=edge.errors,
             emit=parts.emit,
         ),
+        HomeEndpoint(pages=edge.pages),
     )
 
 

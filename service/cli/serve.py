@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 import structlog
@@ -15,6 +16,9 @@ from service.cli.shared_store import store_option
 from service.config.configuration import Configuration
 from service.config.schema.server import Server
 from service.observe.logs import LEVELS, configure_logs
+
+HTTP_PORT = 80
+"""Where http goes that names no port (RFC 9110 §4.2.1)."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -84,6 +88,14 @@ def _warn(configuration: Configuration) -> None:
         log.warning("configuration", problem=str(problem))
     if configuration.store.url.startswith("memory:"):
         log.warning("memory:// is for trying out: tokens, sessions and keys end with this process")
+    issuer, port = urlsplit(configuration.issuer), configuration.server.port
+    if issuer.scheme == "http" and (issuer.port or HTTP_PORT) != port:
+        log.warning(
+            "the issuer names another port than the service listens on; every published URL "
+            "begins with the issuer",
+            issuer=configuration.issuer,
+            port=port,
+        )
 
 
 def _listen(server: Server) -> list[socket.socket]:

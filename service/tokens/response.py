@@ -30,5 +30,5 @@ class TokenResponse:
             "refresh_token": self.refresh_token,
             "id_token": self.id_token,
         }
-        custom = {name: value for name, value in self.members.items() if name not in standard}
-        return custom | {name: value for name, value in standard.items() if value is not None}
+        present = {name: value for name, value in standard.items() if value is not None}
+        return present | {k: v for k, v in self.members.items() if k not in standard}

@@ -1,0 +1,33 @@
+"""GET /: whoever types the service's address is taken to the own account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.web.pages import Pages
+from service.web.respond import see_other
+
+PATH = "/"
+ACCOUNT = "/account"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeEndpoint:
+    """Leads to the one page that is for people who come by themselves."""
+
+    pages: Pages
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """GET only."""
+        return (web.get(PATH, self.home),)
+
+    def metadata(self) -> Mapping[str, object]:
+        """Pages are no metadata."""
+        return {}
+
+    async def home(self, _: web.Request) -> web.Response:
+        """A redirect."""
+        return see_other(self.pages.url(ACCOUNT))
