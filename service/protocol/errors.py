@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
 _NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
+_NOT_FOR_DESCRIPTIONS = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
 
 
 class OAuthError(Exception):
@@ -22,11 +24,13 @@ class OAuthError(Exception):
         members: Mapping[str, object] = _NO_MEMBERS,
         challenge: str | None = None,
     ) -> None:
-        """Take an ASCII description without secrets, members that a grant adds at the top level,
+        """Take a description without secrets, members that a grant adds at the top level,
         and what `WWW-Authenticate` asks for (RFC 9110 §11.6.1).
+
+        What no description may hold is replaced: others write them too (RFC 6749 §5.2).
         """
         super().__init__(description)
-        self.description = description
+        self.description = _NOT_FOR_DESCRIPTIONS.sub("?", description)
         self.members = members
         self.challenge = challenge
 

@@ -1,0 +1,51 @@
+"""What a handler says when it refuses reaches the caller as an error response can carry it (RFC 6749 §5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from service.protocol.errors import InvalidGrant
+from service.tokens.granting import GrantResult, GrantServices, TokenRequest
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("6749#5.2")
+
+DESCRIPTION = 'Müller said "no"\r\nSet-Cookie: a=b \\ \x00'
+MEMBERS = {"error": "none", "error_code": 7, "errors": ["late"], "error_description": "nothing"}
+
+
+class Refusing:
+    """A handler whose words are none that a header or an error response could hold."""
+
+    grant_type: ClassVar[str] = "urn:example:refusing"
+
+    def __init__(self, options: Mapping[str, object], services: GrantServices) -> None:
+        """Take nothing."""
+
+    async def handle(self, request: TokenRequest) -> GrantResult:
+        """Refuse."""
+        return InvalidGrant(DESCRIPTION, members=MEMBERS)
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """The handler, and a client that may use it."""
+    config["extension_grants"].append({"handler": f"{__name__}:Refusing"})
+    client_in(config, "gateway")["allowed_grant_types"] = [Refusing.grant_type]
+    return config
+
+
+async def test_its_description_is_made_ascii(service: RunningService) -> None:
+    answer = await service.token("gateway", grant_type=Refusing.grant_type, scope="api2")
+    assert answer.refusal == (400, "invalid_grant")
+    assert answer["error_description"] == "M?ller said ?no???Set-Cookie: a=b ? ?"
+
+
+async def test_its_members_stand_beside_the_standard_ones(service: RunningService) -> None:
+    answer = await service.token("gateway", grant_type=Refusing.grant_type, scope="api2")
+    assert answer.refusal == (400, "invalid_grant")
+    assert (answer["error_code"], answer["errors"]) == (7, ["late"])
