@@ -48,6 +48,11 @@ COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell 
     Counted(events.LoginSucceeded, "logins", "Logins by password."),
     Counted(events.LoginFailed, "login_failures", "Failed logins."),
     Counted(events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
+    Counted(
+        events.ProviderSignInFailed,
+        "provider_sign_in_failures",
+        "Sign-ins at identity providers that failed.",
+    ),
     Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
     Counted(events.LoggedOut, "logouts", "Logouts by the session's person."),
     Counted(events.TokenIntrospected, "introspections", "Answers about tokens.", ("active",)),

@@ -20,6 +20,9 @@ from service.model.outgoing import HttpAnswer, Unreachable
 MAX_BODY = 1 << 20
 """Bytes of an answer; a longer one is no answer."""
 
+_AT_ONCE = 20
+"""Requests to one host; one that hangs leaves room for the others."""
+
 _HEADERS = {
     "Accept": "application/json",
     "Accept-Encoding": "identity",  # what is small on the way cannot grow past the limit here
@@ -75,7 +78,11 @@ class Outgoing:
             if self._ca_file is not None:
                 trusted.load_verify_locations(self._ca_file)
             self._session = ClientSession(
-                connector=TCPConnector(ssl=trusted),
+                connector=TCPConnector(
+                    ssl=trusted,
+                    limit_per_host=_AT_ONCE,
+                    force_close=True,  # a kept connection that the other end just closed fails a POST
+                ),
                 cookie_jar=DummyCookieJar(),
                 timeout=self._timeout,
                 headers=_HEADERS,

@@ -15,6 +15,7 @@ from service.keys.jose import Key
 from service.model.events import ProviderSignInFailed
 from service.web.outgoing import MAX_BODY
 from tests.conftest import Clock
+from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import JWKS, METADATA, TOKEN, USERINFO, FakeProvider
@@ -110,6 +111,14 @@ async def test_a_provider_that_is_not_there_is_unavailable(
     page = await come_back()
     assert page.text_of("login-error").startswith("Upstream cannot be reached")
     assert causes(events) == ["its metadata or keys: status 503"]
+
+
+async def test_without_a_client_it_is_told_on_the_login_page_too(
+    fake: FakeProvider, browser: Browser
+) -> None:
+    fake.instead[METADATA] = answering(status=503)
+    page = await browser.get("/account/provider?idp=upstream")
+    assert (page.has("login-error"), page.has("username")) == (True, True)
 
 
 BAD_METADATA = {
