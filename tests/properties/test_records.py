@@ -1,0 +1,77 @@
+"""Every record comes out of the store as it went in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.model.one_time import Spent
+from service.store.embedded import embedded_redis
+from service.store.records import OneTimeRecords, Records
+from service.store.stores import Stores
+
+INTEGERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | INTEGERS
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(), below, max_size=3),
+    max_leaves=6,
+)
+STORES = Stores.on(cast("Any", embedded_redis()), prefix="ts", horizon=60)
+KINDS: Mapping[str, Records[Any] | OneTimeRecords[Any]] = {
+    field.name: kind
+    for field in fields(Stores)
+    if isinstance(kind := getattr(STORES, field.name), Records | OneTimeRecords)
+}
+
+
+def values_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Values of a type, as deep as it goes."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return st.builds(
+            kind, **{field.name: values_of(hints[field.name]) for field in fields(kind)}
+        )
+    if get_origin(kind) in {Union, UnionType}:
+        return st.one_of(*(values_of(one) for one in get_args(kind)))
+    if kind is int:
+        return INTEGERS
+    if kind is object:
+        return JSON
+    if get_origin(kind) in {dict, Mapping}:
+        return st.dictionaries(*(values_of(one) for one in get_args(kind)), max_size=4)
+    return cast("st.SearchStrategy[Any]", st.from_type(kind))
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_record_survives_the_store(name: str, data: st.DataObject) -> None:
+    kind = KINDS[name]
+    live = kind if isinstance(kind, Records) else kind.live
+    record = data.draw(values_of(live.type))
+    assert kind.decode(kind.put(record, "selector", "digest", ttl=1).value) == record
+
+
+@given(values_of(Spent))
+def test_a_marker_is_never_taken_for_a_record(marker: Spent) -> None:
+    for kind in KINDS.values():
+        if isinstance(kind, OneTimeRecords):
+            assert kind.decode(kind.spend(marker, "selector", "digest", ttl=1).value) == marker
+
+
+@given(st.binary())
+def test_foreign_bytes_are_an_error_and_not_a_record(value: bytes) -> None:
+    for kind in (STORES.authorizations, STORES.codes, STORES.refresh_tokens, STORES.sessions):
+        with pytest.raises(msgspec.MsgspecError):
+            kind.decode(value)
