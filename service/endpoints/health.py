@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from time import monotonic
 
 from aiohttp import web
 
 from service.keys.keyring import KeyRing
-from service.store.keyvalue import KeyValue, StoreUnavailable, deadline
+from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
 from service.web.draining import Draining
 from service.web.respond import json_response
 
@@ -41,7 +40,7 @@ class HealthEndpoint:
 
     async def ready(self, request: web.Request) -> web.Response:
         """200, or 503 with the reasons."""
-        deadline.set(monotonic() + PROBE_SECONDS)
+        store_time.set(StoreTime(PROBE_SECONDS))
         with suppress(StoreUnavailable):
             await self.store.ping()  # so that an idle process notices, too
         reasons = list(self._reasons())

@@ -46,7 +46,7 @@ class Passwords:
 
     turns: asyncio.Semaphore = field(default_factory=_a_turn_per_core)
     patience: float = 2.0
-    """Seconds to wait for a turn; less than the store's deadline, which goes on meanwhile."""
+    """Seconds to wait for a turn."""
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:

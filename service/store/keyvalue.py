@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol, TypeVar, overload
 
@@ -22,11 +23,18 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 
-deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-"""When all store work of the current request has to be over, on the monotonic clock."""
-
-
 _TROUBLE = (RedisError, OSError, TimeoutError)
+
+
+@dataclass(slots=True)
+class StoreTime:
+    """What one request may still spend waiting for Redis; what it waits for otherwise is not counted."""
+
+    seconds: float
+
+
+store_time: ContextVar[StoreTime | None] = ContextVar("store_time", default=None)
+"""That of the current request; None outside of any."""
 
 
 class StoreUnavailable(TemporarilyUnavailable):
@@ -46,7 +54,7 @@ class Asking(Protocol):
 
 
 class KeyValue:
-    """Redis as this service uses it: each call is one round trip, under one deadline per request."""
+    """Redis as this service uses it: each call is one round trip, and a request has only so much time for all."""
 
     def __init__(self, redis: Any, asking: Asking, *, timeout: float) -> None:
         """Take a client of redis-py (or fakeredis) for what is rare, and how to ask for the rest.
@@ -150,21 +158,28 @@ class KeyValue:
 
     async def _ask(self, commands: Sequence[Command]) -> Sequence[Any]:
         """All replies in one round trip, or StoreUnavailable."""
-        try:
-            replies = await self._asking.ask(commands, seconds=self._seconds_left())
-        except _TROUBLE as error:
-            raise self._unavailable() from error
-        self._away_since = None
-        return replies
+        with self._counted() as seconds:
+            return await self._asking.ask(commands, seconds=seconds)
 
     @asynccontextmanager
     async def _reaching(self) -> AsyncGenerator[None]:
-        """Bound the time of what redis-py does itself, and name its trouble as `_ask` does."""
-        try:
-            async with asyncio.timeout(self._seconds_left()):
+        """Bound the time of what redis-py does itself."""
+        with self._counted() as seconds:
+            async with asyncio.timeout(seconds):
                 yield
+
+    @contextmanager
+    def _counted(self) -> Generator[float]:
+        """Tell how long Redis may take, count what it took, and name its trouble."""
+        allowed = store_time.get()
+        began = monotonic()
+        try:
+            yield self._timeout if allowed is None else min(self._timeout, allowed.seconds)
         except _TROUBLE as error:
             raise self._unavailable() from error
+        finally:
+            if allowed is not None:
+                allowed.seconds -= monotonic() - began
         self._away_since = None
 
     def _unavailable(self) -> StoreUnavailable:
@@ -172,10 +187,6 @@ class KeyValue:
         if self._away_since is None:
             self._away_since = monotonic()
         return StoreUnavailable("the store cannot be reached")
-
-    def _seconds_left(self) -> float:
-        end = deadline.get()
-        return self._timeout if end is None else min(self._timeout, end - monotonic())
 
 
 def _decoded(read: Read[T], value: bytes) -> T:

@@ -65,11 +65,11 @@ class _Link(asyncio.Protocol):
         transport.set_protocol(self)
         self._transport = transport
 
-    def ask(self, commands: Sequence[Command], *, seconds: float) -> asyncio.Future[list[Any]]:
+    def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
         """The future replies; written together with all else that this turn of the loop asks."""
         if len(self._waiting) >= MAX_WAITING:
             raise ConnectionLost("too many questions wait for Redis")
-        question = _Question(len(commands), monotonic() + seconds, self._loop.create_future())
+        question = _Question(len(commands), due, self._loop.create_future())
         self._waiting.append(question)
         if not self._outgoing:
             self._loop.call_soon(self._flush)
@@ -159,11 +159,12 @@ class Multiplexed:
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """The replies, in order; whatever redis-py or asyncio raise where there are none."""
+        due = monotonic() + seconds
         try:
-            return await (await self._opened(seconds)).ask(commands, seconds=seconds)
+            return await (await self._opened(due)).ask(commands, due=due)
         except ConnectionLost:
             # Once more: Redis may have closed an idle connection, and every verb bears repetition.
-            return await (await self._opened(seconds)).ask(commands, seconds=seconds)
+            return await (await self._opened(due)).ask(commands, due=due)
 
     async def close(self) -> None:
         """Give the connection back."""
@@ -173,14 +174,14 @@ class Multiplexed:
             self._link.abort(ConnectionLost("the store is closed"))
         await self._pool.disconnect()
 
-    async def _opened(self, seconds: float) -> _Link:
-        """The connection; those who ask while it is being opened wait for the same one, and not for long."""
+    async def _opened(self, due: float) -> _Link:
+        """The connection; those who ask while it is being opened wait for the same one, until they are due."""
         if self._link is not None and self._link.open:
             return self._link
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
             self._opening.add_done_callback(self._opening_is_over)
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(due - monotonic()):
             return await asyncio.shield(self._opening)
 
     async def _open(self) -> _Link:

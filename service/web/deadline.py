@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import monotonic
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from service.store.keyvalue import deadline
+from service.store.keyvalue import StoreTime, store_time
 
 COMMANDS = 2
 """How many times the time-out of one command a whole request may spend in the store."""
@@ -16,12 +15,12 @@ COMMANDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """Starts the clock of every request; `timeout` is that of one command, in seconds."""
+    """Gives every request its time; `timeout` is that of one command, in seconds."""
 
     timeout: float
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Set the deadline that the store looks at."""
-        deadline.set(monotonic() + COMMANDS * self.timeout)
+        """Set what the store looks at."""
+        store_time.set(StoreTime(COMMANDS * self.timeout))
         return await handler(request)

@@ -32,7 +32,6 @@ from service.protocol.params import Params
 from service.protocol.prompt import LOGIN
 from service.protocol.scope import OPENID
 from service.store.stores import Stores
-from service.store.uncounted import not_counted
 
 CALLBACK = "/account/provider/callback"
 """Below the issuer: the one redirect URI that every provider has to register for this service."""
@@ -65,8 +64,7 @@ class ProviderSignIn:
     ) -> str:
         """Where to send the browser; ProviderFailed where there is no telling."""
         try:
-            with not_counted():
-                known = await self.directory.find(provider.issuer)
+            known = await self.directory.find(provider.issuer)
         except ProviderFailed as failure:
             self._tell(provider, failure)
             raise
@@ -119,8 +117,7 @@ class ProviderSignIn:
     ) -> SignIn:
         """Who signed in; ProviderFailed where the provider vouches for nobody."""
         try:
-            with not_counted():
-                claims, userinfo = await self._claims(pending, provider, _code(params))
+            claims, userinfo = await self._claims(pending, provider, _code(params))
         except ProviderFailed as failure:
             self._tell(provider, failure)
             raise

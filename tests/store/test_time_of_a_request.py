@@ -1,0 +1,49 @@
+"""A request has so much time for the store, and waiting for anything else takes nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
+from service.store.verbs import Command
+
+
+class Sluggish:
+    """A store that takes a tenth of a second for everything."""
+
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
+        """Answer late, or give up in time."""
+        async with asyncio.timeout(seconds):
+            await asyncio.sleep(0.1)
+            return [None] * len(commands)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_waiting_for_others_is_not_counted() -> None:
+    kv = open_store("memory://", timeout=2)
+    store_time.set(StoreTime(0.1))
+    await asyncio.sleep(0.2)
+    await kv.ping()
+    await kv.close()
+
+
+async def test_all_work_together_has_to_be_done_in_time() -> None:
+    kv = KeyValue(None, Sluggish(), timeout=2)
+    store_time.set(StoreTime(0.25))
+    await kv.ping()
+    await kv.ping()
+    with pytest.raises(StoreUnavailable):
+        await kv.ping()
+
+
+async def test_one_command_has_its_own_limit() -> None:
+    kv = KeyValue(None, Sluggish(), timeout=0.05)
+    with pytest.raises(StoreUnavailable):
+        await kv.ping()
