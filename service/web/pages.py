@@ -97,7 +97,8 @@ class Pages:
         ui_locales: str | None = None,
     ) -> web.Response:
         """Answer with a page that posts itself to the client (OAuth 2.0 Form Post Response Mode §2)."""
-        policy = content_security_policy(form_action=(redirect_uri,), script=AUTO_SUBMIT)
+        form_action = (redirect_uri, *self.further)
+        policy = content_security_policy(form_action=form_action, script=AUTO_SUBMIT)
         context = {"redirect_uri": redirect_uri, "fields": fields}
         return self._respond(
             request, "form_post.html", context, policy=policy, ui_locales=ui_locales

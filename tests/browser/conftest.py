@@ -31,16 +31,26 @@ DESKTOP = {"width": 1280, "height": 900}
 
 @dataclass
 class Application:
-    """A web application of its own: takes the answer, redeems the code, greets the person."""
+    """A web application: takes the answer, redeems the code, greets the person at another origin.
+
+    The redirect from one origin to the other is what Chromium judges by the `form-action` of the
+    page that it came from.
+    """
 
     listening: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
     issuer: str = ""
     received: dict[str, str] = field(default_factory=dict)
+    outcome: tuple[str, str] = ("", "")
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.listening.getsockname()[1])
 
     @property
     def url(self) -> str:
         """Where it is."""
-        return f"http://localhost:{self.listening.getsockname()[1]}"
+        return f"http://localhost:{self.port}"
 
     @property
     def redirect_uri(self) -> str:
@@ -48,11 +58,16 @@ class Application:
         return f"{self.url}/callback"
 
     async def callback(self, request: web.Request) -> web.Response:
-        """Greet whoever comes back with a code."""
+        """Redeem the code, and show the person to the home page."""
         given = await request.post() if request.method == "POST" else request.query
         self.received = {name: str(value) for name, value in given.items()}
+        self.outcome = await self.redeemed()
+        raise web.HTTPSeeOther(f"http://127.0.0.1:{self.port}/home")
+
+    async def redeemed(self) -> tuple[str, str]:
+        """What came of it, and its id on the home page."""
         if "code" not in self.received:
-            return page_of("refused", self.received.get("error", "nothing"))
+            return "refused", self.received.get("error", "nothing")
         form = {
             "grant_type": "authorization_code",
             "code": self.received["code"],
@@ -63,7 +78,11 @@ class Application:
             ClientSession() as http,
             http.post(f"{self.issuer}/connect/token", data=form, headers=headers) as answer,
         ):
-            return page_of("granted", (await answer.json()).get("scope", "no tokens"))
+            return "granted", (await answer.json()).get("scope", "no tokens")
+
+    async def home(self, _: web.Request) -> web.Response:
+        """What the person sees in the end."""
+        return page_of(*self.outcome)
 
     async def bye(self, _: web.Request) -> web.Response:
         """Where a person who has signed out is sent."""
@@ -86,6 +105,7 @@ async def application() -> AsyncIterator[Application]:
         [
             web.get("/callback", application.callback),
             web.post("/callback", application.callback),
+            web.get("/home", application.home),
             web.get("/bye", application.bye),
         ]
     )

@@ -81,4 +81,4 @@ def test_form_post_carries_the_response_to_the_client(browser: Browser) -> None:
     inputs = elements.every("input", type="hidden")
     assert {field["name"]: field["value"] for field in inputs} == fields
     assert elements.every("form", id="form-post")[0]["action"] == "https://web.example/callback"
-    assert policy_of(page)["form-action"] == ["'self'", "https://web.example"]
+    assert policy_of(page)["form-action"] == ["'self'", "https:", "https://web.example"]
