@@ -216,7 +216,7 @@ def _application(parts: Parts, edge: Edge, endpoints: tuple[Endpoint, ...]) -> w
     server = parts.configuration.server
     cors = Cors(
         registry=parts.registry,
-        open_paths={jwks.PATH, *discovery.PATHS},
+        open_paths={jwks.PATH, *discovery.paths(parts.issuer)},
         client_paths={token.PATH, userinfo.PATH, revocation.PATH},
     )
     app = web.Application(

@@ -16,7 +16,6 @@ from service.web.endpoint import Endpoint
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
-PATHS = (OPENID_CONFIGURATION, OAUTH_METADATA)
 MAX_AGE = 300
 """Seconds that a cache may keep it."""
 
@@ -33,10 +32,8 @@ class DiscoveryEndpoint:
     _document: tuple[str, bytes] = ("", b"")
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """Both well-known names; RFC 8414 §3.1 puts the issuer's path behind the second."""
-        path = urlsplit(self.issuer).path.rstrip("/")
-        names = dict.fromkeys((*PATHS, OAUTH_METADATA + path))
-        return tuple(web.get(name, self.configuration) for name in names)
+        """All well-known names."""
+        return tuple(web.get(name, self.configuration) for name in paths(self.issuer))
 
     def metadata(self) -> Mapping[str, object]:
         """What belongs to no single endpoint."""
@@ -76,6 +73,12 @@ class DiscoveryEndpoint:
             name: base + value if isinstance(value, str) and value.startswith("/") else value
             for name, value in document.items()
         }
+
+
+def paths(issuer: str) -> tuple[str, ...]:
+    """Both well-known names; the issuer's path stands behind the second one too (RFC 8414 §3.1)."""
+    names = (OPENID_CONFIGURATION, OAUTH_METADATA, OAUTH_METADATA + urlsplit(issuer).path)
+    return tuple(dict.fromkeys(name.rstrip("/") for name in names))
 
 
 def _scopes(registry: Registry) -> list[str]:

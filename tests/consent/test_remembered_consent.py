@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.conftest import Clock
 from tests.driving.browser import Page
@@ -133,3 +134,13 @@ async def test_else_it_lasts_a_year_from_its_last_use(client: ClientApp, clock: 
     assert not await is_asked(client)
     clock.forward(days=366)
     assert (await client.login()).has("consent-allow")
+
+
+async def test_it_counts_only_while_the_client_may_remember(client: ClientApp) -> None:
+    await allow(client)
+    parts = client.service.parts
+    configuration = yaml.safe_load(parts.configuration.file.read_text())
+    client_in(configuration, "consenting")["allow_remember_consent"] = False
+    parts.configuration.file.write_text(yaml.safe_dump(configuration))
+    assert parts.registry.reload()
+    assert await is_asked(client)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.conftest import Start
 from tests.driving.service import Answer, RunningService
 
 REGISTERED = "https://spa.example"
@@ -19,6 +22,16 @@ CLOSED = ["/connect/authorize", "/connect/introspect", "/connect/endsession", "/
 
 @pytest.mark.parametrize("path", OPEN)
 async def test_metadata_is_open_to_all(service: RunningService, path: str) -> None:
+    answer = await service.get(path, headers={"Origin": STRANGER})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.rfc("8414#3.1")
+async def test_metadata_behind_the_issuers_path_is_open_too(
+    start: Start, config: dict[str, Any]
+) -> None:
+    service = await start(config | {"issuer": "https://id.example/tenant"})
+    path = "/.well-known/oauth-authorization-server/tenant"
     answer = await service.get(path, headers={"Origin": STRANGER})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
 

@@ -23,5 +23,6 @@ class AskConsent:
             return False
         if CONSENT in interaction.request.prompt:
             return True
-        asks = interaction.request.client.require_consent
-        return asks and not interaction.request.scope <= interaction.consented_scope
+        client, scope = interaction.request.client, interaction.request.scope
+        remembered = client.allow_remember_consent and scope <= interaction.consented_scope
+        return client.require_consent and not remembered
