@@ -102,7 +102,10 @@ async def answer_to(service: RunningService, request: bytes) -> bytes:
 
 def is_no_fault_of_ours(answer: bytes) -> bool:
     """A response, or several, below 500."""
-    return answer.startswith(b"HTTP/1.") and re.search(rb"^HTTP/1.[01] 5", answer, re.MULTILINE) is None
+    return (
+        answer.startswith(b"HTTP/1.")
+        and re.search(rb"^HTTP/1.[01] 5", answer, re.MULTILINE) is None
+    )
 
 
 def request_of(
