@@ -114,18 +114,19 @@ class Answering:
 def _authorization(
     interaction: Interaction, session: Session, registry: LiveRegistry
 ) -> Authorization:
-    request, answers = interaction.request, interaction.answers
+    request, answers, known = interaction.request, interaction.answers, registry.current
     scope = request.scope
     if answers.consented_scope is not None:
         scope &= answers.consented_scope
+    resources = [r for r in request.resources if not known.api_resources[r].scopes.isdisjoint(scope)]
     return Authorization(
         id=new_selector(),
         client_id=request.client.client_id,
         scope=scope,
-        resources=request.resources,
+        resources=tuple(resources),  # without those of which the person allowed nothing
         subject=session.subject,
         amr=session.amr,
-        acr=registry.current.acr_met(session.amr, request.acr_values),
+        acr=known.acr_met(session.amr, request.acr_values),
         idp=session.idp,
         auth_time=session.auth_time,
         session_id=session.id,

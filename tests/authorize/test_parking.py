@@ -128,6 +128,24 @@ async def test_nobody_skips_the_login_by_going_to_another_page(app: ClientApp) -
     assert (await app.browser.log_in(page)).path == "/account/consent"
 
 
+async def test_who_signed_out_meanwhile_logs_in_again(app: ClientApp) -> None:
+    hint = (await app.tokens())["id_token"]
+    page = await app.authorize(prompt="consent")
+    await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
+    page = await app.browser.submit(page, action="allow")
+    assert page.path == "/account/login"
+    assert (await app.browser.log_in(page)).path == "/account/consent"
+
+
+async def test_who_chose_an_account_that_left_meanwhile_chooses_again(app: ClientApp) -> None:
+    await app.login("alice")
+    page = await app.authorize(prompt="select_account")
+    await app.login("bob", prompt="login")
+    page = await app.browser.submit(page, action="continue")
+    assert page.path == "/account/select"
+    assert "Bob Jones" in page.text
+
+
 async def test_a_person_who_comes_in_later_is_asked_for_consent(app: ClientApp) -> None:
     await app.login("alice")
     page = await app.authorize(prompt="consent")

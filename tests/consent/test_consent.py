@@ -84,6 +84,13 @@ async def test_what_is_unticked_is_not_granted(client: ClientApp) -> None:
     assert claims_in(tokens["access_token"])["scope"] == "email openid profile"
 
 
+@pytest.mark.rfc("8707#2.1")
+async def test_an_api_of_which_nothing_is_allowed_is_no_audience(client: ClientApp) -> None:
+    page = await asked(client, scope="openid profile api1", resource="api1")
+    tokens = await allow(client, page, scope=["profile"])
+    assert claims_in(tokens["access_token"])["aud"] == client.service.issuer
+
+
 async def test_userinfo_is_cut_to_what_was_allowed(
     client: ClientApp, service: RunningService
 ) -> None:

@@ -67,6 +67,18 @@ async def test_what_is_published_is_the_issuers(secure_app: ClientApp) -> None:
     assert (await secure_app.redeem(page.parameters["code"])).status == 200
 
 
+async def test_pages_stand_under_the_issuers_path(start: Start) -> None:
+    service = await start(fresh_configuration() | {"issuer": ISSUER + "/auth"})
+    browser = Browser(service.issuer)
+    parameters = ClientApp(service, browser).parameters()
+    answer = await service.get("/connect/authorize", params=parameters)
+    assert answer.headers["Location"].startswith("/auth/account/login?request=")
+    page = await browser.get("/account/login")
+    assert page.forms[0].action == "/auth/account/login"
+    assert 'href="/auth/static/' in page.text
+    await browser.close()
+
+
 async def test_pages_of_an_https_issuer_ask_for_https(secure_app: ClientApp) -> None:
     page = await secure_app.authorize()
     assert page.headers["Strict-Transport-Security"].startswith("max-age=")
