@@ -59,11 +59,11 @@ class RevocationEndpoint:
 
     async def _revoked(self, token: str, client: Client) -> str | None:
         """What was revoked: a refresh token takes its whole grant with it (RFC 7009 §2.1)."""
-        refresh = await self.active_tokens.find_refresh_token(token)
-        if refresh is not None and refresh.authorization.client_id == client.client_id:
-            await self.revocation.end_authorization(refresh.authorization.id)
+        authorization = await self.active_tokens.find_grant_to_revoke(token)
+        if authorization is not None and authorization.client_id == client.client_id:
+            await self.revocation.end_authorization(authorization.id)
             return "refresh_token"
-        access = await self.active_tokens.find(token)
+        access = await self.active_tokens.find_to_revoke(token)
         if access is not None and access.claims["client_id"] == client.client_id:
             await self.revocation.revoke(access)
             return "access_token"
