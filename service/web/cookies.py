@@ -18,7 +18,7 @@ class Cookies:
 
     secure: bool
     session_name: str
-    same_site: Literal["lax", "strict", "none"]
+    same_site: Literal["lax", "none"]
 
     def browser(self, request: web.Request) -> str | None:
         """The value that marks this browser; it holds nothing and proves nothing else."""

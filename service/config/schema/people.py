@@ -36,7 +36,7 @@ class Session(Section):
     `lifetime` passes unused."""
     cookie_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
     """The cookie's name; __Host- prefixed on https."""
-    cookie_same_site: Literal["lax", "strict", "none"] = "lax"
+    cookie_same_site: Literal["lax", "none"] = "lax"
     """`none` lets other sites' frames renew silently; on https only."""
 
 
