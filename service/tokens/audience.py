@@ -23,11 +23,12 @@ def target(registry: Registry, scope: frozenset[str], resources: Collection[str]
     """Cut a scope to the resources asked for, or find the resources that the scope belongs to.
 
     A resource that wants to be named (`require_resource_indicator`) is an audience only where it
-    is named.
+    is named; one that nothing of the scope is left for is none.
     """
     if resources:
         elsewhere = frozenset(registry.api_scopes) - scopes_of(registry, resources)
-        return Target(scope - elsewhere, tuple(sorted(resources)))
+        audience = [name for name in resources if scopes_of(registry, [name]) & scope]
+        return Target(scope - elsewhere, tuple(sorted(audience)))
     owners = {
         resource.name
         for value in scope

@@ -91,6 +91,19 @@ async def test_a_code_and_its_refresh_token_may_be_narrowed(app: ClientApp) -> N
 
 
 @pytest.mark.rfc("8707#2.2")
+async def test_a_resource_that_has_no_scope_left_is_no_audience(service: RunningService) -> None:
+    tokens = await service.user_token(scope="api1 api2 offline_access", resource=["api1", "api2"])
+    assert claims_in(tokens["access_token"])["aud"] == ["api1", "api2"]
+    narrowed = await service.token(
+        "frontend",
+        grant_type="refresh_token",
+        refresh_token=tokens["refresh_token"],
+        scope="api1",
+    )
+    assert claims_in(narrowed["access_token"])["aud"] == "api1"
+
+
+@pytest.mark.rfc("8707#2.2")
 async def test_a_resource_that_was_not_granted_is_refused_and_spends_nothing(
     app: ClientApp,
 ) -> None:
