@@ -1,0 +1,158 @@
+"""Whole flows, at the loudest log level: no credential is in the output, the metrics or Redis (RFC 9700 §4.3, RFC 6819 §5.1.4.1)."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+from redis import Redis
+
+from tests.conftest import ENCRYPTION_KEY
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService
+from tests.safety.wire import Wire
+
+pytestmark = [pytest.mark.rfc("9700#4.3", "6819#5.1.4.1"), pytest.mark.needs("redis-server")]
+
+
+@dataclass
+class Observed:
+    """A service in a process of its own, and all that can be seen of it."""
+
+    app: ClientApp
+    wire: Wire
+    output: Path
+    store: Redis
+
+    async def metrics(self) -> str:
+        """What is counted."""
+        return (await self.app.service.get("/metrics")).body.decode()
+
+    def dump(self) -> str:
+        """Every key of the store with its value."""
+        found = []
+        for key in self.store.scan_iter():
+            kind = self.store.type(key)
+            value: Any = self.store.get(key) if kind == b"string" else self.store.zrange(key, 0, -1)
+            found.append(f"{key.decode()} {value}")
+        return "\n".join(found)
+
+
+@pytest.fixture
+def program(
+    config: dict[str, Any], mortal_redis: tuple[str, Any], tmp_path: Path
+) -> Iterator[Path]:
+    """The service as an operator runs it, at log level debug; the file that holds its output."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    config["issuer"] = f"http://localhost:{port}"
+    config["store"] = {"url": mortal_redis[0]}
+    config["signing"]["encryption_key"] = ENCRYPTION_KEY
+    file, output = tmp_path / "config.yaml", tmp_path / "output"
+    file.write_text(yaml.safe_dump(config))
+    command = [sys.executable, "-m", "service", "serve", "--config", str(file), "--port", str(port)]
+    environ = os.environ | {"SERVICE_LOG_LEVEL": "debug", "TMPDIR": str(tmp_path)}
+    with output.open("wb") as writing:
+        process = subprocess.Popen(command, stdout=writing, stderr=writing, env=environ)
+    while "listening on" not in output.read_text():
+        assert process.poll() is None, output.read_text()
+        time.sleep(0.05)
+    yield output
+    process.terminate()
+    process.wait(30)
+
+
+@pytest.fixture
+async def observed(
+    config: dict[str, Any], program: Path, mortal_redis: tuple[str, Any]
+) -> AsyncIterator[Observed]:
+    """The running service, listened to from all sides."""
+    wire = Wire()
+    browser = Browser(config["issuer"])
+    await browser.close()
+    async with wire.session() as http, wire.session() as browser.session:
+        service = RunningService(issuer=config["issuer"], http=http, parts=cast("Any", None))
+        with Redis.from_url(mortal_redis[0]) as store:
+            yield Observed(ClientApp(service, browser), wire, program, store)
+
+
+async def sign_in(app: ClientApp) -> dict[str, Any]:
+    """Wrong password first, then the right one; a code, redeemed and refreshed."""
+    page = await app.authorize(scope="openid email api1 offline_access")
+    page = await app.browser.log_in(page, password="not-alices-password")
+    page = await app.browser.log_in(page)
+    tokens = await app.redeem(page.parameters["code"])
+    return (await app.refresh(tokens["refresh_token"])).json
+
+
+async def use(app: ClientApp, tokens: dict[str, Any]) -> None:
+    """Everything that a token is good for."""
+    service, access = app.service, tokens["access_token"]
+    reference = (await service.user_token("opaque", "openid api1 offline_access")).json
+    for token in (access, reference["access_token"], "not-a-token"):
+        await service.introspect(token)
+        await service.get("/connect/userinfo", headers={"Authorization": f"Bearer {token}"})
+        await service.post("/connect/userinfo", access_token=token)
+        await service.token("api1", grant_type="delegation", token=token, scope="api2")
+    await app.authorize(prompt="login", id_token_hint=tokens["id_token"], login_hint="alice")
+
+
+async def misuse(app: ClientApp, tokens: dict[str, Any]) -> None:
+    """Credentials where they do not belong, and wrong ones."""
+    service, access = app.service, tokens["access_token"]
+    await service.get(f"/connect/userinfo?access_token={access}")
+    await service.get(f"/no/such/page/{access}")
+    await service.post("/connect/token?client_id=web&client_secret=web-secret", raw="")
+    await service.token(("web", "not-the-secret"), grant_type="client_credentials")
+    await service.post("/connect/token", client_id="web", client_secret="not-this-one")
+    await service.token("web", grant_type="authorization_code", code=access, code_verifier="x" * 50)
+    await service.token("frontend", grant_type="password", username="alice", password="x" * 300)
+    await service.post("/connect/token", raw=f"password=twice-told&password={access}")
+    await app.authorize(redirect_uri=f"https://evil.example/{access}")
+    await app.authorize(request=access)
+
+
+async def finish(app: ClientApp, tokens: dict[str, Any], first_refresh_token: str) -> None:
+    """Reuse, revocation, logout."""
+    await app.refresh(first_refresh_token)
+    await app.service.post("/connect/revocation", auth="web", token=tokens["access_token"])
+    page = await app.browser.get(f"/connect/endsession?id_token_hint={tokens['id_token']}x")
+    await app.browser.submit(page)
+
+
+async def test_no_credential_is_told(observed: Observed) -> None:
+    tokens = await sign_in(observed.app)
+    await use(observed.app, tokens)
+    await misuse(observed.app, tokens)
+    dumped = observed.dump()
+    await finish(observed.app, tokens, tokens["refresh_token"])
+    metrics = await observed.metrics()
+    output = observed.output.read_text()
+    credentials = observed.wire.credentials()
+    assert len(credentials) > 30
+    assert "token_issued" in output
+    assert "token_service_tokens_issued" in metrics
+    assert {one for one in credentials if one in output + metrics} == set()
+    # A parked request keeps its id_token_hint for 15 minutes: it names a person and opens nothing.
+    hint = tokens["id_token"] + "x"
+    store = dumped + observed.dump()
+    assert {one for one in credentials if one in store and one not in hint} == set()
+
+
+async def test_a_stolen_dump_holds_no_usable_token(observed: Observed) -> None:
+    tokens = await sign_in(observed.app)
+    dumped = observed.dump()
+    assert tokens["access_token"] not in dumped
+    assert re.findall(r"\b(?:ac|at|rt|ss)_[\w-]{65}|eyJ[\w-]+\.eyJ", dumped) == []
+    assert re.findall(r'"(?:d|p|q)":|PRIVATE KEY|argon2|secret', dumped) == []
