@@ -27,26 +27,34 @@ class Revocation:
         await self.drop(token.selector, token.name, token.expires_at)
 
     async def drop(self, selector: str, name: str, expires_at: int) -> None:
-        """The token of this name, and level by level what was made from it.
+        """The token of this name, and all that was made from it.
 
-        The token goes first: what is being delegated from it meanwhile notices, and what was
-        delegated before is in the index by now.
+        The token goes last, so that a revocation that was cut short can be repeated; then what is
+        being made from it meanwhile notices, and what was made just before is in the index by now.
         """
-        names: tuple[str, ...] = (name,)
-        while names:
-            await self.stores.kv.write(*(self._end(selector, each, expires_at) for each in names))
-            names = await self._made_from(selector, names)
+        ended: set[str] = set()
+        while left := [one for one in await self._descent(selector, name) if one not in ended]:
+            await self.stores.kv.write(*(self._end(selector, one, expires_at) for one in left))
+            ended.update(left)
+
+    async def _descent(self, selector: str, name: str) -> list[str]:
+        """The names of a token and of all that were made from it, the youngest first."""
+        found, level = [name], [name]
+        while level:
+            level = await self._made_from(selector, level)
+            found += level
+        return found[::-1]
 
     def _end(self, selector: str, name: str, expires_at: int) -> Write:
         if is_reference(name):
             return self.stores.access_tokens.drop(selector, name)
         return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now())
 
-    async def _made_from(self, selector: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    async def _made_from(self, selector: str, names: list[str]) -> list[str]:
         now = self.now()
         indexes = [self.stores.delegated.key(selector, name) for name in names]
         found = [await self.stores.kv.members(index, now=now) for index in indexes]
-        return tuple(name for members in found for name in members)
+        return [name for members in found for name in members]
 
 
 def is_reference(name: str) -> bool:

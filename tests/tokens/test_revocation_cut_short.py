@@ -1,0 +1,36 @@
+"""A revocation that the store cut short can be repeated, and ends all it should (RFC 7009 §2.2.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.store.keyvalue import StoreUnavailable
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("7009#2.2.1")
+
+
+@pytest.fixture
+def cut_short(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A store that cannot tell what was made from a token."""
+
+    async def members(*_: object, **__: object) -> tuple[str, ...]:
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(service.parts.kv, "members", members)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_what_was_delegated_ends_when_it_is_repeated(
+    service: RunningService, client: str, cut_short: pytest.MonkeyPatch
+) -> None:
+    token = (await service.user_token(client))["access_token"]
+    delegated = (await service.token("api1", grant_type="delegation", token=token, scope="api2"))[
+        "access_token"
+    ]
+    assert (await service.post("/connect/revocation", auth=client, token=token)).status == 503
+    cut_short.undo()
+    assert (await service.post("/connect/revocation", auth=client, token=token)).status == 200
+    assert not await service.is_active(token)
+    assert not await service.is_active(delegated, caller="api2")
