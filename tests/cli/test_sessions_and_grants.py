@@ -41,21 +41,21 @@ async def bob(service: RunningService) -> str:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], {"alice", "bob"}),
-        (["--subject", "818727"], {"alice"}),
-        (["--client", "spa"], {"bob"}),
-        (["--client", "spa", "--subject", "818727"], set()),
-        (["--client", "unknown"], set()),
-        (["--session", "*"], set()),
+        ([], ["alice", "bob"]),
+        (["--subject", "818727"], ["alice"]),
+        (["--client", "spa"], ["bob"]),
+        (["--client", "spa", "--subject", "818727"], []),
+        (["--client", "unknown"], []),
+        (["--session", "*"], []),
     ],
     ids=str,
 )
 async def test_sessions_are_listed_by_all_options(
-    command: Command, alice: str, bob: str, options: list[str], expected: set[str]
+    command: Command, alice: str, bob: str, options: list[str], expected: list[str]
 ) -> None:
     named = {alice: "alice", bob: "bob"}
     found = await first_cells(command, "sessions", "list", *options)
-    assert {named[sid] for sid in found} == expected
+    assert sorted(named[sid] for sid in found) == expected
 
 
 @pytest.mark.usefixtures("alice")
@@ -102,18 +102,19 @@ async def test_grants_are_listed_with_client_subject_and_scope(
 @pytest.mark.parametrize(
     ("options", "clients"),
     [
-        ([], {"web", "spa"}),
-        (["--subject", "88421113"], {"spa"}),
-        (["--client", "web"], {"web"}),
-        (["--subject", "88421113", "--client", "web"], set()),
+        ([], ["spa", "web"]),
+        (["--subject", "88421113"], ["spa"]),
+        (["--client", "web"], ["web"]),
+        (["--subject", "88421113", "--client", "web"], []),
     ],
     ids=str,
 )
 @pytest.mark.usefixtures("alice", "bob")
 async def test_grants_are_listed_by_all_options(
-    command: Command, options: list[str], clients: set[str]
+    command: Command, options: list[str], clients: list[str]
 ) -> None:
-    assert {row[1] for row in await rows(command, "grants", "list", *options)} == clients
+    found = {row[1] for row in await rows(command, "grants", "list", *options)}
+    assert sorted(found) == clients
 
 
 @pytest.mark.usefixtures("alice")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode, urlsplit
 
-import httpx
+import httpx2
 import pytest
 import yaml
 
@@ -103,7 +103,7 @@ def test_an_entry_point_names_a_handler(extended: Extended) -> None:
 
 
 def test_discovery_lists_what_was_added(address: str) -> None:
-    found = httpx.get(f"http://{address}/.well-known/openid-configuration").json()
+    found = httpx2.get(f"http://{address}/.well-known/openid-configuration").json()
     assert "urn:example:api-key" in found["grant_types_supported"]
     assert "house_secret" in found["token_endpoint_auth_methods_supported"]
     assert "json_fragment" in found["response_modes_supported"]
@@ -122,7 +122,7 @@ async def test_a_page_of_the_operator_replaces_the_built_in_one(browser: Browser
 
 
 def test_an_endpoint_answers(address: str) -> None:
-    answer = httpx.get(f"http://{address}/.well-known/change-password")
+    answer = httpx2.get(f"http://{address}/.well-known/change-password")
     assert (answer.status_code, answer.headers["Location"]) == (303, "https://example.com/password")
 
 

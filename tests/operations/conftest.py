@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from socket import create_server
 
-import httpx
+import httpx2
 import pytest
 
 SECONDS = 30
@@ -144,9 +144,9 @@ def free_port() -> int:
     return port
 
 
-def token_from(url: str, client: tuple[str, str] = MACHINE) -> httpx.Response:
+def token_from(url: str, client: tuple[str, str] = MACHINE) -> httpx2.Response:
     """Ask for a token of a machine's own."""
-    return httpx.post(
+    return httpx2.post(
         f"{url}/connect/token", data={"grant_type": "client_credentials"}, auth=client
     )
 

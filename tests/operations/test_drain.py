@@ -7,7 +7,7 @@ import socket
 import time
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from tests.operations.conftest import MACHINE, Serve, token_from
 
@@ -25,7 +25,7 @@ def test_readiness_turns_red_while_requests_are_served(serve: Serve) -> None:
     url = program.url()
     program.send(signal.SIGTERM)
     program.wait_for("draining")
-    ready = httpx.get(f"{url}/health/ready")
+    ready = httpx2.get(f"{url}/health/ready")
     assert ready.status_code == 503
     assert ready.json()["reasons"] == ["draining: the process is about to stop"]
     assert token_from(url).headers["Connection"] == "close"
@@ -37,7 +37,7 @@ def test_liveness_stays_green(serve: Serve) -> None:
     url = program.url()
     program.send(signal.SIGTERM)
     program.wait_for("draining")
-    assert httpx.get(f"{url}/health/live").status_code == 200
+    assert httpx2.get(f"{url}/health/live").status_code == 200
 
 
 def test_a_request_that_runs_is_finished(serve: Serve) -> None:

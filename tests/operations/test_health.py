@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-import httpx
+import httpx2
 import pytest
 
 from tests.driving.service import RunningService
@@ -31,11 +31,11 @@ def test_a_store_that_is_away_turns_it_red_after_a_while(
     on_redis.start()
     url = serve().url()
     on_redis.stop()
-    assert httpx.get(f"{url}/health/ready").status_code == 200  # all replicas share the store
+    assert httpx2.get(f"{url}/health/ready").status_code == 200  # all replicas share the store
     time.sleep(1.1)
-    ready = httpx.get(f"{url}/health/ready")
+    ready = httpx2.get(f"{url}/health/ready")
     assert (ready.status_code, ready.json()["status"]) == (503, "unready")
     assert ready.json()["reasons"][0].startswith("store: has not answered for")
-    assert httpx.get(f"{url}/.well-known/jwks.json").json()["keys"]
+    assert httpx2.get(f"{url}/.well-known/jwks.json").json()["keys"]
     on_redis.start()
-    eventually(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
+    eventually(lambda: httpx2.get(f"{url}/health/ready").status_code == 200)

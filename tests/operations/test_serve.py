@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from tests.operations.conftest import CONFIG, RedisServer, Serve, eventually, token_from
@@ -72,9 +72,9 @@ def test_a_store_that_is_away_at_the_start_is_waited_for(
     serve: Serve, on_redis: RedisServer
 ) -> None:
     url = serve().url()
-    assert httpx.get(f"{url}/health/ready").status_code == 503
+    assert httpx2.get(f"{url}/health/ready").status_code == 503
     on_redis.start()
-    eventually(lambda: httpx.get(f"{url}/health/ready").status_code == 200)
+    eventually(lambda: httpx2.get(f"{url}/health/ready").status_code == 200)
     assert token_from(url).status_code == 200
 
 
@@ -84,8 +84,8 @@ def test_a_management_port_has_health_and_metrics_to_itself(
     config_file.write_text(CONFIG.replace("server:", f"server:\n  management_port: {free_port}"))
     url, management = serve().url(), f"http://127.0.0.1:{free_port}"
     for path in ("/health/live", "/health/ready", "/metrics"):
-        assert httpx.get(url + path).status_code == 404
-        assert httpx.get(management + path).status_code == 200
+        assert httpx2.get(url + path).status_code == 404
+        assert httpx2.get(management + path).status_code == 200
 
 
 @pytest.mark.needs("openssl")
@@ -98,7 +98,7 @@ def test_it_speaks_tls_where_it_has_a_certificate(
     url = serve().url()
     assert url.startswith("https://")
     trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
-    assert httpx.get(f"{url}/health/live", verify=trusting).status_code == 200
+    assert httpx2.get(f"{url}/health/live", verify=trusting).status_code == 200
 
 
 @pytest.mark.needs("openssl")

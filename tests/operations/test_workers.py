@@ -7,7 +7,7 @@ import re
 import signal
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.operations.conftest import (
@@ -33,7 +33,7 @@ def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
     url = program.url()
     for _ in range(20):
         assert token_from(url).status_code == 200
-    metrics = httpx.get(f"{url}/metrics").text
+    metrics = httpx2.get(f"{url}/metrics").text
     assert 'tokens_issued_total{grant_type="client_credentials"} 20.0' in metrics
 
 
