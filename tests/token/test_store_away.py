@@ -6,6 +6,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
@@ -72,3 +73,19 @@ async def test_who_is_wrong_without_the_store_is_told_so(
     assert wrong.refusal == (401, "invalid_client")
     unknown = await service.token("web", grant_type="nothing")
     assert unknown.refusal == (400, "unsupported_grant_type")
+
+
+@pytest.mark.parametrize(
+    "trouble", ["CONFIG SET maxmemory 1", "REPLICAOF 127.0.0.1 1"], ids=["full", "read-only"]
+)
+async def test_a_store_that_refuses_to_write_is_away_too(
+    app: ClientApp, mortal_redis: Mortal, trouble: str
+) -> None:
+    code = await app.code()
+    with Redis.from_url(mortal_redis[0]) as redis:
+        redis.execute_command(trouble)
+        assert is_unavailable(await app.redeem(code))
+        assert is_unavailable(await app.service.user_token("opaque"))
+        redis.execute_command("CONFIG SET maxmemory 0")
+        redis.execute_command("REPLICAOF NO ONE")
+    assert (await app.service.user_token("opaque")).status == 200
