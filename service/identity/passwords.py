@@ -45,7 +45,7 @@ class Passwords:
     """Verifies passwords off the event loop, a few at a time."""
 
     turns: asyncio.Semaphore = field(default_factory=_a_turn_per_core)
-    patience: float = 2.0
+    patience: float = 5.0
     """Seconds to wait for a turn."""
 
     @asynccontextmanager

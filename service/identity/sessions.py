@@ -107,25 +107,24 @@ class Sessions:
         )
 
     async def end(self, session: Session) -> tuple[Authorization, ...]:
-        """End it with its tokens, all but the offline ones; which authorizations it had."""
+        """End it with its tokens, all but the offline ones; which authorizations it had.
+
+        The session goes last, so that an end that was cut short can be repeated; what was granted
+        meanwhile is in the index by then.
+        """
         stores, owner = self.stores, digest(session.subject)
-        await stores.kv.write(  # first, so that nothing more is granted by it
-            stores.sessions.drop(session.id),
+        before = await self._authorizations_of(session)
+        await stores.kv.write(
+            *self._without(before, owner),
             stores.session_uses.drop(session.id),
             stores.subject_sessions.remove(owner, session.id),
+            stores.sessions.drop(session.id),
         )
+        meanwhile = await self._authorizations_of(session)
         index = stores.session_authorizations.key(session.id)
-        ids = await stores.kv.members(index, now=self.now())
-        found = await stores.kv.read(*[stores.authorizations.read(one) for one in ids])
-        authorizations = tuple(one for one in found if one is not None)
-        ended = [one.id for one in authorizations if not one.offline]
-        await stores.kv.write(
-            *[stores.authorizations.drop(one) for one in ended],
-            *[stores.subject_authorizations.remove(owner, one) for one in ended],
-            Drop(index),
-        )
+        await stores.kv.write(*self._without(meanwhile, owner), Drop(index))
         self.emit(SessionEnded(session_id=session.id, subject=session.subject))
-        return authorizations
+        return tuple({one.id: one for one in (*before, *meanwhile)}.values())
 
     async def of_subject(self, subject: str) -> tuple[Session, ...]:
         """Everywhere this person is signed in, the latest first."""
@@ -141,6 +140,20 @@ class Sessions:
             session = await self.by_id(key.split("{")[-1].split("}")[0])
             if session is not None:
                 yield session
+
+    async def _authorizations_of(self, session: Session) -> list[Authorization]:
+        index = self.stores.session_authorizations.key(session.id)
+        ids = await self.stores.kv.members(index, now=self.now())
+        found = await self.stores.kv.read(*[self.stores.authorizations.read(one) for one in ids])
+        return [one for one in found if one is not None]
+
+    def _without(self, authorizations: list[Authorization], owner: str) -> list[Write]:
+        """What ends those that do not outlive their session (OIDC Core §11)."""
+        ended = [one.id for one in authorizations if not one.offline]
+        return [
+            *[self.stores.authorizations.drop(one) for one in ended],
+            *[self.stores.subject_authorizations.remove(owner, one) for one in ended],
+        ]
 
     def _begin(
         self, sid: str, sign_in: SignIn, *, remember: bool, user_agent: str
