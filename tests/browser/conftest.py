@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shutil
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from aiohttp import ClientSession, web
@@ -41,6 +44,7 @@ class Application:
     issuer: str = ""
     received: dict[str, str] = field(default_factory=dict)
     outcome: tuple[str, str] = ("", "")
+    form: tuple[str, Mapping[str, str]] = ("", MappingProxyType({}))
 
     @property
     def port(self) -> int:
@@ -80,6 +84,16 @@ class Application:
         ):
             return "granted", (await answer.json()).get("scope", "no tokens")
 
+    async def start(self, _: web.Request) -> web.Response:
+        """A form that asks for an authorization by POST."""
+        action, fields = self.form
+        inputs = "".join(
+            f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+            for name, value in fields.items()
+        )
+        form = f'<form method="post" action="{escape(action)}">{inputs}<button>Go</button></form>'
+        return page_of("start", form)
+
     async def home(self, _: web.Request) -> web.Response:
         """What the person sees in the end."""
         return page_of(*self.outcome)
@@ -92,7 +106,7 @@ class Application:
 def page_of(element_id: str, text: str) -> web.Response:
     """A page that says one thing."""
     icon = '<link rel="icon" href="data:,">'
-    html = f'<!doctype html><title>Application</title>{icon}<p id="{element_id}">{text}</p>'
+    html = f'<!doctype html><title>Application</title>{icon}<div id="{element_id}">{text}</div>'
     return web.Response(text=html, content_type="text/html")
 
 
@@ -105,6 +119,7 @@ async def application() -> AsyncIterator[Application]:
         [
             web.get("/callback", application.callback),
             web.post("/callback", application.callback),
+            web.get("/start", application.start),
             web.get("/home", application.home),
             web.get("/bye", application.bye),
         ]
@@ -148,17 +163,26 @@ class Person:
     issuer: str
     complaints: list[str] = field(default_factory=list)
 
-    async def asks(self, **more: str) -> None:
-        """Begin at the application, which sends the browser to the service."""
-        parameters = {
+    def request(self, **more: str) -> dict[str, str]:
+        """The application's authorization request."""
+        return {
             "client_id": CLIENT_ID,
             "redirect_uri": self.application.redirect_uri,
             "response_type": "code",
             "scope": "openid profile api1",
             "state": "the-state",
         } | more
-        query = "&".join(f"{name}={value.replace(' ', '+')}" for name, value in parameters.items())
+
+    async def asks(self, **more: str) -> None:
+        """Be sent to the service by a link."""
+        query = urlencode(self.request(**more))
         await self.page.goto(f"{self.issuer}/connect/authorize?{query}")
+
+    async def posts(self, **more: str) -> None:
+        """Be sent to the service by a form of the application, which is another site."""
+        self.application.form = f"{self.issuer}/connect/authorize", self.request(**more)
+        await self.page.goto(f"http://127.0.0.1:{self.application.port}/start")
+        await self.page.click("button")
 
     async def logs_in(self, password: str = "alice-password") -> None:
         """Fill in the form and press its button."""

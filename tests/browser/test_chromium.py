@@ -71,6 +71,16 @@ async def test_a_form_posts_itself_to_the_application(person: Person) -> None:
     assert person.application.received["iss"] == person.issuer
 
 
+@pytest.mark.rfc("openid-core#3.1.2.1")
+async def test_a_post_from_another_site_finds_the_session(person: Person) -> None:
+    await person.posts()
+    await person.logs_in()
+    await person.page.click("#consent-allow")
+    await person.sees("#granted")
+    await person.posts(prompt="none")
+    assert await person.sees("#granted") == "api1 openid profile"
+
+
 @pytest.mark.rfc("openid-rpinitiated#2")
 async def test_signing_out_asks_and_then_ends_the_session(person: Person) -> None:
     await person.asks()
