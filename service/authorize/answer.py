@@ -118,7 +118,9 @@ def _authorization(
     scope = request.scope
     if answers.consented_scope is not None:
         scope &= answers.consented_scope
-    resources = [r for r in request.resources if not known.api_resources[r].scopes.isdisjoint(scope)]
+    resources = [
+        r for r in request.resources if not known.api_resources[r].scopes.isdisjoint(scope)
+    ]
     return Authorization(
         id=new_selector(),
         client_id=request.client.client_id,
@@ -126,7 +128,7 @@ def _authorization(
         resources=tuple(resources),  # without those of which the person allowed nothing
         subject=session.subject,
         amr=session.amr,
-        acr=known.acr_met(session.amr, request.acr_values),
+        acr=interaction.acr,
         idp=session.idp,
         auth_time=session.auth_time,
         session_id=session.id,

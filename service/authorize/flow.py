@@ -17,7 +17,12 @@ from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, ParkedRequest, Session
-from service.protocol.errors import LoginRequired, OAuthError, TemporarilyUnavailable
+from service.protocol.errors import (
+    LoginRequired,
+    OAuthError,
+    TemporarilyUnavailable,
+    UnmetAuthenticationRequirements,
+)
 from service.protocol.params import Params
 from service.protocol.prompt import NONE
 
@@ -94,6 +99,8 @@ class AuthorizeFlow:
     ) -> Interaction:
         """The request in front of this person."""
         session = visitor.session
+        known = self.registry.current
+        acr = known.acr_met(session.amr, request.acr_values) if session else None
         consent = session and await self.consents.find(session.subject, request.client.client_id)
         return Interaction(
             request=request,
@@ -101,6 +108,7 @@ class AuthorizeFlow:
             user_claims=visitor.user_claims,
             answers=answers,
             consented_scope=consent.scope if consent else frozenset(),
+            acr=acr,
             now=self.now(),
         )
 
@@ -130,6 +138,8 @@ class AuthorizeFlow:
         request, session = interaction.request, interaction.session
         if session is None:
             raise LoginRequired("nobody is signed in")
+        if request.acr_is_essential and interaction.acr is None:
+            raise UnmetAuthenticationRequirements("the person did not sign in in a way that counts")
         parameters = await self.answering.grant(interaction, session)
         if parked_id is not None:
             await self.parking.forget(parked_id)

@@ -25,6 +25,8 @@ class Interaction:
     answers: Answers
     consented_scope: frozenset[str]
     """What the person allowed this client earlier, for good."""
+    acr: str | None
+    """The authentication context that the session meets, of those asked for."""
     now: int
 
     @property
@@ -39,6 +41,8 @@ class Interaction:
             return True
         if self.answers.authenticated:
             return False
+        if self.request.acr_is_essential and self.acr is None:
+            return True
         return LOGIN in self.request.prompt or self._is_too_old(session)
 
     def refuse_another_person(self) -> None:

@@ -9,6 +9,7 @@ from service.authorize.reply_to import ReplyTo
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.registry import Registry
+from service.protocol.claims_request import essential_acr
 from service.protocol.errors import (
     InvalidRequest,
     InvalidScope,
@@ -47,6 +48,7 @@ class AuthorizeRequest:
     login_hint: str | None
     ui_locales: str | None
     acr_values: tuple[str, ...]
+    acr_is_essential: bool
     idp: str | None
     """The identity provider to go straight to, if the client allows it."""
     tenant: str | None
@@ -65,6 +67,8 @@ def read_request(
         parse_response_mode(mode, response_type)
     scope = _scope(params, response_type)
     acr_values = tuple((params.get("acr_values") or "").split())
+    preferred = tuple(v for v in acr_values if not v.startswith((IDP, TENANT)))
+    essential = essential_acr(params.get("claims"))
     return AuthorizeRequest(
         client=reply_to.client,
         reply_to=reply_to,
@@ -80,7 +84,8 @@ def read_request(
         hinted_subject=_hinted_subject(params, keys, reply_to.issuer),
         login_hint=params.get("login_hint"),
         ui_locales=params.get("ui_locales"),
-        acr_values=tuple(v for v in acr_values if not v.startswith((IDP, TENANT))),
+        acr_values=preferred if essential is None else essential,
+        acr_is_essential=essential is not None,
         idp=_named(acr_values, IDP, lambda name: _may_use(name, reply_to.client, registry)),
         tenant=_named(acr_values, TENANT, lambda name: name in registry.tenants),
     )

@@ -1,0 +1,91 @@
+"""How the person has to sign in, where the client insists (OIDC Core §5.5.1.1, Unmet Authentication Requirements §2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import fresh_configuration
+from tests.driving.service import claims_in
+
+pytestmark = pytest.mark.rfc("openid-core#5.5.1.1")
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    return fresh_configuration() | {
+        "authentication_contexts": [
+            {"acr": "password", "amr": ["pwd"]},
+            {"acr": "strong", "amr": ["pwd", "otp"]},
+        ],
+    }
+
+
+def insisting(**acr: object) -> str:
+    """The claims parameter of a client that insists on an acr."""
+    return json.dumps({"id_token": {"acr": {"essential": True} | acr}})
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        insisting(value="password"),
+        insisting(values=["strong", "password"]),
+        insisting(),
+    ],
+)
+async def test_one_that_is_met_is_the_acr(app: ClientApp, claims: str) -> None:
+    tokens = await app.tokens(claims=claims, acr_values="strong")
+    assert claims_in(tokens["id_token"])["acr"] == "password"
+
+
+@pytest.mark.parametrize("acr", [{"value": "strong"}, {"values": ["strong", "unheard of"]}])
+async def test_one_that_is_not_met_is_told(app: ClientApp, acr: dict[str, object]) -> None:
+    page = await app.login(claims=insisting(**acr))
+    assert page.url.startswith(app.redirect_uri)
+    assert page.error == "unmet_authentication_requirements"
+
+
+async def test_a_session_that_does_not_do_is_not_told_at_once(app: ClientApp) -> None:
+    await app.login()
+    page = await app.authorize(claims=insisting(value="strong"))
+    assert page.path == "/account/login"
+    assert (await app.browser.log_in(page)).error == "unmet_authentication_requirements"
+
+
+async def test_none_cannot_ask_for_a_better_sign_in(app: ClientApp) -> None:
+    await app.login()
+    page = await app.authorize(claims=insisting(value="strong"), prompt="none")
+    assert page.error == "login_required"
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        '{"id_token": {"acr": {"value": "strong"}}}',
+        '{"id_token": {"acr": {"essential": false, "values": ["strong"]}}}',
+        '{"id_token": {"acr": null, "email": {"essential": true}}}',
+        '{"id_token": null, "userinfo": {"email": null}}',
+        "{}",
+    ],
+)
+async def test_a_wish_is_no_condition(app: ClientApp, claims: str) -> None:
+    assert "code" in (await app.login(claims=claims)).parameters
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        "no JSON",
+        "[]",
+        '{"id_token": 1}',
+        '{"id_token": {"acr": "strong"}}',
+        '{"id_token": {"acr": {"essential": true, "values": "strong"}}}',
+        '{"id_token": {"acr": {"essential": true, "value": 1}}}',
+    ],
+)
+async def test_what_makes_no_sense_is_refused(app: ClientApp, claims: str) -> None:
+    assert (await app.authorize(claims=claims)).error == "invalid_request"
