@@ -162,7 +162,7 @@ async def test_any_bytes_at_all_get_an_answer(service: RunningService, request: 
     assert is_no_fault_of_ours(answer), answer
 
 
-@CAREFULLY
+@settings(CAREFULLY, max_examples=30)  # a log-in takes time by design
 @given(fields=st.dictionaries(NAMES, WORDS | ODD, max_size=6))
 async def test_any_fields_at_the_pages_get_an_answer(
     app: ClientApp, fields: dict[bytes, bytes]

@@ -57,6 +57,7 @@ def program(
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config["issuer"] = f"http://localhost:{port}"
+    config["server"] = {"shutdown_grace": "1s"}
     config["store"] = {"url": mortal_redis[0]}
     config["signing"]["encryption_key"] = ENCRYPTION_KEY
     file, output = tmp_path / "config.yaml", tmp_path / "output"
