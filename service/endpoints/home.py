@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from service.web.login_page import ACCOUNT
 from service.web.pages import Pages
 from service.web.respond import see_other
 
 PATH = "/"
-ACCOUNT = "/account"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.steps.login import Login
 from service.identity.sessions import SignIn
-from service.identity.sign_in import LocalSignIn
-from service.identity.subjects import LOCAL
+from service.identity.sign_in import AMR, LocalSignIn
+from service.model.user import LOCAL
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
 from service.web.error_page import ErrorPages
@@ -20,8 +20,6 @@ from service.web.proxy import ClientAddress
 from service.web.sign_in_pages import SignInPages, Waiting
 
 PATH = Login.path
-PASSWORD_AMR = ("pwd",)
-"""Password-based authentication (RFC 8176 §2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +70,7 @@ class LoginEndpoint:
             return self.login.show(
                 request, visitor, waiting, username=username, error="invalid_credentials"
             )
-        who = SignIn(subject=user.sub, idp=LOCAL, amr=PASSWORD_AMR, auth_time=self.now())
+        who = SignIn(subject=user.sub, idp=LOCAL, amr=AMR, auth_time=self.now())
         remember = params.get("remember") is not None
         return await self.login.continue_as(request, visitor, waiting, who, remember=remember)
 

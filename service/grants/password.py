@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.identity.sign_in import LocalSignIn
+from service.identity.sign_in import AMR, LocalSignIn
 from service.model.authorization import Authorization
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
+from service.model.user import LOCAL
 from service.protocol.errors import InvalidGrant
 from service.tokens.granting import GrantResult, GrantSuccess, ScopeRule, TokenRequest
-
-AMR = ("pwd",)
-"""Password-based authentication (RFC 8176 §2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class PasswordGrant:
             subject=user.sub,
             amr=AMR,
             acr=self.registry.current.acr_met(AMR),
-            idp="local",
+            idp=LOCAL,
             auth_time=request.now,
             created_at=request.now,
         )

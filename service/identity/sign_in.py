@@ -11,6 +11,9 @@ from service.model.handle import digest
 from service.model.user import User, UserStore
 from service.model.usernames import MAX_USERNAME, folded
 
+AMR = ("pwd",)
+"""Password-based authentication (RFC 8176 §2)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSignIn:

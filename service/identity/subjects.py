@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from service.model.authorization import Authorization
 from service.model.session import Session
-from service.model.user import UserStore
-
-LOCAL = "local"
-"""The `idp` of those who sign in here and not at another provider."""
+from service.model.user import LOCAL, UserStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+LOCAL = "local"
+"""The `idp` of those who sign in here and not at another provider."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:

@@ -84,7 +84,7 @@ class Params:
                 raise InvalidRequest(f"{_printable(name)} is sent more than once")
 
     def refuse_too_long(self, *, except_for: frozenset[str] = frozenset()) -> None:
-        """Refuse values over their limit, and control characters in the bounded ones."""
+        """Refuse bounded values over their limit, and NUL in them."""
         for name, limit in MAX_LENGTH.items():
             if name in except_for:
                 continue

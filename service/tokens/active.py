@@ -18,7 +18,7 @@ from service.model.authorization import Authorization
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.registry import LiveRegistry
-from service.model.user import UserStore
+from service.model.user import LOCAL, UserStore
 from service.store.stores import Stores
 
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
@@ -210,7 +210,7 @@ class ActiveTokens:
         client = self.registry.current.clients.get(client_id)
         if client is None or not client.enabled:
             return False
-        if authorization is None or authorization.subject is None or authorization.idp != "local":
+        if authorization is None or authorization.subject is None or authorization.idp != LOCAL:
             return True
         user = await self.users.by_subject(authorization.subject)
         return user is not None and user.enabled

@@ -12,7 +12,7 @@ from service.model.client import Client
 from service.model.events import Emit
 from service.model.handle import Handle, new_selector
 from service.model.registry import LiveRegistry
-from service.model.user import UserStore
+from service.model.user import LOCAL, UserStore
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.store.verbs import Swap, Write
@@ -64,7 +64,7 @@ class TokenRequest:
                 resources=self.resources,
                 subject=subject,
                 amr=(self.grant_type,),
-                idp="local",
+                idp=LOCAL,
                 auth_time=self.now,
                 claims=claims or {},
                 created_at=self.now,

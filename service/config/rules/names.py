@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from service.config.problem import Finding, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.schema.file import ConfigurationFile
+from service.model.user import LOCAL
 from service.model.usernames import folded
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -43,7 +44,7 @@ def _repeated(section: tuple[str, ...], key: str, names: Iterable[str]) -> Itera
 def no_provider_is_called_local(file: ConfigurationFile) -> Iterator[Finding]:
     """`idp: local` stands for this service's own users: a provider of that name could pass for it."""
     for at, provider in enumerate(file.identity_providers):
-        if provider.name == "local":
+        if provider.name == LOCAL:
             message = "local is what the idp claim calls the users of this service itself"
             yield Finding(("identity_providers", at, "name"), message, "take another name")
 
