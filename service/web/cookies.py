@@ -9,6 +9,7 @@ from typing import Literal
 from aiohttp import web
 
 BROWSER = "browser"
+SameSite = Literal["lax", "none"]
 _OURS = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -18,7 +19,8 @@ class Cookies:
 
     secure: bool
     session_name: str
-    same_site: Literal["lax", "none"]
+    same_site: SameSite
+    """Of the session's."""
 
     def browser(self, request: web.Request) -> str | None:
         """The value that marks this browser; it holds nothing and proves nothing else."""
@@ -29,16 +31,16 @@ class Cookies:
         return self._get(request, self.session_name)
 
     def set_browser(self, response: web.StreamResponse, value: str) -> None:
-        """Mark the browser until it closes."""
-        self._set(response, BROWSER, value, max_age=None)
+        """Mark the browser until it closes; frames of other sites need no such mark."""
+        self._set(response, BROWSER, value, max_age=None, same_site="lax")
 
     def set_session(self, response: web.StreamResponse, value: str, *, max_age: int | None) -> None:
         """Sign in at this browser: until it closes, or for `max_age` seconds."""
-        self._set(response, self.session_name, value, max_age=max_age)
+        self._set(response, self.session_name, value, max_age=max_age, same_site=self.same_site)
 
     def clear_session(self, response: web.StreamResponse) -> None:
         """Sign out at this browser."""
-        self._set(response, self.session_name, "", max_age=0)
+        self._set(response, self.session_name, "", max_age=0, same_site=self.same_site)
 
     def _get(self, request: web.Request, name: str) -> str | None:
         """The value, if it looks like one that was set here: any program can send a cookie."""
@@ -46,7 +48,13 @@ class Cookies:
         return value if _OURS.fullmatch(value) else None
 
     def _set(
-        self, response: web.StreamResponse, name: str, value: str, *, max_age: int | None
+        self,
+        response: web.StreamResponse,
+        name: str,
+        value: str,
+        *,
+        max_age: int | None,
+        same_site: SameSite,
     ) -> None:
         response.set_cookie(
             self._name(name),
@@ -55,7 +63,7 @@ class Cookies:
             path="/",
             httponly=True,
             secure=self.secure,
-            samesite=self.same_site.capitalize(),
+            samesite=same_site.capitalize(),
         )
 
     def _name(self, name: str) -> str:

@@ -96,6 +96,8 @@ async def test_names_and_same_site_may_be_configured(start: Start) -> None:
     browser = Browser(service.issuer)
     page = await ClientApp(service, browser).login()
     assert cookies_of(page)["__Host-who"]["samesite"] == "None"
+    marks = [cookie for cookie in browser.session.cookie_jar if cookie.key == "__Host-browser"]
+    assert [cookie["samesite"] for cookie in marks] == ["Lax"]
     await browser.close()
 
 
