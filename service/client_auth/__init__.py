@@ -44,7 +44,7 @@ class ClientAuthentication:
             raise
 
     async def _authenticated(self, source: CredentialSource) -> Client:
-        method, presented = self._offered(source)
+        method, presented = self.offered(source)
         _check_that_names_agree(source, presented)
         known = self.registry.current.clients.get(presented.client_id)
         proven = await method.proves(presented, known)
@@ -54,13 +54,16 @@ class ClientAuthentication:
             raise InvalidClient("the client is registered for another authentication method")
         return known
 
-    def _offered(self, source: CredentialSource) -> tuple[ClientAuthMethod, Presented]:
+    def offered(self, source: CredentialSource) -> tuple[ClientAuthMethod, Presented]:
+        """The one method that the request uses, and what it presents (RFC 6749 §2.3)."""
         offers = [
             (method, presented)
             for method in self.methods
             if (presented := method.offered(source)) is not None
         ]
-        if len(offers) > 1:
+        # An assertion counts, though no method here can verify one (RFC 7521 §4.2).
+        asserted = source.params.get("client_assertion") is not None
+        if len(offers) + asserted > 1:
             raise InvalidRequest("the request authenticates the client in more than one way")
         if not offers:
             raise InvalidClient("the request does not authenticate a client")

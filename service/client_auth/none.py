@@ -18,7 +18,8 @@ class NoAuthentication:
     def offered(self, source: CredentialSource) -> Presented | None:
         """The client_id, if nothing stands beside it."""
         client_id = source.params.get("client_id")
-        alone = source.authorization is None and source.params.get("client_secret") is None
+        proofs = (source.params.get(name) for name in ("client_secret", "client_assertion"))
+        alone = source.authorization is None and not any(proofs)
         return (
             Presented(client_id=client_id, secret=None, now=source.now)
             if client_id and alone

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
+from service.client_auth.client_secret_basic import ClientSecretBasic
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource
 from service.model.registry import LiveRegistry
 from service.model.resources import ApiResource
-from service.protocol.basic_auth import BasicCredentials, parse_basic_auth
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient
 
@@ -40,9 +40,10 @@ class CallerAuthentication:
         return client
 
     def _resource(self, source: CredentialSource) -> ApiResource | None:
-        presented = source.authorization and parse_basic_auth(source.authorization)
-        if not isinstance(presented, BasicCredentials):
+        method, presented = self.client_auth.offered(source)
+        if method.name != ClientSecretBasic.name:
             return None
-        resource = self.registry.current.api_resources.get(presented.name)
+        resource = self.registry.current.api_resources.get(presented.client_id)
         secrets = resource.secrets if resource else ()
-        return resource if verifies_any(secrets, presented.secret, now=source.now) else None
+        proven = verifies_any(secrets, presented.secret or "", now=source.now)
+        return resource if proven else None

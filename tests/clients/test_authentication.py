@@ -87,11 +87,27 @@ async def test_two_names_are_refused(service: RunningService) -> None:
 
 
 @pytest.mark.rfc("6749#2.3")
-async def test_two_methods_in_one_request_are_refused(service: RunningService) -> None:
-    form = {"client_id": "machine", "client_secret": "machine-secret", "token": "x"}
+@pytest.mark.parametrize(
+    "second",
+    [{"client_secret": "api1-secret"}, {"client_assertion": "eyJ.eyJ.AA"}],
+    ids=["secret", "assertion"],
+)
+async def test_two_methods_in_one_request_are_refused(
+    service: RunningService, second: dict[str, str]
+) -> None:
     for path in MACHINE_PATHS:
-        answer = await service.post(path, auth="machine", **form)
+        answer = await service.post(path, auth="api1", client_id="api1", token="x", **second)
         assert answer.refusal == (400, "invalid_request")
+
+
+@pytest.mark.rfc("7521#4.2")
+@pytest.mark.parametrize("client_id", ["spa", "machine", None])
+async def test_an_assertion_proves_nothing_here(
+    service: RunningService, client_id: str | None
+) -> None:
+    for path in MACHINE_PATHS:
+        form = {"client_id": client_id, "client_assertion": "eyJ.eyJ.AA", "token": "x"}
+        assert (await service.post(path, **form)).refusal == (401, "invalid_client")
 
 
 async def test_two_authorization_headers_are_refused(service: RunningService) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import time
 from typing import Any
 
 import pytest
 from redis import Redis
 
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 
 pytestmark = pytest.mark.rfc("9110#15.6.4")
@@ -19,9 +20,8 @@ Mortal = tuple[str, "subprocess.Popen[bytes]"]
 
 @pytest.fixture
 def config(config: dict[str, Any], mortal_redis: Mortal) -> dict[str, Any]:
-    """A Redis that dies on the way; every API may introspect, and `web` may repeat itself."""
-    config["store"] = {"url": mortal_redis[0]}
-    client_in(config, "web")["refresh_token_reuse_interval"] = "30s"
+    """A Redis that dies on the way."""
+    config["store"] = {"url": mortal_redis[0], "timeout": "1s"}
     return config
 
 
@@ -73,6 +73,17 @@ async def test_who_is_wrong_without_the_store_is_told_so(
     assert wrong.refusal == (401, "invalid_client")
     unknown = await service.token("web", grant_type="nothing")
     assert unknown.refusal == (400, "unsupported_grant_type")
+
+
+async def test_a_store_that_does_not_answer_is_not_waited_for(
+    service: RunningService, mortal_redis: Mortal
+) -> None:
+    mortal_redis[1].send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    assert is_unavailable(await service.user_token("opaque"))
+    assert time.monotonic() - began < 4
+    mortal_redis[1].send_signal(signal.SIGCONT)
+    assert (await service.user_token("opaque")).status == 200
 
 
 @pytest.mark.parametrize(
