@@ -16,7 +16,7 @@ from service.protocol.errors import InsufficientScope, InvalidRequest, InvalidTo
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import identity_claims
-from service.web.read import FORM, form_params
+from service.web.read import FORM, authorization, form_params
 from service.web.respond import NO_STORE, json_response
 
 PATH = "/connect/userinfo"
@@ -87,7 +87,7 @@ class UserinfoEndpoint:
 
 async def _bearer_token(request: web.Request) -> str:
     """The token in the header or the form body, and never in the query (RFC 6750 §2)."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, token = (authorization(request) or "").partition(" ")
     in_header = token.strip() if scheme.lower() == "bearer" else ""
     in_body = None
     if request.method == "POST" and request.content_type == FORM:

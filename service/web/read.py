@@ -43,10 +43,15 @@ def query_params(request: web.Request) -> Params:
 
 def credentials(request: web.Request, params: Params, *, now: int) -> CredentialSource:
     """What the request shows to authenticate its sender: the header and the body, never the query."""
-    header = request.headers.getall("Authorization", [])
-    if len(header) > 1:
+    return CredentialSource(authorization=authorization(request), params=params, now=now)
+
+
+def authorization(request: web.Request) -> str | None:
+    """The Authorization header, which stands once (RFC 9110 §5.3, §11.6.2)."""
+    headers = request.headers.getall("Authorization", [])
+    if len(headers) > 1:
         raise InvalidRequest("the Authorization header is sent more than once")
-    return CredentialSource(authorization=header[0] if header else None, params=params, now=now)
+    return headers[0] if headers else None
 
 
 async def _body(request: web.Request) -> bytes:

@@ -78,6 +78,12 @@ async def test_two_ways_at_once_are_refused(service: RunningService) -> None:
     assert 'error="invalid_request"' in twice.headers["WWW-Authenticate"]
 
 
+async def test_a_header_sent_twice_is_refused(service: RunningService) -> None:
+    header = ("Authorization", f"Bearer {(await service.user_token())['access_token']}")
+    answer = await service.get(PATH, headers=[header, header])
+    assert answer.refusal == (400, "invalid_request")
+
+
 @pytest.mark.rfc("6750#3")
 @pytest.mark.parametrize("header", [None, "Basic eDp5", "Bearer", "Bearer ", "bearer\t"])
 async def test_without_a_token_the_challenge_names_no_error(
