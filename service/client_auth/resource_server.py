@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
-from service.client_auth.client_secret_basic import ClientSecretBasic
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource
 from service.model.registry import LiveRegistry
@@ -41,7 +40,7 @@ class CallerAuthentication:
 
     def _resource(self, source: CredentialSource) -> ApiResource | None:
         method, presented = self.client_auth.offered(source)
-        if method.name != ClientSecretBasic.name:
+        if method.name != "client_secret_basic":
             return None
         resource = self.registry.current.api_resources.get(presented.client_id)
         secrets = resource.secrets if resource else ()
