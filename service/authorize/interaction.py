@@ -8,10 +8,9 @@ from typing import ClassVar, Protocol
 
 from service.authorize.request import AuthorizeRequest
 from service.model.session import Answers, Session
+from service.model.user import LOCAL
 from service.protocol.errors import LoginRequired, OAuthError
 from service.protocol.prompt import LOGIN
-
-LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
