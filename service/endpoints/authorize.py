@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import structlog
 from aiohttp import web
 
-from service.protocol.errors import TemporarilyUnavailable
+from service.protocol.errors import ServerError, TemporarilyUnavailable
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
 from service.protocol.prompt import PROMPTS
@@ -15,6 +16,8 @@ from service.protocol.response_type import RESPONSE_MODES, RESPONSE_TYPES
 from service.web.error_page import ErrorPages
 from service.web.read import query_params, raw_form_params
 from service.web.sign_in_pages import SignInPages
+
+log = structlog.stdlib.get_logger(__name__)
 
 PATH = "/connect/authorize"
 CONTINUE = "/account/continue"
@@ -58,6 +61,9 @@ class AuthorizeEndpoint:
             outcome = await flow.begin(params, visitor)
         except TemporarilyUnavailable as error:
             outcome = flow.refused(reply_to, error)
+        except Exception:
+            log.exception("unforeseen error in an authorization request")
+            outcome = flow.refused(reply_to, ServerError("something unforeseen happened"))
         return self.sign_in.go_on(request, outcome, visitor, params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:
