@@ -55,6 +55,11 @@ class ExtensionGrant:
             result = error
         except TimeoutError:
             return self._failed(request, f"no answer within {self.timeout} s")
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return self._failed(request, "something that the handler waited for was cancelled")
         except (Exception, SystemExit) as error:
             log.exception("an extension grant failed", grant_type=self.grant_type)
             return self._failed(request, f"{type(error).__name__} in the handler")
@@ -79,15 +84,25 @@ def _unsound(result: GrantResult, request: TokenRequest) -> str | None:
     authorization, lifetime = result.authorization, cast("object", result.lifetime)
     if not isinstance(cast("object", authorization.subject), str) or not authorization.subject:
         return "the handler granted no user"
-    if authorization.client_id != request.client.client_id or not (
-        authorization.scope <= request.scope
-    ):
+    if _exceeds(result, request):
         return "the handler granted more than was asked for"
     if lifetime is not None and not (isinstance(lifetime, int) and lifetime > 0):
         return "the lifetime is no number of seconds"
     if not (_is_json(authorization.claims) and _is_json(result.members)):
         return "the claims or members are no JSON"
     return None
+
+
+def _exceeds(result: GrantSuccess, request: TokenRequest) -> bool:
+    """Whether it is for another client, or for more than the endpoint has allowed this one."""
+    authorization = result.authorization
+    scope = authorization.scope | (result.scope or frozenset())
+    resources = {*authorization.resources, *(result.resources or ())}
+    return (
+        authorization.client_id != request.client.client_id
+        or not scope <= request.scope
+        or not resources <= {*request.resources}
+    )
 
 
 def _is_json(members: Mapping[str, object]) -> bool:

@@ -31,6 +31,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
     "raises": lambda _: _raise(RuntimeError("out of order")),
     "raises a KeyError": lambda _: _raise(KeyError("missing")),
     "raises a time-out": lambda _: _raise(TimeoutError()),
+    "is cancelled": lambda _: _raise(asyncio.CancelledError()),
     "exits": lambda _: sys.exit("good bye"),
     "grants an unknown user": lambda request: request.granted_to("nobody"),
     "grants a disabled user": lambda request: request.granted_to("5"),
@@ -38,6 +39,13 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
     "grants a number": lambda request: request.granted_to(818727),  # type: ignore[arg-type]
     "grants more than was asked": lambda request: _altered(
         request, scope=frozenset({"api1", "api2", "admin"})
+    ),
+    "lets the token have more": lambda request: replace(
+        request.granted_to("818727"), scope=frozenset({"admin"})
+    ),
+    "grants another resource": lambda request: _altered(request, resources=("api2",)),
+    "lets the token go elsewhere": lambda request: replace(
+        request.granted_to("818727"), resources=("api2",)
     ),
     "grants to another client": lambda request: _altered(request, client_id="web"),
     "claims what is no JSON": lambda request: request.granted_to("818727", claims={"x": object()}),
@@ -63,7 +71,7 @@ class MisbehavingGrant:
         if way == "sleeps":
             await asyncio.sleep(60)
         if way == "denies":
-            raise AccessDenied("the host said no", members={"host": "Zoe", "error": "none"})
+            raise AccessDenied("Zoë said no", members={"host": "Zoe", "error": "none"})
         if way == "loses the store":
             raise StoreUnavailable("the store cannot be reached")
         return WAYS[way](request)
