@@ -118,11 +118,12 @@ class TokenEndpoint:
         )
 
     def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:
-        """Tell the log; a client_id that nobody has proven is the caller's word, and left out."""
+        """Tell the log, without the caller's own words: a credential may stand in the wrong place."""
+        asked = params.get("grant_type")
         self.emit(
             TokenRefused(
                 client_id=client.client_id if client else None,
-                grant_type=params.get("grant_type"),
+                grant_type=asked if asked in self.grants.types else None,
                 error=error.code,
                 cause=error.description,
             )

@@ -64,7 +64,7 @@ async def test_an_error_that_it_raises_counts_as_returned(service: RunningServic
         "guest", grant_type="urn:example:misbehaving", scope="api1", way="denies"
     )
     assert denied.refusal == (400, "access_denied")
-    assert denied["host"] == "Zoe"
+    assert (denied["host"], denied["error_description"]) == ("Zoe", "Zo? said no")
 
 
 async def test_scope_is_required(service: RunningService) -> None:

@@ -124,6 +124,21 @@ async def misuse(app: ClientApp, tokens: dict[str, Any]) -> None:
     await app.authorize(request=access)
 
 
+async def confuse(app: ClientApp, credential: str) -> None:
+    """A credential in every place that is meant for something else."""
+    service = app.service
+    for name in ("grant_type", "scope", "client_id", "resource", "username", "code", "anything"):
+        usual = {"grant_type": "password", "username": "alice", "password": "alice-password"}
+        await service.token("frontend", **usual | {name: credential})
+        await service.post("/connect/token", **usual | {name: credential})
+    await service.token((credential, "web-secret"), grant_type="password")
+    await service.post("/connect/introspect", auth=(credential, credential), token=credential)
+    for name in (*app.parameters(), "prompt", "ui_locales", "acr_values", "login_hint", "display"):
+        await app.authorize(**{name: credential})
+    await app.browser.get(f"/account/login?request={credential}&csrf={credential}")
+    await app.browser.get(f"/connect/endsession?client_id={credential}&state={credential}")
+
+
 async def finish(app: ClientApp, tokens: dict[str, Any], first_refresh_token: str) -> None:
     """Reuse, revocation, logout."""
     await app.refresh(first_refresh_token)
@@ -138,6 +153,9 @@ async def test_no_credential_is_told(observed: Observed) -> None:
     await misuse(observed.app, tokens)
     dumped = observed.dump()
     await finish(observed.app, tokens, tokens["refresh_token"])
+    dumped += observed.dump()
+    # Last, for a parked request keeps its parameters as they came, whatever stands in them.
+    await confuse(observed.app, (await observed.app.tokens())["access_token"][-80:])
     metrics = await observed.metrics()
     output = observed.output.read_text()
     credentials = observed.wire.credentials()
@@ -147,8 +165,7 @@ async def test_no_credential_is_told(observed: Observed) -> None:
     assert {one for one in credentials if one in output + metrics} == set()
     # A parked request keeps its id_token_hint for 15 minutes: it names a person and opens nothing.
     hint = tokens["id_token"] + "x"
-    store = dumped + observed.dump()
-    assert {one for one in credentials if one in store and one not in hint} == set()
+    assert {one for one in credentials if one in dumped and one not in hint} == set()
 
 
 async def test_a_stolen_dump_holds_no_usable_token(observed: Observed) -> None:
