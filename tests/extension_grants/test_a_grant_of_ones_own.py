@@ -168,3 +168,11 @@ async def test_an_installed_package_may_name_its_handler(
     monkeypatch.syspath_prepend(tmp_path)
     config["extension_grants"][0]["handler"] = "invitation"
     assert (await invited(await start(config))).status == 200
+
+
+@pytest.mark.rfc("8707#2.2")
+async def test_a_resource_may_be_named(service: RunningService) -> None:
+    answer = await invited(service, scope="api1 api2", resource="api2")
+    assert (answer["scope"], claims_in(answer["access_token"])["aud"]) == ("api2", "api2")
+    refused = await invited(service, scope="api1", resource="api2")
+    assert refused.refusal == (400, "invalid_target")

@@ -238,3 +238,11 @@ async def test_a_disabled_user_is_not_delegated(
     assert service.parts.registry.reload()
     assert (await delegated(service, token)).refusal == (400, "invalid_grant")
     assert not await service.is_active(new, caller="api2")
+
+
+@pytest.mark.rfc("8707#2.2")
+async def test_a_resource_may_be_named(service: RunningService, token: str) -> None:
+    form = {"grant_type": "delegation", "token": token, "resource": "api2"}
+    answer = await service.token("api1", scope="api1 api2", **form)
+    assert (answer["scope"], claims_in(answer["access_token"])["aud"]) == ("api2", "api2")
+    assert (await service.token("api1", scope="api1", **form)).refusal == (400, "invalid_target")

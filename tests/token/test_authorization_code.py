@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from service.model.events import CodeReplayed
 from service.protocol.pkce import s256
@@ -183,3 +184,13 @@ async def test_what_is_no_code_is_refused(app: ClientApp, kind: str) -> None:
 async def test_the_scope_is_the_one_that_was_authorized(app: ClientApp) -> None:
     code = await app.code(scope="openid api1")
     assert (await app.redeem(code, scope="api2"))["scope"] == "api1 openid"
+
+
+async def test_a_user_who_is_disabled_meanwhile_gets_nothing(
+    app: ClientApp, config: dict[str, Any]
+) -> None:
+    code = await app.code()
+    config["users"]["list"][0]["enabled"] = False
+    app.service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert app.service.parts.registry.reload()
+    assert (await app.redeem(code)).refusal == (400, "invalid_grant")

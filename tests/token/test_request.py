@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.model.events import TokenRefused
 from tests.driving.service import RunningService, basic
 
 pytestmark = pytest.mark.rfc("6749#3.2")
@@ -199,3 +200,12 @@ async def test_an_error_never_echoes_what_was_sent(service: RunningService) -> N
         assert answer.status == 400
         assert sent.encode() not in answer.body
         assert answer.json["error_description"].isascii()
+
+
+async def test_a_refusal_is_told_to_the_log_with_the_client_that_proved_itself(
+    service: RunningService, events: list[object]
+) -> None:
+    await service.token("machine", grant_type="password")
+    await service.token(("machine", "wrong"), grant_type="password")
+    told = [(one.client_id, one.error) for one in events if isinstance(one, TokenRefused)]
+    assert told == [("machine", "unauthorized_client"), (None, "invalid_client")]
