@@ -34,6 +34,11 @@ async def test_zero_asks_always(app: ClientApp) -> None:
     assert await is_asked_again(app, max_age="0")
 
 
+async def test_zero_and_none_contradict_each_other(app: ClientApp) -> None:
+    await app.login()
+    assert (await app.authorize(max_age="0", prompt="none")).error == "login_required"
+
+
 async def test_zero_is_content_with_the_login_that_it_asked_for(app: ClientApp) -> None:
     await app.login()
     assert "code" in (await app.login(max_age="0")).parameters

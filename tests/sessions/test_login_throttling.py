@@ -18,10 +18,16 @@ FAILURES = 3
 
 
 @pytest.fixture
-def config() -> dict[str, Any]:
+def trusted(request: pytest.FixtureRequest) -> list[str]:
+    """The proxies that the service believes."""
+    return list(getattr(request, "param", ["127.0.0.1/32"]))
+
+
+@pytest.fixture
+def config(trusted: list[str]) -> dict[str, Any]:
     return fresh_configuration() | {
         "limits": {"login_failures": FAILURES, "login_window": "10m", "lockout": "20m"},
-        "server": {"trusted_proxies": ["127.0.0.1/32"]},
+        "server": {"trusted_proxies": trusted},
     }
 
 
@@ -124,4 +130,11 @@ async def test_failures_are_forgotten_after_the_window(app: ClientApp, clock: Cl
 async def test_a_strangers_word_about_addresses_does_not_count(app: ClientApp) -> None:
     for number in range(FAILURES):
         await attempt(app, address=f"203.0.113.{number}, 192.0.2.1")
+    assert (await attempt(app, "alice-password")).has("login-error")
+
+
+@pytest.mark.parametrize("trusted", [[]], indirect=True)
+async def test_without_a_trusted_proxy_no_header_counts(app: ClientApp) -> None:
+    for number in range(FAILURES):
+        await attempt(app, address=f"203.0.113.{number}")
     assert (await attempt(app, "alice-password")).has("login-error")
