@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from service.cli.table import written
-from service.keys.jose import JwtRefused, VerifiedClaims, looks_like_jwt, unverified_header, verify
+from service.keys.jose import (
+    JwtRefused,
+    VerifiedClaims,
+    looks_like_jwt,
+    require_claims,
+    unverified_header,
+    verify,
+)
 from service.model.authorization import Authorization
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.model.one_time import RefreshToken, Spent
@@ -18,6 +25,14 @@ from service.tokens.id_token import ID_TOKEN_TYPE
 
 Facts = dict[str, str]
 """What is printed, by its name, in this order."""
+
+_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "aud": (str, list),
+    "exp": int,
+    "iat": int,
+    "sub": str,
+}
+"""What every token has, and a signed userinfo answer, for one, has not."""
 
 LONGEST_SHOWN = 100
 """Characters shown of what nobody has verified."""
@@ -63,6 +78,7 @@ class Explanation:
     async def _jwt(self, token: str) -> Facts:
         try:
             claims = verify(token, self.parts.keys.find, typ={*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE})
+            require_claims(claims, _CLAIM_TYPES)
         except JwtRefused as refused:
             return {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
         if unverified_header(token).get("typ") == ID_TOKEN_TYPE:

@@ -238,3 +238,13 @@ def test_a_store_that_cannot_be_looked_into_is_told(
 ) -> None:
     result = CliRunner().invoke(program, [*arguments, "--config", config_file, "--store", store])
     assert (result.exit_code, reason in result.stderr) == (exit_code, True)
+
+
+async def test_a_jwt_of_ours_that_is_no_token_is_told(
+    service: RunningService, command: Command
+) -> None:
+    claims = {"iss": service.issuer, "sub": "818727", "aud": "web"}
+    userinfo = await service.parts.keys.signing_key().sign(claims, typ="JWT")
+    facts = await explained(command, userinfo)
+    assert facts["kind"] == "JWT"
+    assert facts["state"].startswith("inactive: its claim exp is missing")
