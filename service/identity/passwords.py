@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from service.model.user import PASSWORD_COST
 from service.protocol.errors import TemporarilyUnavailable
 
 MAX_PASSWORD = 200
@@ -20,7 +21,7 @@ MAX_AT_ONCE = 4
 
 _ARGON2ID = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _DECOY = (
-    "$argon2id$v=19$m=19456,t=2,p=1"
+    f"$argon2id$v=19${PASSWORD_COST}"
     "$HQpv9uCcHMi675yh+cTvQQ$V3kjvBuxbAkNcPX/1fjJomSXGtfWQ7zhI+BUTpQbHlY"
 )
 """What a password is compared with where there is nothing to compare it with; its own is lost."""

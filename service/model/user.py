@@ -9,6 +9,9 @@ from typing import Protocol
 LOCAL = "local"
 """The `idp` of those who sign in here and not at another provider."""
 
+PASSWORD_COST = "m=19456,t=2,p=1"
+"""What one password costs to verify, as PHC strings write it; the same for all, or time tells who exists."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:

@@ -26,6 +26,10 @@ def clients(*several):
     return {**API, "clients": [WEB | keys for keys in several]}
 
 
+def user(**keys):
+    return {"users": {"list": [{"sub": "1", "username": "a"} | keys]}}
+
+
 def test_a_sound_registry_has_no_problem(problems):
     assert problems(yaml.dump(client(allowed_scopes=["openid", "api"]))) == {}
 
@@ -139,8 +143,9 @@ IMPOSSIBLE = {
         },
         "users.list[STRASSE].username",
     ),
-    "a plain password": (
-        {"users": {"list": [{"sub": "1", "username": "a", "password": "a"}]}},
+    "a plain password": (user(password="a"), "users.list[a].password"),
+    "a password hash of another kind": (
+        user(password="$argon2i$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
         "users.list[a].password",
     ),
     "a shared store in the clear": ({"store": {"url": "redis://r"}}, "signing.encryption_key"),
@@ -220,6 +225,10 @@ DOUBTFUL = {
     "an expired secret": (
         client(client_secrets=[{"sha256": HASH, "expires_at": "2020-01-01T00:00:00Z"}]),
         "clients[web].client_secrets[0].expires_at",
+    ),
+    "a password that takes another time": (
+        user(password="$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
+        "users.list[a].password",
     ),
     "nobody can sign in": (client(enable_local_login=False), "clients[web].enable_local_login"),
     "a scope of no API": ({"api_scopes": [{"name": "x"}]}, "api_scopes[x].name"),

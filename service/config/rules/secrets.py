@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from service.config.problem import Finding, Location, warning
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.resources import SecretEntry
+from service.model.user import PASSWORD_COST
 
-_ARGON2 = re.compile(
-    r"\$argon2(id|i|d)\$v=[0-9]+\$m=[0-9]+,t=[0-9]+,p=[0-9]+\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"
+_ARGON2ID = re.compile(
+    r"\$argon2id\$v=[0-9]+\$(m=[0-9]+,t=[0-9]+,p=[0-9]+)\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"
 )
 
 
@@ -35,9 +36,14 @@ def _secrets(location: Location, secrets: tuple[SecretEntry, ...]) -> Iterator[F
 
 
 def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
-    """A password is kept as an Argon2 hash in PHC form (RFC 9106 §3.1)."""
+    """A password is kept as an Argon2id hash in PHC form (RFC 9106 §3.1), all at the same cost."""
+    hint = "`python -m service hash-password` makes one"
     for at, user in enumerate(file.users.list):
-        if user.password is not None and not _ARGON2.fullmatch(user.password):
-            message = "expected an Argon2 hash such as $argon2id$v=19$…"
-            hint = "`python -m service hash-password` makes one"
-            yield Finding(("users", "list", at, "password"), message, hint)
+        if user.password is None:
+            continue
+        location, hashed = ("users", "list", at, "password"), _ARGON2ID.fullmatch(user.password)
+        if hashed is None:
+            yield Finding(location, "expected an Argon2id hash such as $argon2id$v=19$…", hint)
+        elif hashed[1] != PASSWORD_COST:
+            message = f"its cost is not {PASSWORD_COST}, so the time of a refusal tells who exists"
+            yield warning(location, message, hint)
