@@ -87,7 +87,8 @@ class AccessTokens:
     def _algorithm(self, target: Target) -> str | None:
         """What the audience asks for, where it agrees; else the default."""
         resources = self.registry.current.api_resources
-        asked = {resources[name].access_token_signing_algorithm for name in target.audience}
+        audience = [resources[name] for name in target.audience if name in resources]
+        asked = {resource.access_token_signing_algorithm for resource in audience}
         return asked.pop() if len(asked) == 1 else None
 
     def _custom_claims(
