@@ -37,7 +37,7 @@ class Answering:
         """The parameters of the response, without those that every answer carries."""
         request, now = interaction.request, interaction.now
         kind = request.response_type
-        authorization = _authorization(interaction, session, self.registry)
+        authorization = _authorization(interaction, session)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = await self._access_token(authorization, interaction) if kind.token else None
         parameters: dict[str, str] = {}
@@ -111,21 +111,16 @@ class Answering:
             raise LoginRequired("the session has ended")
 
 
-def _authorization(
-    interaction: Interaction, session: Session, registry: LiveRegistry
-) -> Authorization:
-    request, answers, known = interaction.request, interaction.answers, registry.current
+def _authorization(interaction: Interaction, session: Session) -> Authorization:
+    request, answers = interaction.request, interaction.answers
     scope = request.scope
     if answers.consented_scope is not None:
         scope &= answers.consented_scope
-    resources = [
-        r for r in request.resources if not known.api_resources[r].scopes.isdisjoint(scope)
-    ]
     return Authorization(
         id=new_selector(),
         client_id=request.client.client_id,
         scope=scope,
-        resources=tuple(resources),  # without those of which the person allowed nothing
+        resources=request.resources,
         subject=session.subject,
         amr=session.amr,
         acr=interaction.acr,

@@ -91,6 +91,14 @@ async def test_an_api_of_which_nothing_is_allowed_is_no_audience(client: ClientA
     assert claims_in(tokens["access_token"])["aud"] == client.service.issuer
 
 
+@pytest.mark.rfc("8707#2.1")
+async def test_no_other_api_takes_its_place(app: ClientApp) -> None:
+    page = await app.login(scope="openid api1 api2", resource="api1", prompt="consent")
+    tokens = await allow(app, page, scope=["api2"])
+    assert claims_in(tokens["access_token"])["aud"] == app.service.issuer
+    assert tokens["scope"] == "openid"
+
+
 async def test_userinfo_is_cut_to_what_was_allowed(
     client: ClientApp, service: RunningService
 ) -> None:
