@@ -43,8 +43,7 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
 
 def error_response(error: OAuthError) -> web.Response:
     """The error's status, code and description, as JSON (RFC 6749 §5.2)."""
-    description = error.description.encode("ascii", "replace").decode()
-    content = {**error.members, "error": error.code, "error_description": description}
+    content = {**error.members, "error": error.code, "error_description": error.description}
     return json_response(content, status=error.status, headers={**NO_STORE, **error_headers(error)})
 
 
