@@ -19,6 +19,7 @@ from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
+from service.endpoints.error import ErrorEndpoint
 from service.endpoints.health import HealthEndpoint
 from service.endpoints.home import HomeEndpoint
 from service.endpoints.identity_provider import IdentityProviderEndpoint
@@ -195,6 +196,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             emit=parts.emit,
         ),
         HomeEndpoint(pages=edge.pages),
+        ErrorEndpoint(errors=edge.errors),
     )
 
 

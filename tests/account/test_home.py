@@ -8,3 +8,8 @@ from tests.driving.browser import Browser
 async def test_the_service_s_address_leads_to_the_own_account(browser: Browser) -> None:
     page = await browser.get("/")
     assert page.path == "/account/login"
+
+
+async def test_the_error_page_can_be_opened_by_itself(browser: Browser) -> None:
+    page = await browser.get("/account/error")
+    assert (page.status, page.error) == (400, "invalid_request")

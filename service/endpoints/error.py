@@ -1,0 +1,32 @@
+"""/account/error: the page that says what went wrong, for who comes to it by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.protocol.errors import InvalidRequest
+from service.web.error_page import ErrorPages
+
+PATH = "/account/error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorEndpoint:
+    """Errors are shown where they happen; here there is none to show but this one."""
+
+    errors: ErrorPages
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """GET only."""
+        return (web.get(PATH, self.errors.around(self.page), allow_head=False),)
+
+    def metadata(self) -> Mapping[str, object]:
+        """Pages are no metadata."""
+        return {}
+
+    async def page(self, _: web.Request) -> web.Response:
+        """The error page."""
+        raise InvalidRequest("no request waits here; go back to the application and try again")
