@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import cast
@@ -22,17 +23,47 @@ _requests = logging.getLogger("service.requests")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def _write_to_stderr(line: str) -> None:
-    sys.stderr.write(line)
+class Lines:
+    """Writes to standard error what one turn of the event loop has logged, at once.
+
+    A write is a call of the kernel, and costs more than making the line.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[str] = []
+
+    def __call__(self, line: str) -> None:
+        """Write the line before the loop waits again; at once where no loop runs."""
+        self._waiting.append(line)
+        if len(self._waiting) > 1:
+            return
+        try:
+            asyncio.get_running_loop().call_soon(self.flush)
+        except RuntimeError:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        waiting, self._waiting = self._waiting, []
+        sys.stderr.write("".join(waiting))
+        sys.stderr.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What all events of a class have in common."""
+
+    event: str
+    members: tuple[str, ...]
 
 
 class EventLog:
     """Writes every event down; JSON keeps a line one line, whatever is in it."""
 
-    def __init__(self, write: Callable[[str], object] = _write_to_stderr) -> None:
-        """Take where the lines go."""
-        self._write = write
-        self._members: dict[type[object], tuple[str, ...]] = {}
+    def __init__(self, write: Callable[[str], object] | None = None) -> None:
+        """Take where the lines go; standard error where nothing is said."""
+        self._write = write or Lines()
+        self._kinds: dict[type[object], _Kind] = {}
 
     def __call__(self, event: object) -> None:
         """Write one event, unless it is a request and the level says that those do not matter."""
@@ -45,23 +76,23 @@ class EventLog:
             self._write(self._line(event, logger="audit"))
 
     def _line(self, event: object, *, logger: str) -> str:
-        kind = type(event)
+        kind = self._kind(type(event))
         content = {
             "timestamp": datetime.now(UTC),
             "level": "info",
             "logger": logger,
-            "event": event_name(kind),
+            "event": kind.event,
             "request_id": current_request_id.get(),
-            **{member: getattr(event, member) for member in self._members_of(kind)},
+            **{member: getattr(event, member) for member in kind.members},
         }
         options = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
         return orjson.dumps(content, default=_plain, option=options).decode()
 
-    def _members_of(self, kind: type[object]) -> tuple[str, ...]:
-        known = self._members.get(kind)
+    def _kind(self, kind: type[object]) -> _Kind:
+        known = self._kinds.get(kind)
         if known is None:
-            known = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-            self._members[kind] = known
+            members = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+            known = self._kinds[kind] = _Kind(event_name(kind), members)
         return known
 
 
