@@ -50,7 +50,9 @@ class Params:
                 encoded, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
             )
         except ValueError as error:
-            raise InvalidRequest("the parameters are too many, or not form-encoded UTF-8") from error
+            raise InvalidRequest(
+                "the parameters are too many, or not form-encoded UTF-8"
+            ) from error
         return cls.of(pairs)
 
     @classmethod
