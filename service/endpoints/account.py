@@ -35,10 +35,7 @@ class AccountEndpoint:
 
     def routes(self) -> Iterable[web.RouteDef]:
         """The page and its forms."""
-        return (
-            web.get(ACCOUNT, self.errors.around(self.page), allow_head=False),
-            web.post(ACCOUNT, self.errors.around(self.submit)),
-        )
+        return self.errors.page_and_form(ACCOUNT, self.page, self.submit)
 
     def metadata(self) -> Mapping[str, object]:
         """Pages are no metadata."""

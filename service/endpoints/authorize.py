@@ -33,8 +33,7 @@ class AuthorizeEndpoint:
     def routes(self) -> Iterable[web.RouteDef]:
         """GET, POST (OIDC Core §3.1.2.1), and where a cross-site POST goes on."""
         return (
-            web.get(PATH, self.errors.around(self.by_get), allow_head=False),
-            web.post(PATH, self.errors.around(self.by_post)),
+            *self.errors.page_and_form(PATH, self.by_get, self.by_post),
             web.get(CONTINUE, self.errors.around(self.go_on), allow_head=False),
         )
 

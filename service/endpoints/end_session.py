@@ -43,10 +43,8 @@ class EndSessionEndpoint:
     def routes(self) -> Iterable[web.RouteDef]:
         """GET, POST (RP-Initiated Logout §2), and the page that asks."""
         return (
-            web.get(PATH, self.errors.around(self.by_get), allow_head=False),
-            web.post(PATH, self.errors.around(self.by_post)),
-            web.get(CONFIRM, self.errors.around(self.confirm), allow_head=False),
-            web.post(CONFIRM, self.errors.around(self.confirmed)),
+            *self.errors.page_and_form(PATH, self.by_get, self.by_post),
+            *self.errors.page_and_form(CONFIRM, self.confirm, self.confirmed),
         )
 
     def metadata(self) -> Mapping[str, object]:

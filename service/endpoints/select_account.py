@@ -26,10 +26,7 @@ class SelectAccountEndpoint:
 
     def routes(self) -> Iterable[web.RouteDef]:
         """The page and its form."""
-        return (
-            web.get(PATH, self.errors.around(self.page), allow_head=False),
-            web.post(PATH, self.errors.around(self.submit)),
-        )
+        return self.errors.page_and_form(PATH, self.page, self.submit)
 
     def metadata(self) -> Mapping[str, object]:
         """Pages are no metadata."""

@@ -26,6 +26,15 @@ class ErrorPages:
     pages: Pages
     emit: Emit
 
+    def page_and_form(
+        self, path: str, page: PageHandler, submit: PageHandler
+    ) -> tuple[web.RouteDef, ...]:
+        """GET and POST of one path; where either fails, the person sees a page."""
+        return (
+            web.get(path, self.around(page), allow_head=False),
+            web.post(path, self.around(submit)),
+        )
+
     def around(self, handler: PageHandler) -> PageHandler:
         """The same handler, whose errors are pages."""
 
