@@ -53,12 +53,12 @@ class UserinfoEndpoint:
         """The claims as JSON, or signed for a client that registered for that."""
         try:
             token = await self._token(await _bearer_token(request))
+            claims = {**await self._of_user(token), "sub": token.subject}
+            client = self._client_of(token)
         except OAuthError as error:
             told = None if isinstance(error, NoToken) else error
             error.challenge = bearer_challenge(self.active_tokens.issuer, told)
             raise
-        claims = {**await self._of_user(token), "sub": token.subject}
-        client = self.registry.current.clients[str(token.claims["client_id"])]
         if client.userinfo_signed_response_alg is None:
             return json_response(claims)
         return await self._signed(claims, client)
@@ -77,6 +77,13 @@ class UserinfoEndpoint:
         if OPENID not in token.scope:
             raise InsufficientScope("the access token does not have the scope openid")
         return token
+
+    def _client_of(self, token: ActiveToken) -> Client:
+        """The client, which a reload may just have removed."""
+        client = self.registry.current.clients.get(str(token.claims["client_id"]))
+        if client is None:
+            raise InvalidToken("the access token's client is registered no more")
+        return client
 
     async def _of_user(self, token: ActiveToken) -> Mapping[str, object]:
         if token.authorization is None:
