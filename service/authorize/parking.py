@@ -30,7 +30,8 @@ class Parking:
         parked = ParkedRequest(
             params=params.values, browser_digest=None if browser is None else digest(browser)
         )
-        await self._put(parked_id, parked)
+        put = self.stores.parked.put(parked, digest(parked_id), ttl=LIFETIME)
+        await self.stores.kv.write(put)
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
@@ -44,7 +45,7 @@ class Parking:
         """The same, where a request that came by cross-site POST is this browser's from now on."""
         parked = await self._read(parked_id)
         if parked is not None and parked.browser_digest is None:
-            await self._put(parked_id, replace(parked, browser_digest=digest(browser)))
+            await self._change(parked_id, replace(parked, browser_digest=digest(browser)))
         return await self.find(parked_id, browser=browser)
 
     async def answer(
@@ -52,7 +53,7 @@ class Parking:
     ) -> ParkedRequest:
         """Note what the person has answered."""
         answered = replace(parked, answers=answers)
-        await self._put(parked_id, answered)
+        await self._change(parked_id, answered)
         return answered
 
     async def forget(self, parked_id: str) -> None:
@@ -65,8 +66,9 @@ class Parking:
         (parked,) = await self.stores.kv.read(self.stores.parked.read(digest(parked_id)))
         return parked
 
-    async def _put(self, parked_id: str, parked: ParkedRequest) -> None:
-        await self.stores.kv.write(self.stores.parked.put(parked, digest(parked_id), ttl=LIFETIME))
+    async def _change(self, parked_id: str, parked: ParkedRequest) -> None:
+        """Keep it as it is now, for what is left of its time."""
+        await self.stores.kv.write(self.stores.parked.rewrite(parked, digest(parked_id)))
 
 
 def _is_of(parked: ParkedRequest, browser: str) -> bool:

@@ -75,6 +75,8 @@ def _mode_in_force(params: Params, client: Client) -> ResponseMode:
     """
     response_type = _response_type(params)
     asked = _only(params, "response_mode")
+    if asked == "query" and response_type and response_type.from_front_channel:
+        return "fragment"
     for mode in (asked, client.default_response_mode):
         if mode is not None:
             try:

@@ -12,7 +12,13 @@ from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.protocol.challenge import bearer_challenge
-from service.protocol.errors import InsufficientScope, InvalidRequest, InvalidToken, OAuthError
+from service.protocol.errors import (
+    InsufficientScope,
+    InvalidRequest,
+    InvalidToken,
+    OAuthError,
+    TemporarilyUnavailable,
+)
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import identity_claims
@@ -55,6 +61,8 @@ class UserinfoEndpoint:
             token = await self._token(await _bearer_token(request))
             claims = {**await self._of_user(token), "sub": token.subject}
             client = self._client_of(token)
+        except TemporarilyUnavailable:
+            raise
         except OAuthError as error:
             told = None if isinstance(error, NoToken) else error
             error.challenge = bearer_challenge(self.active_tokens.issuer, told)

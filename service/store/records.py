@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from service.model.one_time import Spent
-from service.store.verbs import Drop, Exists, Extend, Put, PutNew, Read, Swap
+from service.store.verbs import Drop, Exists, Extend, Put, PutNew, Read, Rewrite, Swap
 
 T = TypeVar("T")
 
@@ -46,6 +46,10 @@ class Records(Generic[T]):
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Put:
         """Write the record for `ttl` seconds."""
         return Put(self.key(selector, digest), _encode(record), ttl)
+
+    def rewrite(self, record: T, selector: str, digest: str = "") -> Rewrite:
+        """Change the record, if it is still there, for the time it has left."""
+        return Rewrite(self.key(selector, digest), _encode(record))
 
     def extend(self, selector: str, digest: str = "", *, ttl: int) -> Extend:
         """Keep the record for `ttl` seconds from now, if it is still there."""

@@ -63,6 +63,19 @@ class Swap:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Give a key that is there a new value for the time it has left; a key that is gone stays gone."""
+
+    key: str
+    value: bytes
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("SET", self.key, self.value, "XX", "KEEPTTL"),)
+
+
+@dataclass(frozen=True, slots=True)
 class Extend:
     """Give a key that is there a new time to live; a key that is gone stays gone."""
 

@@ -10,6 +10,9 @@ from service.store.stores import Stores
 from service.store.verbs import Write
 from service.tokens.active import ActiveToken
 
+SKEW = 60
+"""Seconds for which a revocation outlives its JWT: another replica's clock may be behind."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revocation:
@@ -48,7 +51,7 @@ class Revocation:
     def _end(self, selector: str, name: str, expires_at: int) -> Write:
         if is_reference(name):
             return self.stores.access_tokens.drop(selector, name)
-        return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now())
+        return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now() + SKEW)
 
     async def _made_from(self, selector: str, names: list[str]) -> list[str]:
         now = self.now()

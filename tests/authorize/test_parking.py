@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -102,6 +102,15 @@ async def test_it_waits_for_a_quarter_of_an_hour(app: ClientApp, clock: Clock) -
     clock.forward(minutes=2)
     assert_is_over(await app.browser.get(page.url))
     assert_is_over(await app.browser.log_in(page))
+
+
+async def test_an_answer_wins_no_time(app_of: Callable[[str], ClientApp], clock: Clock) -> None:
+    app = app_of("consenting")
+    page = await app.authorize()
+    clock.forward(minutes=10)
+    consent = await app.browser.log_in(page)
+    clock.forward(minutes=6)
+    assert_is_over(await app.browser.get(consent.url))
 
 
 async def test_two_requests_wait_beside_each_other(app: ClientApp) -> None:

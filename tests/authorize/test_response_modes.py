@@ -25,6 +25,8 @@ WITH_TOKENS = [
 def config() -> dict[str, Any]:
     configuration = fresh_configuration()
     client_in(configuration, "spa")["default_response_mode"] = "form_post"
+    posting = {**client_in(configuration, "implicit"), "client_id": "posting"}
+    configuration["clients"].append({**posting, "default_response_mode": "form_post"})
     return configuration
 
 
@@ -102,3 +104,12 @@ async def test_a_request_may_ask_for_another_than_the_clients_own(
     spa = app_of("spa")
     page = await spa.login(response_mode="query")
     assert page.url.startswith(spa.redirect_uri + "?code=ac_")
+
+
+@pytest.mark.rfc("oauth-multiple-response-types#2.1")
+async def test_a_query_for_tokens_is_refused_by_fragment_whatever_the_default_is(
+    implicit: ClientApp,
+) -> None:
+    page = await implicit.authorize(client_id="posting", **asking("id_token", "query"))
+    assert page.error == "invalid_request"
+    assert page.url.startswith(implicit.redirect_uri + "#error=")

@@ -23,7 +23,8 @@ on_a_phone = pytest.mark.parametrize(
 async def test_a_keyboard_is_enough(person: Person) -> None:
     await person.asks()
     keyboard = person.page.keyboard
-    await keyboard.type("alice")  # the field has the focus
+    await person.page.wait_for_selector("#username:focus")
+    await keyboard.type("alice")
     await keyboard.press("Tab")
     await keyboard.type("alice-password")
     await keyboard.press("Enter")
