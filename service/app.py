@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from asyncio import CancelledError, create_task
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -36,13 +36,9 @@ from service.model.events import Emit
 from service.parts import Parts
 from service.store.keyvalue import KeyValue
 from service.web.cors import Cors
-from service.web.deadline import Deadline
 from service.web.draining import Draining
 from service.web.endpoint import Endpoint
-from service.web.errors import errors_as_json
-from service.web.head_limit import head_limit
-from service.web.request_id import add_request_id, request_ids
-from service.web.request_log import RequestLog
+from service.web.gate import GATE, Gate, name_endpoint
 from service.web.security_headers import SecurityHeaders
 
 
@@ -79,7 +75,17 @@ def create_app(
     parts = Parts(configuration, environ, *listeners)
     edge = Edge(parts)
     operations = operations_endpoints(parts, edge)
-    app = _application(parts, edge, public_endpoints(parts, edge))
+    people = (*browser_endpoints(parts, edge), *account_endpoints(parts, edge))
+    machines = machine_endpoints(parts, edge)
+    described = DiscoveryEndpoint(
+        issuer=parts.issuer,
+        endpoints=(*machines, *people),
+        keys=parts.keys,
+        registry=parts.registry,
+        locales=configuration.ui.locales,
+    )
+    direct = (*machines, described)
+    app = _application(parts, edge, (*direct, *people), direct=direct)
     app.add_routes(edge.pages.routes())
     edge.pages.setup(app)
     app.cleanup_ctx.append(_running(parts))
@@ -88,23 +94,6 @@ def create_app(
         return Service(app=app, management=None, parts=parts, edge=edge)
     management = _application(parts, edge, operations)
     return Service(app=app, management=management, parts=parts, edge=edge)
-
-
-def public_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
-    """Everything that clients, API resources and people may reach, and the document that says so."""
-    described = (
-        *machine_endpoints(parts, edge),
-        *browser_endpoints(parts, edge),
-        *account_endpoints(parts, edge),
-    )
-    discovery_endpoint = DiscoveryEndpoint(
-        issuer=parts.issuer,
-        endpoints=described,
-        keys=parts.keys,
-        registry=parts.registry,
-        locales=parts.configuration.ui.locales,
-    )
-    return (*described, discovery_endpoint)
 
 
 def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
@@ -213,34 +202,38 @@ def operations_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     )
 
 
-def _application(parts: Parts, edge: Edge, endpoints: tuple[Endpoint, ...]) -> web.Application:
-    """An app that answers these endpoints, with what all requests share around them."""
-    server = parts.configuration.server
+def _application(
+    parts: Parts, edge: Edge, endpoints: Iterable[Endpoint], *, direct: Iterable[Endpoint] = ()
+) -> web.Application:
+    """An app that answers these endpoints, with the gate before it that all requests go through.
+
+    The direct ones are found by method and exact path, without aiohttp's router.
+    """
     cors = Cors(
         registry=parts.registry,
         open_paths={jwks.PATH, *discovery.paths(parts.issuer)},
         client_paths={token.PATH, userinfo.PATH, revocation.PATH},
     )
     app = web.Application(
-        client_max_size=server.max_body_bytes,
-        middlewares=[
-            request_ids,
-            RequestLog(parts.emit).middleware,
-            head_limit,
-            cors.preflight,
-            Deadline(parts.configuration.store.timeout).middleware,
-            errors_as_json,
-        ],
+        client_max_size=parts.configuration.server.max_body_bytes, middlewares=[name_endpoint]
     )
-    app.on_response_prepare.append(add_request_id)
-    app.on_response_prepare.append(cors.add_headers)
-    app.on_response_prepare.append(SecurityHeaders(issuer=parts.issuer).add)
-    app.on_response_prepare.append(edge.draining.add_header)
+    app[GATE] = Gate(
+        direct={
+            (route.method, route.path): route.handler
+            for endpoint in direct
+            for route in endpoint.routes()
+        },
+        cors=cors,
+        security_headers=SecurityHeaders(issuer=parts.issuer),
+        draining=edge.draining,
+        store_timeout=parts.configuration.store.timeout,
+        emit=parts.emit,
+    )
     _add(app, endpoints)
     return app
 
 
-def _add(app: web.Application, endpoints: tuple[Endpoint, ...]) -> None:
+def _add(app: web.Application, endpoints: Iterable[Endpoint]) -> None:
     for endpoint in endpoints:
         app.add_routes(endpoint.routes())
 

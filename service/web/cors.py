@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from service.model.registry import LiveRegistry, Registry
 
@@ -28,15 +27,14 @@ class Cors:
     _origins: frozenset[str] = field(default=frozenset(), init=False)
     _origins_of: Registry | None = field(default=None, init=False)
 
-    @web.middleware
-    async def preflight(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer the question that a browser asks first; `add_headers` tells whose scripts may go on."""
+    def preflight(self, request: web.Request) -> web.Response | None:
+        """The answer to what a browser asks first; `add_headers` tells whose scripts may go on."""
         asked = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
         if asked and (request.path in self.open_paths or request.path in self.client_paths):
             return web.Response(status=204, headers=_PREFLIGHT)
-        return await handler(request)
+        return None
 
-    async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+    def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Say who may read this answer, be it an error."""
         if request.path in self.open_paths:
             allowed: str | None = "*"

@@ -15,7 +15,7 @@ class Draining:
         """Turn readiness red, and every answer into the last one of its connection."""
         self.began = True
 
-    async def add_header(self, request: web.Request, response: web.StreamResponse) -> None:
+    def add_header(self, response: web.StreamResponse) -> None:
         """Send callers to another replica with their next request (RFC 9112 §9.6)."""
         if self.began:
             response.headers["Connection"] = "close"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-import structlog
 from aiohttp import web
 
 from service.protocol.errors import (
     InvalidRequest,
     OAuthError,
-    ServerError,
     TemporarilyUnavailable,
     TooManyRequests,
 )
@@ -19,26 +16,6 @@ from service.web.respond import NO_STORE, json_response
 
 RETRY_AFTER = 5
 """Seconds after which a caller may try again when the store is away."""
-
-log = structlog.stdlib.get_logger(__name__)
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@web.middleware
-async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer machines in JSON, whatever went wrong; pages turn their own errors into pages first."""
-    try:
-        return await handler(request)
-    except OAuthError as error:
-        return error_response(error)
-    except web.HTTPException as error:
-        if error.status < HTTPStatus.BAD_REQUEST:
-            raise
-        return _http_error(error)
-    except Exception:
-        log.exception("unforeseen error", path=_route(request))
-        return error_response(ServerError("something unforeseen happened"))
 
 
 def error_response(error: OAuthError) -> web.Response:
@@ -59,7 +36,7 @@ def error_headers(error: OAuthError) -> dict[str, str]:
     return headers
 
 
-def _http_error(error: web.HTTPException) -> web.Response:
+def http_error(error: web.HTTPException) -> web.Response:
     """aiohttp's own refusals (404, 405, 413) without its text, which may echo the request."""
     response = json_response(
         {"error": InvalidRequest.code, "error_description": HTTPStatus(error.status).phrase},
@@ -68,8 +45,3 @@ def _http_error(error: web.HTTPException) -> web.Response:
     if "Allow" in error.headers:
         response.headers["Allow"] = error.headers["Allow"]
     return response
-
-
-def _route(request: web.Request) -> str:
-    resource = request.match_info.route.resource
-    return resource.canonical if resource else "unknown"

@@ -26,7 +26,7 @@ class SecurityHeaders:
         hsts = {"Strict-Transport-Security": "max-age=31536000"} if secure else {}
         object.__setattr__(self, "_defaults", _ALWAYS | hsts)
 
-    async def add(self, request: web.Request, response: web.StreamResponse) -> None:
+    def add(self, response: web.StreamResponse) -> None:
         """Add what is missing; an answer that says nothing of caching is not to be kept (RFC 9111 §5.2.2.5)."""
         headers = response.headers
         for name, value in self._defaults.items():

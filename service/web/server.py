@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
+from typing import cast
 
 import structlog
 from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
+from service.web.gate import GATE, Handler
 from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.request_id import HEADER, new_request_id
 
@@ -36,15 +38,13 @@ class Runner(web.AppRunner):
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
-        handler = made.request_handler
+        gate, route = self.app[GATE], cast("Handler", made.request_handler)
 
         async def counted(request: web.BaseRequest) -> web.StreamResponse:
             self._running += 1
             self._idle.clear()
             try:
-                return await handler(request)
-            except web.HTTPExpectationFailed:
-                return web.Response(status=417, text="expectation failed")  # aiohttp's quotes it
+                return await gate.answer(cast("web.Request", request), route)
             finally:
                 self._running -= 1
                 if not self._running:
