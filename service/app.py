@@ -224,7 +224,7 @@ def _application(
             for route in endpoint.routes()
         },
         cors=cors,
-        security_headers=SecurityHeaders(issuer=parts.issuer),
+        security_headers=SecurityHeaders(secure=parts.issuer.startswith("https:")),
         draining=edge.draining,
         store_timeout=parts.configuration.store.timeout,
         emit=parts.emit,

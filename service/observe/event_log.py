@@ -14,12 +14,10 @@ from typing import cast
 
 import orjson
 
-from service.model.events import RequestAnswered, current_request_id
-
-PROBES = frozenset({"/health/live", "/health/ready", "/metrics"})
-"""Asked every few seconds by machines, and therefore told at level debug only, while all is well."""
+from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
 
 _requests = logging.getLogger("service.requests")
+_audit = logging.getLogger("service.audit")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -66,13 +64,12 @@ class EventLog:
         self._kinds: dict[type[object], _Kind] = {}
 
     def __call__(self, event: object) -> None:
-        """Write one event, unless it is a request and the level says that those do not matter."""
+        """Write one event; what happens all day and went well is told at level debug only."""
         if isinstance(event, RequestAnswered):
-            quiet = event.endpoint in PROBES and event.status < HTTPStatus.BAD_REQUEST
-            level = logging.DEBUG if quiet else logging.INFO
-            if _requests.isEnabledFor(level):
+            well = event.status < HTTPStatus.BAD_REQUEST
+            if _requests.isEnabledFor(logging.DEBUG if well else logging.INFO):
                 self._write(self._line(event, logger="requests"))
-        else:
+        elif not isinstance(event, TokenIntrospected) or _audit.isEnabledFor(logging.DEBUG):
             self._write(self._line(event, logger="audit"))
 
     def _line(self, event: object, *, logger: str) -> str:

@@ -30,23 +30,22 @@ class Cors:
     def preflight(self, request: web.Request) -> web.Response | None:
         """The answer to what a browser asks first; `add_headers` tells whose scripts may go on."""
         asked = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
-        if asked and (request.path in self.open_paths or request.path in self.client_paths):
+        path = request.rel_url.raw_path
+        if asked and (path in self.open_paths or path in self.client_paths):
             return web.Response(status=204, headers=_PREFLIGHT)
         return None
 
     def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
         """Say who may read this answer, be it an error."""
-        if request.path in self.open_paths:
-            allowed: str | None = "*"
-        elif request.path in self.client_paths:
-            response.headers.add("Vary", "Origin")
+        path = request.rel_url.raw_path
+        if path in self.open_paths:
+            response.headers["Access-Control-Allow-Origin"] = "*"
+        elif path in self.client_paths:
+            response.headers["Vary"] = "Origin"
             origin = request.headers.get("Origin")
-            allowed = origin if origin in self._registered() else None
-        else:
-            return
-        if allowed is not None:
-            response.headers["Access-Control-Allow-Origin"] = allowed
-            response.headers["Access-Control-Expose-Headers"] = _READABLE
+            if origin in self._registered():
+                response.headers["Access-Control-Allow-Origin"] = origin
+                response.headers["Access-Control-Expose-Headers"] = _READABLE
 
     def _registered(self) -> frozenset[str]:
         """The origins of all enabled clients, collected once per registry."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from aiohttp import web
 
 MAX_HEAD_BYTES = 65536
@@ -11,5 +13,6 @@ _SEPARATORS = 4
 
 def head_is_too_large(request: web.Request) -> bool:
     """What the parser let through, because it counts each line for itself (RFC 6585 §5)."""
-    lengths = [len(name) + len(value) for name, value in request.raw_headers]
-    return sum(lengths) + _SEPARATORS * len(lengths) + len(request.raw_path) > MAX_HEAD_BYTES
+    headers = request.raw_headers
+    size = sum(map(len, chain.from_iterable(headers))) + _SEPARATORS * len(headers)
+    return size + len(request.raw_path) > MAX_HEAD_BYTES

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from aiohttp import web
 
-_ALWAYS = {
-    "X-Content-Type-Options": "nosniff",
+NOSNIFF = "X-Content-Type-Options"
+
+_DEFAULTS = {
+    NOSNIFF: "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
@@ -16,22 +17,20 @@ _ALWAYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityHeaders:
-    """The headers of answers that are no pages; pages bring stricter ones of their own."""
+    """Completes answers; those of endpoints and pages bring what they need themselves."""
 
-    issuer: str
-    _defaults: Mapping[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        secure = self.issuer.startswith("https:")
-        hsts = {"Strict-Transport-Security": "max-age=31536000"} if secure else {}
-        object.__setattr__(self, "_defaults", _ALWAYS | hsts)
+    secure: bool
+    """Whether the issuer is https."""
 
     def add(self, response: web.StreamResponse) -> None:
         """Add what is missing; an answer that says nothing of caching is not to be kept (RFC 9111 §5.2.2.5)."""
         headers = response.headers
-        for name, value in self._defaults.items():
-            headers.setdefault(name, value)
+        if NOSNIFF not in headers:  # whoever has set this has set what else is needed
+            for name, value in _DEFAULTS.items():
+                headers.setdefault(name, value)
         if "Cache-Control" not in headers:
             headers["Cache-Control"] = "no-store"
             headers["Pragma"] = "no-cache"
-        headers.popall("Server", None)  # aiohttp's names the versions that run
+        headers["Server"] = "token-service"  # or aiohttp names the versions that run
+        if self.secure:
+            headers["Strict-Transport-Security"] = "max-age=31536000"

@@ -16,7 +16,7 @@ from tests.driving.service import RunningService
 from tests.operations.conftest import Serve, token_from
 
 ANSWERED = RequestAnswered(method="GET", endpoint="/connect/token", status=200, seconds=0.1)
-PROBED = RequestAnswered(method="GET", endpoint="/health/live", status=200, seconds=0.1)
+REFUSED = RequestAnswered(method="POST", endpoint="/connect/token", status=401, seconds=0.1)
 
 
 @pytest.fixture
@@ -56,12 +56,12 @@ def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
     [(logging.DEBUG, 2), (logging.INFO, 1), (logging.WARNING, 0)],
     ids=["debug", "info", "warning"],
 )
-def test_requests_are_told_at_info_and_probes_at_debug(
+def test_refused_requests_are_told_at_info_and_others_at_debug(
     log: EventLog, lines: list[str], level: int, written: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(level, "service.requests")
     log(ANSWERED)
-    log(PROBED)
+    log(REFUSED)
     assert len(lines) == written
 
 
