@@ -13,11 +13,14 @@ from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.scope import OFFLINE_ACCESS
 from service.web.endpoint import Endpoint
+from service.web.respond import document, document_headers
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
 MAX_AGE = 300
 """Seconds that a cache may keep it."""
+
+_HEADERS = document_headers(max_age=MAX_AGE)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,14 +58,7 @@ class DiscoveryEndpoint:
         generation = self.registry.current.generation
         if self._document[0] != generation:
             self._document = (generation, orjson.dumps(self._build()))
-        return web.Response(
-            body=self._document[1],
-            content_type="application/json",
-            headers={
-                "Cache-Control": f"public, max-age={MAX_AGE}",
-                "X-Content-Type-Options": "nosniff",
-            },
-        )
+        return document(self._document[1], _HEADERS)
 
     def _build(self) -> Mapping[str, object]:
         document = dict(self.metadata())

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.keys.keyring import KeyRing
+from service.web.respond import document, document_headers
 
 PATH = "/.well-known/jwks.json"
 MAX_AGE = 300
 """Seconds that a cache may keep it; much shorter than keys are announced before they sign."""
+
+_HEADERS = document_headers(max_age=MAX_AGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +33,4 @@ class JwksEndpoint:
 
     async def jwks(self, request: web.Request) -> web.Response:
         """The key set, as bytes made when the keys last changed."""
-        return web.Response(
-            body=self.keys.public_jwks(),
-            content_type="application/json",
-            headers={
-                "Cache-Control": f"public, max-age={MAX_AGE}",
-                "X-Content-Type-Options": "nosniff",
-            },
-        )
+        return document(self.keys.public_jwks(), _HEADERS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -27,25 +27,25 @@ class Cors:
     _origins: frozenset[str] = field(default=frozenset(), init=False)
     _origins_of: Registry | None = field(default=None, init=False)
 
-    def preflight(self, request: web.Request) -> web.Response | None:
+    def preflight(self, path: str, request: web.Request) -> web.Response | None:
         """The answer to what a browser asks first; `add_headers` tells whose scripts may go on."""
-        asked = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
-        path = request.rel_url.raw_path
+        asked = "Access-Control-Request-Method" in request.headers
         if asked and (path in self.open_paths or path in self.client_paths):
             return web.Response(status=204, headers=_PREFLIGHT)
         return None
 
-    def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+    def add_headers(
+        self, path: str, request: web.Request, headers: MutableMapping[str, str]
+    ) -> None:
         """Say who may read this answer, be it an error."""
-        path = request.rel_url.raw_path
         if path in self.open_paths:
-            response.headers["Access-Control-Allow-Origin"] = "*"
+            headers["Access-Control-Allow-Origin"] = "*"
         elif path in self.client_paths:
-            response.headers["Vary"] = "Origin"
+            headers["Vary"] = "Origin"
             origin = request.headers.get("Origin")
-            if origin in self._registered():
-                response.headers["Access-Control-Allow-Origin"] = origin
-                response.headers["Access-Control-Expose-Headers"] = _READABLE
+            if origin is not None and origin in self._registered():
+                headers["Access-Control-Allow-Origin"] = origin
+                headers["Access-Control-Expose-Headers"] = _READABLE
 
     def _registered(self) -> frozenset[str]:
         """The origins of all enabled clients, collected once per registry."""

@@ -12,7 +12,7 @@ from service.protocol.errors import (
     TemporarilyUnavailable,
     TooManyRequests,
 )
-from service.web.respond import NO_STORE, json_response
+from service.web.respond import json_response
 
 RETRY_AFTER = 5
 """Seconds after which a caller may try again when the store is away."""
@@ -21,7 +21,7 @@ RETRY_AFTER = 5
 def error_response(error: OAuthError) -> web.Response:
     """The error's status, code and description, as JSON (RFC 6749 §5.2)."""
     content = {**error.members, "error": error.code, "error_description": error.description}
-    return json_response(content, status=error.status, headers={**NO_STORE, **error_headers(error)})
+    return json_response(content, status=error.status, headers=error_headers(error))
 
 
 def error_headers(error: OAuthError) -> dict[str, str]:

@@ -59,43 +59,36 @@ class Gate:
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         path = request.rel_url.raw_path
         handler = self.direct.get((request.method, path))
-        if handler is None:
-            response = await self._answered(request, route)
-            endpoint = request.get(ENDPOINT, UNROUTED)
-        else:
-            response = await self._answered(request, handler)
-            endpoint = path
-        response.headers[HEADER] = identifier
-        self.cors.add_headers(request, response)
-        self.security_headers.add(response)
+        try:
+            response = self._refusal(request, path) or await (handler or route)(request)
+        except OAuthError as error:
+            response = error_response(error)
+        except web.HTTPException as error:
+            response = http_error(error)
+        except Exception:
+            log.exception("unforeseen error")
+            response = error_response(ServerError("something unforeseen happened"))
+        headers = response.headers
+        headers[HEADER] = identifier
+        self.cors.add_headers(path, request, headers)
+        self.security_headers.add(headers)
         self.draining.add_header(response)
         self.emit(
             RequestAnswered(
                 method=request.method,
-                endpoint=endpoint,
+                endpoint=path if handler else request.get(ENDPOINT, UNROUTED),
                 status=response.status,
                 seconds=round(perf_counter() - started, 6),
             )
         )
         return response
 
-    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """The handler's answer, or what becomes of its error; some requests no handler needs to see."""
-        try:
-            return self._refusal(request) or await handler(request)
-        except OAuthError as error:
-            return error_response(error)
-        except web.HTTPException as error:
-            return http_error(error)
-        except Exception:
-            log.exception("unforeseen error")
-            return error_response(ServerError("something unforeseen happened"))
-
-    def _refusal(self, request: web.Request) -> web.Response | None:
+    def _refusal(self, request: web.Request, path: str) -> web.Response | None:
+        """The answer to what no handler needs to see."""
         if head_is_too_large(request):
             status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             return web.Response(status=status, text="request header fields too large")
-        return self.cors.preflight(request)
+        return self.cors.preflight(path, request) if request.method == "OPTIONS" else None
 
 
 GATE = web.AppKey("gate", Gate)

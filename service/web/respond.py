@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import orjson
 from aiohttp import web
+from multidict import CIMultiDict
 
 NO_STORE: Mapping[str, str] = {
     "Cache-Control": "no-store",
@@ -15,12 +16,33 @@ NO_STORE: Mapping[str, str] = {
 """On all that carries tokens, codes, or errors about them (RFC 6749 §5.1)."""
 
 
+_JSON_NO_STORE = CIMultiDict({"Content-Type": "application/json", **NO_STORE})
+"""Made once: a copy costs a tenth of making it anew, and each answer needs one of its own."""
+
+
 def json_response(
-    content: Mapping[str, object], *, status: int = 200, headers: Mapping[str, str] = NO_STORE
+    content: Mapping[str, object], *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """An answer that must not be kept."""
-    return web.Response(
-        body=orjson.dumps(content), status=status, headers=headers, content_type="application/json"
+    """An answer that must not be kept, with further headers where it needs them."""
+    all_headers = _JSON_NO_STORE.copy()
+    if headers:
+        all_headers.update(headers)
+    return web.Response(body=orjson.dumps(content), status=status, headers=all_headers)
+
+
+def document(content: bytes, headers: CIMultiDict[str]) -> web.Response:
+    """JSON from memory, with headers that were made by `document_headers`."""
+    return web.Response(body=content, headers=headers.copy())
+
+
+def document_headers(*, max_age: int) -> CIMultiDict[str]:
+    """The headers of a public document that caches may keep for `max_age` seconds."""
+    return CIMultiDict(
+        {
+            "Content-Type": "application/json",
+            "Cache-Control": f"public, max-age={max_age}",
+            "X-Content-Type-Options": "nosniff",
+        }
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
-
-from aiohttp import web
 
 NOSNIFF = "X-Content-Type-Options"
 
@@ -22,9 +21,8 @@ class SecurityHeaders:
     secure: bool
     """Whether the issuer is https."""
 
-    def add(self, response: web.StreamResponse) -> None:
+    def add(self, headers: MutableMapping[str, str]) -> None:
         """Add what is missing; an answer that says nothing of caching is not to be kept (RFC 9111 §5.2.2.5)."""
-        headers = response.headers
         if NOSNIFF not in headers:  # whoever has set this has set what else is needed
             for name, value in _DEFAULTS.items():
                 headers.setdefault(name, value)
