@@ -29,11 +29,14 @@ def parse_basic_auth(header: str) -> BasicCredentials | None:
         name, colon, secret = b64decode(encoded.strip(), validate=True).decode().partition(":")
         if not colon:
             raise InvalidClient("the Basic credentials hold no colon")
-        credentials = BasicCredentials(
-            unquote_plus(name, errors="strict"), unquote_plus(secret, errors="strict")
-        )
+        credentials = BasicCredentials(_decoded(name), _decoded(secret))
     except ValueError as error:
         raise InvalidClient("the Basic credentials are not base64 of form-encoded UTF-8") from error
     sent = {"client_id": credentials.name, "client_secret": credentials.secret}
     Params.of(sent.items()).refuse_too_long()
     return credentials
+
+
+def _decoded(text: str) -> str:
+    """What form-encoding stands for; most names and secrets stand for themselves."""
+    return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text

@@ -60,7 +60,7 @@ class Params:
         """Collect decoded pairs."""
         values: dict[str, tuple[str, ...]] = {}
         for name, value in pairs:
-            values[name] = (*values.get(name, ()), value)
+            values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)
 
     def get(self, name: str) -> str | None:
@@ -87,10 +87,11 @@ class Params:
 
     def refuse_too_long(self, *, except_for: frozenset[str] = frozenset()) -> None:
         """Refuse bounded values over their limit, and NUL in them."""
-        for name, limit in MAX_LENGTH.items():
-            if name in except_for:
+        for name, values in self.values.items():
+            limit = MAX_LENGTH.get(name)
+            if limit is None or name in except_for:
                 continue
-            for value in self.values.get(name, ()):
+            for value in values:
                 if len(value) > limit:
                     raise InvalidRequest(f"{name} is longer than {limit} characters")
                 if "\x00" in value:

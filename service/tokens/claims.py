@@ -63,9 +63,11 @@ def api_claims(
 
 
 def foreign_claims(
-    registry: Registry, audience: Iterable[str], scope: Iterable[str], resource: ApiResource
+    registry: Registry, audience: Collection[str], scope: Iterable[str], resource: ApiResource
 ) -> frozenset[str]:
     """User claims that stand in a token for other API resources than this one (RFC 7662 §5)."""
+    if len(audience) == 1 and registry.api_scopes.keys().isdisjoint(set(scope) - resource.scopes):
+        return frozenset()
     own = _wanted(registry, resource.scopes.intersection(scope), (resource.name,))
     return _wanted(registry, scope, audience) - own
 

@@ -26,7 +26,8 @@ async def form_params(request: web.Request, *, repeatable: frozenset[str] = REPE
 
 async def raw_form_params(request: web.Request) -> Params:
     """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
-    if request.content_type != FORM:
+    # The header as it nearly always is, and only otherwise what it means with its parameters.
+    if request.headers.get("Content-Type") != FORM and request.content_type != FORM:
         raise UnsupportedMediaType(f"the body has to be {FORM}")
     if "Content-Encoding" in request.headers:
         raise UnsupportedMediaType("the body has to be sent without a content coding")
