@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service.client_auth.client_secret_basic import ClientSecretBasic
 from service.client_auth.client_secret_post import ClientSecretPost
 from service.client_auth.none import NoAuthentication
+from service.model.proven import Proven
 from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, CredentialSource, Presented
-from service.model.registry import LiveRegistry
+from service.model.registry import LiveRegistry, Registry
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient, InvalidRequest
 
@@ -30,23 +31,31 @@ class ClientAuthentication:
     methods: tuple[ClientAuthMethod, ...]
     registry: LiveRegistry
     realm: str
+    _proven: Proven[Client] = field(default_factory=Proven[Client], init=False)
 
     async def authenticate(self, source: CredentialSource) -> Client:
         """The client that sent the request, or InvalidClient (RFC 6749 §5.2).
 
         Two methods in one request are invalid_request (RFC 6749 §2.3).
         """
+        registry = self.registry.current
+        known = self._proven.find(source, registry)
+        if known is not None:
+            return known
         try:
-            return await self._authenticated(source)
+            client = await self._authenticated(source, registry)
         except InvalidClient as refused:
             if source.authorization is not None:
                 refused.challenge = basic_challenge(self.realm)
             raise
+        name, secrets = client.client_id, client.client_secrets
+        self._proven.remember(source, registry, client, name=name, secrets=secrets)
+        return client
 
-    async def _authenticated(self, source: CredentialSource) -> Client:
+    async def _authenticated(self, source: CredentialSource, registry: Registry) -> Client:
         method, presented = self.offered(source)
         _check_that_names_agree(source, presented)
-        known = self.registry.current.clients.get(presented.client_id)
+        known = registry.clients.get(presented.client_id)
         proven = await method.proves(presented, known)
         if known is None or not proven or not known.enabled:
             raise InvalidClient("the client is unknown or its credentials are wrong")

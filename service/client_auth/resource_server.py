@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service.client_auth import ClientAuthentication
+from service.model.proven import Proven
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource
-from service.model.registry import LiveRegistry
+from service.model.registry import LiveRegistry, Registry
 from service.model.resources import ApiResource
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient
@@ -21,12 +22,19 @@ class CallerAuthentication:
 
     registry: LiveRegistry
     client_auth: ClientAuthentication
+    _proven: Proven[ApiResource] = field(default_factory=Proven[ApiResource], init=False)
 
     async def authenticate(self, source: CredentialSource) -> Caller:
         """The caller; InvalidClient with a challenge where there is none (RFC 7662 §2.3)."""
+        registry = self.registry.current
+        known = self._proven.find(source, registry)
+        if known is not None:
+            return known
         try:
-            resource = self._resource(source)
+            resource = self._resource(source, registry)
             if resource is not None:
+                name, secrets = resource.name, resource.secrets
+                self._proven.remember(source, registry, resource, name=name, secrets=secrets)
                 return resource
             client = await self.client_auth.authenticate(source)
         except InvalidClient as refused:
@@ -38,11 +46,11 @@ class CallerAuthentication:
             )
         return client
 
-    def _resource(self, source: CredentialSource) -> ApiResource | None:
+    def _resource(self, source: CredentialSource, registry: Registry) -> ApiResource | None:
         method, presented = self.client_auth.offered(source)
         if method.name != "client_secret_basic":
             return None
-        resource = self.registry.current.api_resources.get(presented.client_id)
+        resource = registry.api_resources.get(presented.client_id)
         secrets = resource.secrets if resource else ()
         proven = verifies_any(secrets, presented.secret or "", now=source.now)
         return resource if proven else None

@@ -50,6 +50,7 @@ async def test_a_secret_that_has_ended_will_not(service: RunningService) -> None
 
 
 async def test_a_secret_ends_by_itself(service: RunningService, clock: Clock) -> None:
+    assert await status(service, "ending") == (200, 200)
     clock.forward(minutes=11)
     assert await status(service, "ending") == (401, 401)
     assert await status(service, "new") == (200, 200)
