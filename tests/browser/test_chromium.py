@@ -28,7 +28,7 @@ async def test_a_keyboard_is_enough(person: Person) -> None:
     await keyboard.press("Tab")
     await keyboard.type("alice-password")
     await keyboard.press("Enter")
-    assert await person.sees("h1") == "Careful application asks for access"
+    assert await person.sees("#consent-allow") == "Allow"
     await person.page.focus("#consent-allow")
     await keyboard.press("Enter")
     assert await person.sees("#granted") == "api1 openid profile"
