@@ -99,8 +99,8 @@ async def test_signing_out_asks_and_then_ends_the_session(person: Person) -> Non
 async def test_the_account_page_signs_in_and_out(person: Person) -> None:
     await person.page.goto(f"{person.issuer}/account")
     await person.logs_in()
-    assert await person.sees("h1") == "Your account"
     assert await person.sees("li[data-session] .badge") == "This device"
+    assert await person.sees("h1") == "Your account"
     await person.page.click("#logout")
     await person.page.click("#logout-confirm")
     assert await person.sees("#logout-success")
