@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from service.client_auth.client_secret_basic import ClientSecretBasic
 from service.client_auth.client_secret_post import ClientSecretPost
 from service.client_auth.none import NoAuthentication
-from service.model.proven import Proven
 from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, CredentialSource, Presented
+from service.model.proven import Proven
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient, InvalidRequest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from service.client_auth import ClientAuthentication
-from service.model.proven import Proven
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource
+from service.model.proven import Proven
 from service.model.registry import LiveRegistry, Registry
 from service.model.resources import ApiResource
 from service.protocol.challenge import basic_challenge
