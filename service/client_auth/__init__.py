@@ -43,14 +43,11 @@ class ClientAuthentication:
         if known is not None:
             return known
         try:
-            client = await self._authenticated(source, registry)
+            return await self._authenticated(source, registry)
         except InvalidClient as refused:
             if source.authorization is not None:
                 refused.challenge = basic_challenge(self.realm)
             raise
-        name, secrets = client.client_id, client.client_secrets
-        self._proven.remember(source, registry, client, name=name, secrets=secrets)
-        return client
 
     async def _authenticated(self, source: CredentialSource, registry: Registry) -> Client:
         method, presented = self.offered(source)
@@ -61,6 +58,9 @@ class ClientAuthentication:
             raise InvalidClient("the client is unknown or its credentials are wrong")
         if known.token_endpoint_auth_method not in (None, method.name):
             raise InvalidClient("the client is registered for another authentication method")
+        if method.name == ClientSecretBasic.name:  # only then has the header proven anything
+            name, secrets = known.client_id, known.client_secrets
+            self._proven.remember(source, registry, known, name=name, secrets=secrets)
         return known
 
     def offered(self, source: CredentialSource) -> tuple[ClientAuthMethod, Presented]:

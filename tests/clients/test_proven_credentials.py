@@ -55,3 +55,13 @@ async def test_a_reload_that_changes_the_secret_counts_at_once(
     assert known.parts.registry.reload()
     assert (await known.token("machine", **GRANT)).refusal == (401, "invalid_client")
     assert (await known.token(("machine", "another-secret"), **GRANT)).status == 200
+
+
+async def test_a_header_that_proved_nothing_proves_nothing_later(service: RunningService) -> None:
+    other = {"Authorization": "Bearer something"}
+    named = {**GRANT, "client_id": "machine"}
+    with_secret = {**named, "client_secret": "machine-secret"}
+    assert (await service.post("/connect/token", headers=other, **with_secret)).status == 200
+    for form in (GRANT, named):
+        refused = await service.post("/connect/token", headers=other, **form)
+        assert refused.refusal == (401, "invalid_client")
