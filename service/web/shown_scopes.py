@@ -10,8 +10,10 @@ from service.protocol.scope import OFFLINE_ACCESS
 
 
 def shown_scopes(registry: Registry, scope: AbstractSet[str]) -> list[Scope]:
-    """What the registry says of each value, offline_access last; one it does not know has a name only."""
-    names = sorted(scope, key=lambda name: (name == OFFLINE_ACCESS, name))
+    """What the registry says of each value, in its order; one it does not know has a name only."""
+    known = [*registry.identity_resources, *registry.api_scopes]
+    others = sorted(scope - set(known), key=lambda name: (name == OFFLINE_ACCESS, name))
+    names = [*(name for name in known if name in scope), *others]
     return [registry.scope(name) or _undescribed(name) for name in names]
 
 
