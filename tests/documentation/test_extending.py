@@ -20,6 +20,8 @@ from tests.documentation.reading import blocks, says
 from tests.driving.browser import Browser, Page
 from tests.driving.process import DEMONSTRATION, serving
 
+pytestmark = pytest.mark.needs("curl")
+
 REQUESTS = [block for block in blocks(PAGE) if block.language == "sh"]
 ANSWERS = [block for block in blocks(PAGE) if block.language == "json"]
 

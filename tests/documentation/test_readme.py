@@ -11,6 +11,8 @@ from tests.documentation.reading import REPOSITORY, Block, blocks, headings, say
 from tests.documentation.signing_in import code_at
 from tests.driving.browser import Browser
 
+pytestmark = pytest.mark.needs("curl")
+
 README = REPOSITORY / "README.md"
 ORDER = [
     "Run",

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from tests.documentation.conftest import Shell
 from tests.documentation.reading import REPOSITORY
 from tests.documentation.signing_in import code_at
 from tests.driving.browser import Browser
+
+pytestmark = pytest.mark.needs("curl")
 
 TEXT = (REPOSITORY / "examples" / "requests.txt").read_text()
 PASTED = re.findall(r"^\S.*\n(?:.+\n)*", TEXT, re.MULTILINE)
