@@ -90,10 +90,11 @@ class IntrospectionEndpoint:
 
     def _told_to_resource(self, token: ActiveToken, resource: ApiResource) -> Mapping[str, object]:
         """The token's claims, with scope and user claims cut to what is this resource's."""
-        scope = token.scope & resource.scopes
-        if resource.name not in token.audience or not scope:
+        granted, audience = token.scope, token.audience
+        scope = granted & resource.scopes
+        if resource.name not in audience or not scope:
             return INACTIVE
-        others = foreign_claims(self.registry.current, token.audience, token.scope, resource)
+        others = foreign_claims(self.registry.current, audience, granted, resource)
         claims = {name: value for name, value in token.claims.items() if name not in others}
         return {"active": True, **claims, "scope": format_scope(scope), "token_type": "Bearer"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from service.keys.jose import VerifiedClaims
 from service.keys.keyring import KeyRing
@@ -11,6 +10,7 @@ from service.model.client import Client
 from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.params import Params
+from service.protocol.redirect_uri import with_query
 from service.tokens.id_token import read_id_token_hint
 
 
@@ -72,6 +72,4 @@ def _continue_uri(params: Params, client: Client | None) -> str | None:
     uri, state = params.get("post_logout_redirect_uri"), params.get("state")
     if uri is None or client is None or uri not in client.post_logout_redirect_uris:
         return None
-    if state is None:
-        return uri
-    return uri + ("&" if "?" in uri else "?") + urlencode({"state": state})
+    return uri if state is None else with_query(uri, {"state": state})

@@ -23,9 +23,9 @@ _OTHERWISE = ("client_secret", "client_assertion", "client_assertion_type")
 class Proven(Generic[T]):
     """Who sent a Basic header that was proven under the registry in force, by the header's hash.
 
-    Parsing and comparing cost more than the rest of an introspection's checks. Only what was
-    proven is remembered, so nobody fills the memory; only hashes are, so no secret stays in it;
-    and looking a hash up tells nothing of the secrets that it is not of.
+    Every API sends the same header with every question. Only what was proven is remembered, so
+    nobody fills the memory; only hashes are, so no secret stays in it; and looking a hash up tells
+    nothing of the secrets that it is not of.
     """
 
     _senders: dict[bytes, tuple[T, str, int | None]] = field(default_factory=dict)

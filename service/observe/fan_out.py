@@ -14,9 +14,8 @@ log = structlog.stdlib.get_logger(__name__)
 class FanOut:
     """An `Emit` that tells all listeners, those of one turn of the event loop one after the other.
 
-    Telling them together costs a third: their code and tables are fetched into the processor's
-    caches once per turn and not once per event. One that fails is logged, and hurts neither the
-    others nor the request.
+    Told together, they find their code and tables in the processor's caches from the second event
+    on. One that fails is logged, and hurts neither the others nor the request.
     """
 
     def __init__(self, *listeners: Emit) -> None:

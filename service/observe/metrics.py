@@ -127,7 +127,7 @@ class Metrics:
             self._of_endpoint(event.endpoint).observe(event.seconds)
 
     def _with_labels(self, counter: Counter, labels: tuple[str, ...], event: object) -> Counter:
-        """The counter for this event's labels, remembered: prometheus_client takes 2 us to find it."""
+        """The counter for this event's labels, remembered: prometheus_client looks it up under a lock."""
         key = (type(event), *[getattr(event, name) for name in labels])
         known = self._labelled.get(key)
         if known is None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlencode, urlsplit
 
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?")
 _MAX_PORT = 65535
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def with_query(uri: str, parameters: Mapping[str, str]) -> str:
+    """The URI with parameters added; a query that it has already is kept (RFC 6749 §3.1, §3.1.2)."""
+    return uri + ("&" if "?" in uri else "?") + urlencode(parameters)
 
 
 def is_registered(

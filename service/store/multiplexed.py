@@ -1,8 +1,7 @@
 """One connection for all requests of an event loop: what is asked in one turn is written at once.
 
-A connection per request costs a write, a time-out and a wake-up for each; measured beside
-redis-py's pool, this answers twice as many requests per CPU-second (docs/performance.md).
-redis-py opens the connection: it knows TLS, AUTH, databases, unix sockets and Sentinel.
+A connection per request costs a write, a time-out and a wake-up for each. redis-py opens
+the connection: it knows TLS, AUTH, databases, unix sockets and Sentinel.
 """
 
 from __future__ import annotations

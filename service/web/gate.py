@@ -38,8 +38,8 @@ log = structlog.stdlib.get_logger(__name__)
 class Gate:
     """Names a request, bounds it, has it answered, makes its errors an answer, and tells of it.
 
-    One function, and not a middleware or a signal for each: together they cost a third as much
-    (docs/performance.md).
+    One function, and not a middleware or a signal for each, which costs less and can be read from
+    top to bottom (docs/performance.md).
     """
 
     direct: Mapping[tuple[str, str], Handler]

@@ -17,7 +17,7 @@ NO_STORE: Mapping[str, str] = {
 
 
 _JSON_NO_STORE = CIMultiDict({"Content-Type": "application/json", **NO_STORE})
-"""Made once: a copy costs a tenth of making it anew, and each answer needs one of its own."""
+"""Made once and copied: each answer needs headers of its own, and these never change."""
 
 
 def json_response(

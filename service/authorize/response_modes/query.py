@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from service.model.delivery import Redirect
+from service.protocol.redirect_uri import with_query
 
 
 def query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
     """The redirect; a query that the URI has already is kept (RFC 6749 §3.1.2)."""
-    separator = "&" if "?" in redirect_uri else "?"
-    return Redirect(redirect_uri + separator + urlencode(parameters))
+    return Redirect(with_query(redirect_uri, parameters))

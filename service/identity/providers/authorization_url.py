@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from service.identity.providers.metadata import ProviderMetadata
 from service.model.pending_sign_in import PendingSignIn
 from service.model.registry import IdentityProvider
 from service.protocol.pkce import S256, s256
 from service.protocol.prompt import PROMPTS
+from service.protocol.redirect_uri import with_query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,6 @@ def authorization_url(
         "login_hint": wishes.login_hint,
         "ui_locales": wishes.ui_locales,
     }
-    query = urlencode({name: value for name, value in parameters.items() if value is not None})
     endpoint, _, _ = metadata.authorization_endpoint.partition("#")
-    return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
+    sent = {name: value for name, value in parameters.items() if value is not None}
+    return with_query(endpoint, sent)
