@@ -78,10 +78,9 @@ async def fake() -> AsyncIterator[FakeProvider]:
 
 @pytest.fixture
 def faked_config(fake: FakeProvider) -> dict[str, Any]:
-    """A registry whose provider is the fake one; a fake one is given up soon."""
+    """A registry whose provider is the fake one."""
     configuration = fresh_configuration()
     configuration["identity_providers"] = [provider_entry(fake.issuer)]
-    configuration["outgoing"] = {"timeout": "300ms"}
     return configuration
 
 

@@ -27,6 +27,7 @@ Instead = Callable[[web.Request], Awaitable[web.StreamResponse]]
 @pytest.fixture
 def config(faked_config: dict[str, Any]) -> dict[str, Any]:
     faked_config["identity_providers"][0]["claims"] = {"mail": "email"}
+    faked_config["outgoing"] = {"timeout": "1s"}
     return faked_config
 
 
