@@ -129,6 +129,7 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             active_tokens=parts.active_tokens,
             subjects=parts.subjects,
             registry=parts.registry,
+            clients=parts.clients,
             keys=parts.keys,
         ),
         JwksEndpoint(keys=parts.keys),
@@ -168,7 +169,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     return (
         EndSessionEndpoint(
             issuer=parts.issuer,
-            registry=parts.registry,
+            clients=parts.clients,
             keys=parts.keys,
             parking=parts.parking,
             visits=edge.visits,
@@ -181,6 +182,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             sessions=parts.sessions,
             access=parts.granted_access,
             registry=parts.registry,
+            clients=parts.clients,
             errors=edge.errors,
             emit=parts.emit,
         ),

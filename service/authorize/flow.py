@@ -11,6 +11,7 @@ from service.authorize.interaction import Interaction, Step
 from service.authorize.parking import Parking
 from service.authorize.reply_to import ReplyTo, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
+from service.clients.directory import Clients
 from service.identity.consents import Consents
 from service.keys.keyring import KeyRing
 from service.model.delivery import Delivery
@@ -53,6 +54,7 @@ class AuthorizeFlow:
 
     issuer: str
     registry: LiveRegistry
+    clients: Clients
     keys: KeyRing
     steps: tuple[Step, ...]
     parking: Parking
@@ -61,9 +63,9 @@ class AuthorizeFlow:
     emit: Emit
     now: Callable[[], int]
 
-    def reply_to(self, params: Params) -> ReplyTo:
+    async def reply_to(self, params: Params) -> ReplyTo:
         """Where the answer goes; an OAuthError from here is a page, never a redirect."""
-        return find_reply_to(params, self.registry.current, issuer=self.issuer)
+        return await find_reply_to(params, self.clients, issuer=self.issuer)
 
     def read(self, params: Params, reply_to: ReplyTo) -> AuthorizeRequest:
         """The request, valid in itself; an OAuthError goes to the client."""
@@ -77,7 +79,7 @@ class AuthorizeFlow:
 
     async def postpone(self, params: Params, path: str) -> Outcome:
         """A request that came without cookies: to be continued at a path of ours, by GET."""
-        reply_to = self.reply_to(params)
+        reply_to = await self.reply_to(params)
         try:
             self.read(params, reply_to)
             return NextStep(path, await self.parking.park(params, browser=None))
@@ -92,7 +94,7 @@ class AuthorizeFlow:
     async def refuse(self, parked_id: str, parked: ParkedRequest, error: OAuthError) -> Delivery:
         """End a request that waited, because the person refused or cannot meet it."""
         await self.parking.forget(parked_id)
-        return self.refused(self.reply_to(Params(parked.params)), error)
+        return self.refused(await self.reply_to(Params(parked.params)), error)
 
     async def interaction(
         self, request: AuthorizeRequest, visitor: Visitor, answers: Answers
@@ -115,7 +117,7 @@ class AuthorizeFlow:
     async def _advance(
         self, params: Params, visitor: Visitor, answers: Answers, *, parked_id: str | None
     ) -> Outcome:
-        reply_to = self.reply_to(params)
+        reply_to = await self.reply_to(params)
         try:
             request = self.read(params, reply_to)
             interaction = await self.interaction(request, visitor, answers)

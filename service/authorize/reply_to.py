@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from service.authorize.response_modes import RESPONSE_MODES
+from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.delivery import Delivery
-from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import is_registered
@@ -44,12 +44,12 @@ class ReplyTo:
         return self.deliver({"error": error.code, "error_description": error.description})
 
 
-def find_reply_to(params: Params, registry: Registry, *, issuer: str) -> ReplyTo:
+async def find_reply_to(params: Params, clients: Clients, *, issuer: str) -> ReplyTo:
     """Where to answer; InvalidRequest, to be shown on a page, where that cannot be trusted."""
     for name in TRUSTED_ONCE:
         if len(params.values.get(name, ())) > 1:
             raise InvalidRequest(f"{name} is sent more than once")
-    client = registry.clients.get(params.require("client_id"))
+    client = await clients.find(params.require("client_id"))
     if client is None or not client.enabled:
         raise InvalidRequest("client_id is not that of a registered client")
     redirect_uri = params.require("redirect_uri")

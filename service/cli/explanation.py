@@ -136,7 +136,7 @@ class Explanation:
         client_id, jti = claims.get("client_id", claims["aud"]), str(claims.get("jti", ""))
         subject = str(claims["sub"])
         facts = {
-            "client": self._client(str(client_id)),
+            "client": await self._client(str(client_id)),
             "subject": subject,
             "audience": _listed(claims["aud"]),
             "issued": written(cast("int", claims["iat"])),
@@ -157,7 +157,7 @@ class Explanation:
         if authorization is None:
             return {"grant": f"{authorization_id} (ended)"}
         known = {
-            "client": self._client(authorization.client_id),
+            "client": await self._client(authorization.client_id),
             "subject": await self._subject(authorization),
             "scope": format_scope(authorization.scope),
             "granted": written(authorization.created_at),
@@ -167,8 +167,8 @@ class Explanation:
             known["session"] = await self._session_of(authorization.session_id)
         return known
 
-    def _client(self, client_id: str) -> str:
-        client = self.parts.registry.current.clients.get(client_id)
+    async def _client(self, client_id: str) -> str:
+        client = await self.parts.clients.find(client_id)
         return _marked(client_id, "disabled or unknown", when=client is None or not client.enabled)
 
     async def _subject(self, authorization: Authorization) -> str:

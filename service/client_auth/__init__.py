@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from service.client_auth.client_secret_basic import ClientSecretBasic
 from service.client_auth.client_secret_post import ClientSecretPost
 from service.client_auth.none import NoAuthentication
+from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, CredentialSource, Presented
 from service.model.proven import Proven
@@ -29,6 +30,7 @@ class ClientAuthentication:
     """Authenticates clients by whichever of the methods a request uses, and by one only."""
 
     methods: tuple[ClientAuthMethod, ...]
+    clients: Clients
     registry: LiveRegistry
     realm: str
     _proven: Proven[Client] = field(default_factory=Proven[Client], init=False)
@@ -52,13 +54,14 @@ class ClientAuthentication:
     async def _authenticated(self, source: CredentialSource, registry: Registry) -> Client:
         method, presented = self.offered(source)
         _check_that_names_agree(source, presented)
-        known = registry.clients.get(presented.client_id)
+        known = await self.clients.find(presented.client_id)
         proven = await method.proves(presented, known)
         if known is None or not proven or not known.enabled:
             raise InvalidClient("the client is unknown or its credentials are wrong")
         if known.token_endpoint_auth_method not in (None, method.name):
             raise InvalidClient("the client is registered for another authentication method")
-        if method.name == ClientSecretBasic.name:  # only then has the header proven anything
+        # Only then has the header proven anything; a client that registered itself may change at any time.
+        if method.name == ClientSecretBasic.name and not known.registered:
             name, secrets = known.client_id, known.client_secrets
             self._proven.remember(source, registry, known, name=name, secrets=secrets)
         return known

@@ -110,6 +110,7 @@ def _client(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Client:
             for name in ClientMetadata.model_fields
             if (value := getattr(entry, name)) is not None
         },
+        registered=False,
     )
 
 

@@ -9,8 +9,10 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.authorize.steps.login import Login
+from service.clients.directory import Clients
 from service.identity.granted_access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
+from service.model.client import Client
 from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
@@ -30,6 +32,7 @@ class AccountEndpoint:
     sessions: Sessions
     access: GrantedAccess
     registry: LiveRegistry
+    clients: Clients
     errors: ErrorPages
     emit: Emit
 
@@ -47,13 +50,15 @@ class AccountEndpoint:
         if visitor.session is None:
             return self._go(request, visitor, Login.path)
         granted = await self.access.of_subject(visitor.session.subject)
+        clients = [await self.clients.find(each.client_id) for each in granted]
         context = {
             "action": ACCOUNT,
             "user": await self.sign_in.visits.shown_user(visitor),
             "sessions": await self._sessions(visitor.session),
-            "grants": [self._grant(each) for each in granted],
+            "grants": [
+                self._grant(each, client) for each, client in zip(granted, clients, strict=True)
+            ],
         }
-        clients = [self.registry.current.clients.get(each.client_id) for each in granted]
         logos = [client.logo_uri for client in clients if client is not None]
         return self.sign_in.show(
             request, "account.html", visitor, None, images=logos, context=context
@@ -99,14 +104,12 @@ class AccountEndpoint:
         ]
         return sorted(shown, key=lambda each: not each["current"])
 
-    def _grant(self, access: ClientAccess) -> dict[str, object]:
+    def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """What a client may do; of one that is registered no longer only the id is known."""
-        registry = self.registry.current
-        client = registry.clients.get(access.client_id)
         return {
             "client": client
             or {"client_id": access.client_id, "client_name": None, "logo_uri": None},
-            "scopes": shown_scopes(registry, access.scope),
+            "scopes": shown_scopes(self.registry.current, access.scope),
             "granted_at": access.since,
         }
 

@@ -54,7 +54,7 @@ class AuthorizeEndpoint:
     async def by_get(self, request: web.Request) -> web.Response:
         """Answer, or lead the person to the first page."""
         params, flow, visitor = query_params(request), self.sign_in.flow, None
-        reply_to = flow.reply_to(params)
+        reply_to = await flow.reply_to(params)
         try:
             visitor = await self.sign_in.visits.visitor(request)
             outcome = await flow.begin(params, visitor)

@@ -10,10 +10,10 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.authorize.parking import Parking
+from service.clients.directory import Clients
 from service.keys.keyring import KeyRing
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
-from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.web.csrf import check_csrf, csrf_token
@@ -32,7 +32,7 @@ class EndSessionEndpoint:
     """Ends a session at once where its own client proves to ask; else asks the person."""
 
     issuer: str
-    registry: LiveRegistry
+    clients: Clients
     keys: KeyRing
     parking: Parking
     visits: Visits
@@ -68,7 +68,7 @@ class EndSessionEndpoint:
         visitor = await self.visits.visitor(request)
         parked_id = query_params(request).get("request")
         params = await self._parked(parked_id, visitor)
-        asked = self._read(params)
+        asked = await self._read(params)
         if not asked.must_ask(visitor.session):
             return await self._ended(request, asked, visitor)
         page = self.pages.render(
@@ -91,12 +91,12 @@ class EndSessionEndpoint:
         params = await form_params(request)
         check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
         visitor = await self.visits.visitor(request)
-        asked = self._read(await self._parked(params.get("request"), visitor))
+        asked = await self._read(await self._parked(params.get("request"), visitor))
         return await self._ended(request, asked, visitor)
 
     async def _asked(self, request: web.Request, params: Params) -> web.Response:
         visitor = await self.visits.visitor(request)
-        asked = self._read(params)
+        asked = await self._read(params)
         if not asked.must_ask(visitor.session):
             return await self._ended(request, asked, visitor)
         response = self._to_confirmation(await self.parking.park(params, browser=visitor.browser))
@@ -131,8 +131,8 @@ class EndSessionEndpoint:
             return Params({})
         return Params(parked.params)
 
-    def _read(self, params: Params) -> LogoutRequest:
-        return read_logout_request(params, self.registry.current, self.keys, issuer=self.issuer)
+    async def _read(self, params: Params) -> LogoutRequest:
+        return await read_logout_request(params, self.clients, self.keys, issuer=self.issuer)
 
     def _to_confirmation(self, parked_id: str) -> web.Response:
         return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")

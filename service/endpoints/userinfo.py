@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from service.clients.directory import Clients
 from service.identity.subjects import Subjects
 from service.keys.keyring import KeyRing
 from service.model.client import Client
@@ -39,6 +40,7 @@ class UserinfoEndpoint:
     active_tokens: ActiveTokens
     subjects: Subjects
     registry: LiveRegistry
+    clients: Clients
     keys: KeyRing
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -60,7 +62,7 @@ class UserinfoEndpoint:
         try:
             token = await self._token(await _bearer_token(request))
             claims = {**await self._of_user(token), "sub": token.subject}
-            client = self._client_of(token)
+            client = await self._client_of(token)
         except TemporarilyUnavailable:
             raise
         except OAuthError as error:
@@ -86,9 +88,9 @@ class UserinfoEndpoint:
             raise InsufficientScope("the access token does not have the scope openid")
         return token
 
-    def _client_of(self, token: ActiveToken) -> Client:
+    async def _client_of(self, token: ActiveToken) -> Client:
         """The client, which a reload may just have removed."""
-        client = self.registry.current.clients.get(str(token.claims["client_id"]))
+        client = await self.clients.find(str(token.claims["client_id"]))
         if client is None:
             raise InvalidToken("the access token's client is registered no more")
         return client

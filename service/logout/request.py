@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.clients.directory import Clients
 from service.keys.jose import VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
-from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
@@ -46,8 +46,8 @@ class LogoutRequest:
         return self.hint.get("sid") in (None, session.id)
 
 
-def read_logout_request(
-    params: Params, registry: Registry, keys: KeyRing, *, issuer: str
+async def read_logout_request(
+    params: Params, clients: Clients, keys: KeyRing, *, issuer: str
 ) -> LogoutRequest:
     """Read it; what does not fit together is not refused, it only earns no redirect (§4)."""
     sent_hint, named = params.get("id_token_hint"), params.get("client_id")
@@ -56,7 +56,7 @@ def read_logout_request(
     agree = (hint is not None or sent_hint is None) and (
         not (named and audience) or named == audience
     )
-    client = registry.clients.get(named or audience or "") if agree else None
+    client = await clients.find(named or audience or "") if agree else None
     client = client if client is not None and client.enabled else None
     return LogoutRequest(
         client=client,

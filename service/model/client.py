@@ -110,6 +110,8 @@ class Client:
     properties: Mapping[str, object]
     metadata: Mapping[str, object]
     """Every other registered metadata name, such as `contacts` or `initiate_login_uri`."""
+    registered: bool
+    """Whether it registered itself (RFC 7591): then its URLs are reached only where the policy lets them."""
 
     @property
     def is_public(self) -> bool:

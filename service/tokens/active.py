@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from service.clients.directory import Clients
 from service.keys.jose import (
     JwtRefused,
     VerifiedClaims,
@@ -17,7 +18,6 @@ from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
-from service.model.registry import LiveRegistry
 from service.model.user import LOCAL, UserStore
 from service.store.stores import Stores
 
@@ -102,7 +102,7 @@ class ActiveTokens:
     issuer: str
     keys: KeyRing
     stores: Stores
-    registry: LiveRegistry
+    clients: Clients
     users: UserStore
     now: Callable[[], int]
 
@@ -207,7 +207,7 @@ class ActiveTokens:
     async def _is_of_living_parties(
         self, client_id: str, authorization: Authorization | None
     ) -> bool:
-        client = self.registry.current.clients.get(client_id)
+        client = await self.clients.find(client_id)
         if client is None or not client.enabled:
             return False
         if authorization is None or authorization.subject is None or authorization.idp != LOCAL:

@@ -1,0 +1,1 @@
+"""Who may ask for tokens: finding clients, their keys, and the way to their URLs."""

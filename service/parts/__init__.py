@@ -1,0 +1,70 @@
+"""What the service is made of: every part, made once, from the parts it names."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from service.authorize.answer import Answering
+from service.authorize.flow import AuthorizeFlow
+from service.authorize.parking import Parking
+from service.authorize.steps import builtin_steps
+from service.grants import GrantParts, Grants
+from service.parts.tokens import Tokens
+from service.tokens.granting import GrantServices
+
+
+class Parts(Tokens):
+    """Each property is a part; reading it makes it, and what it needs, the first time.
+
+    The class stands in four files, each on top of the one before: `foundation`, `people`, `tokens`
+    and this one, so that a part only ever stands on parts below it.
+    """
+
+    def every_grant(self) -> Grants:
+        """The grants below, for those parts of the foundation that speak of them."""
+        return self.grants
+
+    @cached_property
+    def grants(self) -> Grants:
+        services = GrantServices(
+            issuer=self.issuer,
+            registry=self.registry,
+            users=self.users,
+            active_tokens=self.active_tokens,
+            emit=self.emit,
+        )
+        return Grants(
+            GrantParts(
+                services=services,
+                stores=self.stores,
+                sign_in=self.local_sign_in,
+                refresh_tokens=self.refresh_tokens,
+                revocation=self.revocation,
+            )
+        )
+
+    @cached_property
+    def flow(self) -> AuthorizeFlow:
+        answering = Answering(
+            access_tokens=self.access_tokens,
+            id_tokens=self.id_tokens,
+            registry=self.registry,
+            stores=self.stores,
+            emit=self.emit,
+        )
+        return AuthorizeFlow(
+            issuer=self.issuer,
+            registry=self.registry,
+            clients=self.clients,
+            keys=self.keys,
+            steps=builtin_steps(),
+            parking=self.parking,
+            consents=self.consents,
+            answering=answering,
+            emit=self.emit,
+            now=self.now,
+        )
+
+    @cached_property
+    def parking(self) -> Parking:
+        return Parking(stores=self.stores)

@@ -1,0 +1,115 @@
+"""What every other part stands on: settings, events, registry, store, keys, clients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from time import time
+
+from service.clients.directory import Clients
+from service.config.configuration import Configuration
+from service.config.reload import CannotServe, ReloadableRegistry
+from service.grants import Grants
+from service.grants.extensions import ExtensionGrantError
+from service.keys.key_source import KeySource, key_source, longest_lifetime
+from service.keys.keyring import KeyRing
+from service.model.events import Emit
+from service.model.registry import Registry
+from service.observe.event_log import EventLog
+from service.observe.fan_out import FanOut
+from service.observe.metrics import Metrics
+from service.observe.readings import Readings
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue
+from service.store.stores import Stores
+from service.web.outgoing import Outgoing
+
+YEAR = 366 * 24 * 3600
+"""Seconds; what is indexed lives no longer, unless a client's refresh tokens do."""
+
+
+def clock() -> int:
+    """Now, in whole seconds since the epoch."""
+    return int(time())
+
+
+class Foundation(ABC):
+    """The parts that know of no person and no token."""
+
+    def __init__(
+        self, configuration: Configuration, environ: Mapping[str, str], *listeners: Emit
+    ) -> None:
+        """Take the settings, the environment for reloads, and who else wants to hear events."""
+        self.configuration = configuration
+        self.issuer = configuration.issuer
+        self.prefix = configuration.store.key_prefix
+        self.now: Callable[[], int] = clock
+        self._environ = environ
+        self._listeners = listeners
+
+    @abstractmethod
+    def every_grant(self) -> Grants:
+        """What metrics name and a reload prepares; it stands above everything here."""
+
+    @cached_property
+    def emit(self) -> Emit:
+        return FanOut(EventLog(), self.metrics, *self._listeners)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        return Metrics(
+            grant_types=lambda: self.every_grant().types,
+            readings=Readings(
+                store_seconds_away=lambda: self.kv.seconds_away,
+                store_failures=lambda: self.kv.failures,
+                registry_generation=lambda: self.registry.current.generation,
+                signing_keys=lambda: self.keys.signing_kids,
+            ),
+        )
+
+    @cached_property
+    def registry(self) -> ReloadableRegistry:
+        return ReloadableRegistry(
+            self.configuration, environ=self._environ, emit=self.emit, prepare=self._prepare
+        )
+
+    def _prepare(self, registry: Registry) -> None:
+        try:
+            self.every_grant().prepare(registry)
+        except ExtensionGrantError as error:
+            raise CannotServe(str(error)) from error
+
+    @cached_property
+    def kv(self) -> KeyValue:
+        return open_store(self.configuration.store.url, timeout=self.configuration.store.timeout)
+
+    @cached_property
+    def stores(self) -> Stores:
+        clients = self.configuration.registry.clients.values()
+        longest = [client.absolute_refresh_token_lifetime for client in clients]
+        return Stores.on(self.kv, prefix=self.prefix, horizon=max(YEAR, *longest, 0))
+
+    @cached_property
+    def key_source(self) -> KeySource:
+        return key_source(
+            self.configuration.signing,
+            kv=self.kv,
+            prefix=self.prefix,
+            longest_token=lambda: longest_lifetime(self.registry.current.clients.values()),
+            now=self.now,
+            emit=self.emit,
+        )
+
+    @cached_property
+    def keys(self) -> KeyRing:
+        return self.key_source.ring
+
+    @cached_property
+    def outgoing(self) -> Outgoing:
+        outgoing = self.configuration.outgoing
+        return Outgoing(timeout=outgoing.timeout, ca_file=outgoing.ca_file)
+
+    @cached_property
+    def clients(self) -> Clients:
+        return Clients(registry=self.registry)

@@ -1,0 +1,85 @@
+"""What mints tokens, finds them and ends them, and who may ask for them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from service.client_auth import ClientAuthentication, builtin_client_auth_methods
+from service.client_auth.resource_server import CallerAuthentication
+from service.parts.people import People
+from service.store.rate_limit import RateLimit
+from service.tokens.access_token import AccessTokens
+from service.tokens.active import ActiveTokens
+from service.tokens.id_token import IdTokens
+from service.tokens.issuer import TokenIssuer
+from service.tokens.refresh_token import RefreshTokens
+from service.tokens.revocation import Revocation
+
+
+class Tokens(People):
+    """The parts that the endpoints for machines share."""
+
+    @cached_property
+    def access_tokens(self) -> AccessTokens:
+        return AccessTokens(
+            issuer=self.issuer, registry=self.registry, keys=self.keys, stores=self.stores
+        )
+
+    @cached_property
+    def id_tokens(self) -> IdTokens:
+        return IdTokens(issuer=self.issuer, registry=self.registry, keys=self.keys)
+
+    @cached_property
+    def refresh_tokens(self) -> RefreshTokens:
+        return RefreshTokens(stores=self.stores)
+
+    @cached_property
+    def revocation(self) -> Revocation:
+        return Revocation(stores=self.stores, now=self.now)
+
+    @cached_property
+    def active_tokens(self) -> ActiveTokens:
+        return ActiveTokens(
+            issuer=self.issuer,
+            keys=self.keys,
+            stores=self.stores,
+            clients=self.clients,
+            users=self.users,
+            now=self.now,
+        )
+
+    @cached_property
+    def token_issuer(self) -> TokenIssuer:
+        return TokenIssuer(
+            access_tokens=self.access_tokens,
+            id_tokens=self.id_tokens,
+            refresh_tokens=self.refresh_tokens,
+            revocation=self.revocation,
+            registry=self.registry,
+            stores=self.stores,
+            emit=self.emit,
+            now=self.now,
+        )
+
+    @cached_property
+    def client_auth(self) -> ClientAuthentication:
+        return ClientAuthentication(
+            methods=builtin_client_auth_methods(),
+            clients=self.clients,
+            registry=self.registry,
+            realm=self.issuer,
+        )
+
+    @cached_property
+    def callers(self) -> CallerAuthentication:
+        return CallerAuthentication(registry=self.registry, client_auth=self.client_auth)
+
+    @cached_property
+    def token_rate_limit(self) -> RateLimit:
+        return RateLimit(
+            kv=self.kv,
+            prefix=self.prefix,
+            name="token",
+            per_minute=self.configuration.limits.token_requests_per_minute,
+            now=self.now,
+        )
