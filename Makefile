@@ -24,7 +24,8 @@ test: .venv/developing ## all tests, on the embedded store and on a real Redis, 
 
 .PHONY: interop
 interop: .venv/developing ## the real clients in other languages, against a running service
-	tests/interop/run
+	@scripts/system-packages
+	$(BIN)/python -m tests.interop $(CLIENTS)
 
 .PHONY: lint
 lint: .venv/developing ## format, lint, types and import contracts, nothing changed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -13,20 +12,12 @@ from urllib.parse import urlencode
 
 import pytest
 from aiohttp import ClientSession, web
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page
 
+from tests.driving.chromium import headless_chromium
 from tests.driving.registry import client_in, fresh_configuration, secret_of
 from tests.driving.service import RunningService, basic
 
-CHROMIUM_OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 CLIENT_ID = "consenting"
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 900}
@@ -144,13 +135,9 @@ def config(application: Application) -> dict[str, Any]:
 
 @pytest.fixture
 async def chromium() -> AsyncIterator[Browser]:
-    """The system's Chromium; playwright downloads none."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=CHROMIUM_OPTIONS
-        )
+    """A browser that nobody else uses."""
+    async with headless_chromium() as browser:
         yield browser
-        await browser.close()
 
 
 @dataclass

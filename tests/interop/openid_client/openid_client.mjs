@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import * as client from "openid-client";
-import { Browser, hidden } from "./browser.mjs";
+import { visit } from "./person.mjs";
 import { finish, step } from "./steps.mjs";
 
 const ISSUER = new URL(process.env.ISSUER);
-const REDIRECT_URI = "http://localhost:3000/callback";
+const REDIRECT_URI = `${process.env.ERRANDS}/callback`;
 const SUBJECT = "818727";
 
 const discovered = (client_id, secret, authentication) =>
@@ -38,7 +38,6 @@ const refusedWith = (error, status) => (thrown) => {
 };
 
 console.log(`openid-client at ${ISSUER.origin}`);
-const browser = new Browser(ISSUER.origin);
 let web, spa, machine, api1, api2, tokens, refreshed;
 
 await step("discovery: the metadata names this issuer", async () => {
@@ -53,7 +52,7 @@ await step("discovery: the metadata names this issuer", async () => {
 
 await step("authorize, sign in, code: tokens with a valid id_token", async () => {
   const { url, checks } = await begin(web);
-  const answer = await browser.signIn(await browser.go(url));
+  const answer = await visit(url);
   tokens = await client.authorizationCodeGrant(web, answer.url, { ...checks, idTokenExpected: true });
   assert.equal(tokens.claims().sub, SUBJECT);
   assert.equal(tokens.token_type, "bearer");
@@ -64,7 +63,7 @@ await step("the id_token's signature is one of the published keys'", async () =>
   const strict = await discovered("web", "web-secret", client.ClientSecretBasic("web-secret"));
   client.enableNonRepudiationChecks(strict);
   const { url, checks } = await begin(strict, { prompt: "none" });
-  const answer = await browser.go(url);
+  const answer = await visit(url);
   await client.authorizationCodeGrant(strict, answer.url, { ...checks, idTokenExpected: true, maxAge: 3600 });
 });
 
@@ -103,7 +102,7 @@ await step("a refresh token that comes again ends the whole family", async () =>
 
 await step("revocation: the refresh token takes its grant with it", async () => {
   const { url, checks } = await begin(web, { prompt: "none" });
-  const fresh = await client.authorizationCodeGrant(web, (await browser.go(url)).url, checks);
+  const fresh = await client.authorizationCodeGrant(web, (await visit(url)).url, checks);
   await client.tokenRevocation(web, fresh.refresh_token);
   assert.equal((await client.tokenIntrospection(web, fresh.access_token)).active, false);
   await assert.rejects(client.refreshTokenGrant(web, fresh.refresh_token), refusedWith("invalid_grant"));
@@ -111,8 +110,8 @@ await step("revocation: the refresh token takes its grant with it", async () => 
 
 await step("form_post: the answer comes as a form", async () => {
   const { url, checks } = await begin(web, { prompt: "none", response_mode: "form_post" });
-  const page = await browser.go(url);
-  const posted = new Request(REDIRECT_URI, { method: "POST", body: hidden(page) });
+  const { form } = await visit(url);
+  const posted = new Request(REDIRECT_URI, { method: "POST", body: form });
   tokens = await client.authorizationCodeGrant(web, posted, checks);
   assert.equal(tokens.claims().sub, SUBJECT);
 });
@@ -121,7 +120,7 @@ await step("hybrid: the id_token beside the code has its hashes", async () => {
   const hybrid = await discovered("web", "web-secret", client.ClientSecretBasic("web-secret"));
   client.useCodeIdTokenResponseType(hybrid);
   const { url, checks } = await begin(hybrid, { prompt: "none" });
-  await client.authorizationCodeGrant(hybrid, (await browser.go(url)).url, checks);
+  await client.authorizationCodeGrant(hybrid, (await visit(url)).url, checks);
 });
 
 await step("implicit: an id_token alone", async () => {
@@ -129,14 +128,14 @@ await step("implicit: an id_token alone", async () => {
   client.useIdTokenResponseType(implicit);
   const { url, checks } = await begin(implicit, { prompt: "none", scope: "openid profile" });
   const { expectedNonce, expectedState } = checks;
-  const answer = await browser.go(url);
+  const answer = await visit(url);
   const claims = await client.implicitAuthentication(implicit, answer.url, expectedNonce, { expectedState });
   assert.equal(claims.sub, SUBJECT);
 });
 
 await step("a public client: PKCE alone, a reference token, userinfo", async () => {
   const { url, checks } = await begin(spa, { prompt: "none", scope: "openid api1" });
-  const issued = await client.authorizationCodeGrant(spa, (await browser.go(url)).url, checks);
+  const issued = await client.authorizationCodeGrant(spa, (await visit(url)).url, checks);
   assert.match(issued.access_token, /^at_/);
   await client.fetchUserInfo(spa, issued.access_token, SUBJECT);
 });
@@ -151,24 +150,24 @@ await step("logout: ends the session and comes back with the state", async () =>
   const state = client.randomState();
   const url = client.buildEndSessionUrl(web, {
     id_token_hint: tokens.id_token,
-    post_logout_redirect_uri: "http://localhost:3000/",
+    post_logout_redirect_uri: `${process.env.ERRANDS}/signed-out`,
     state,
   });
-  assert.equal((await browser.go(url)).url.href, `http://localhost:3000/?state=${state}`);
+  assert.equal((await visit(url)).url.href, `${process.env.ERRANDS}/signed-out?state=${state}`);
   const again = await begin(web, { prompt: "none" });
-  const answer = await browser.go(again.url);
+  const answer = await visit(again.url);
   await assert.rejects(client.authorizationCodeGrant(web, answer.url, again.checks), refusedWith("login_required"));
 });
 
 await step("cancel: the refusal comes to the client", async () => {
   const { url, checks } = await begin(web);
-  const answer = await browser.submit(await browser.go(url), { action: "cancel" });
+  const answer = await visit(url, { cancel: "yes" });
   await assert.rejects(client.authorizationCodeGrant(web, answer.url, checks), refusedWith("access_denied"));
 });
 
 await step("a wrong code_verifier is invalid_grant", async () => {
   const { url, checks } = await begin(web);
-  const answer = await browser.signIn(await browser.go(url));
+  const answer = await visit(url);
   const wrong = { ...checks, pkceCodeVerifier: client.randomPKCECodeVerifier() };
   await assert.rejects(client.authorizationCodeGrant(web, answer.url, wrong), refusedWith("invalid_grant", 400));
 });

@@ -1,0 +1,12 @@
+"""Where everybody is: loopback origins that the runner hands to every client in the environment."""
+
+from __future__ import annotations
+
+import os
+
+ISSUER = os.environ["ISSUER"]
+ERRANDS = os.environ["ERRANDS"]
+SINGLE_PAGE = os.environ["SINGLE_PAGE"]
+RELYING_PARTY = os.environ["RELYING_PARTY"]
+WORKPLACE = os.environ["WORKPLACE"]
+"""A folder for this run's files."""

@@ -1,0 +1,54 @@
+"""The person's errands for clients in other languages, over HTTP, and the redirect URI where they end.
+
+`POST /visit` with `url`, the name of the `person` and perhaps `cancel` answers with the URL at which the
+browser arrived, as JSON, and the form that was posted there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html import escape
+
+from aiohttp import web
+from playwright.async_api import Browser
+
+from tests.interop.person import Person
+
+
+@dataclass
+class Errands:
+    """One browser; each client has a person of its own in it, whom the service knows from before."""
+
+    browser: Browser
+    people: dict[str, Person] = field(default_factory=dict)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Where to send somebody, where the browser arrives."""
+        return [
+            web.post("/visit", self.visit),
+            web.get("/callback", arrived),
+            web.post("/callback", arrived),
+            web.get("/signed-out", arrived),
+        ]
+
+    async def visit(self, request: web.Request) -> web.Response:
+        """Send a person to a URL."""
+        asked = {name: str(value) for name, value in (await request.post()).items()}
+        person = await self.person(asked["person"])
+        return web.json_response(await person.visit(asked["url"], cancelling="cancel" in asked))
+
+    async def person(self, name: str) -> Person:
+        """The one of this name, with the cookies from earlier visits."""
+        if name not in self.people:
+            context = await self.browser.new_context(locale="en")
+            self.people[name] = Person(await context.new_page())
+        return self.people[name]
+
+
+async def arrived(request: web.Request) -> web.Response:
+    """The client's own page, which shows what was posted to it."""
+    posted = {name: str(value) for name, value in (await request.post()).items()}
+    icon = '<link rel="icon" href="data:,">'
+    html = f'<!doctype html>{icon}<title>Client</title><pre id="arrived">{escape(json.dumps(posted))}</pre>'
+    return web.Response(text=html, content_type="text/html")
