@@ -251,6 +251,7 @@ def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
         with suppress(CancelledError):
             await following
         await parts.outgoing.close()
+        await parts.guarded.close()
         await parts.kv.close()
 
     return running

@@ -8,7 +8,21 @@ from dataclasses import dataclass
 import msgspec
 import orjson
 
-from service.keys.jose import JwtRefused, Key, VerifiedClaims, claims_signed_by, unverified_header
+from service.keys.jose import (
+    MAC_ALGORITHMS,
+    SIGNING_ALGORITHMS,
+    JwtRefused,
+    Key,
+    VerifiedClaims,
+    claims_signed_by,
+    unverified_header,
+)
+
+MAX_BYTES = 128 * 1024
+"""Of a JWK set; a longer one counts as none."""
+
+MAX_KEYS = 100
+"""In a JWK set; one with more counts as none."""
 
 
 class UnknownKey(JwtRefused):
@@ -23,8 +37,18 @@ class ForeignKeys:
 
     @classmethod
     def parse(cls, body: bytes) -> ForeignKeys:
-        """Read a JWK set; ValueError where it is none."""
-        return msgspec.convert(orjson.loads(body), cls)
+        """Read a JWK set; ValueError where it is none, or larger than one is."""
+        if len(body) > MAX_BYTES:
+            raise ValueError(f"it is longer than {MAX_BYTES} bytes")
+        return cls.of(orjson.loads(body))
+
+    @classmethod
+    def of(cls, jwks: object) -> ForeignKeys:
+        """The keys of a JWK set that has been read; ValueError where it is none, or has too many."""
+        found = msgspec.convert(jwks, cls)
+        if len(found.keys) > MAX_KEYS:
+            raise ValueError(f"it has more than {MAX_KEYS} keys")
+        return found
 
     def find(self, kid: object, alg: str) -> Key | None:
         """The key that a header means; without a key id, the only one that fits (OIDC Core §10.1)."""
@@ -33,32 +57,44 @@ class ForeignKeys:
         return fitting[0] if len(fitting) == 1 else None
 
 
-def verify_foreign(
-    token: str, keys: ForeignKeys, *, algorithms: Collection[str], typ: Collection[str]
-) -> VerifiedClaims:
-    """The claims of a JWT that one of these keys signed (RFC 8725 §3).
+def accepted_header(
+    token: str, *, algorithms: Collection[str], typ: Collection[str]
+) -> Mapping[str, object]:
+    """The header of a JWT, if its type and signature algorithm are on the lists (RFC 8725 §3.1, §3.11).
 
-    Only `alg` and `kid` are taken from the header, and `alg` only if it is on the list;
-    a header without `typ` counts as `JWT`.
+    A header without `typ` counts as `JWT`; no list makes `none` a signature.
     """
     header = unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
     if str(header.get("typ", "JWT")).lower() not in typ:
         raise JwtRefused("it is a JWT of another type")
-    alg = str(header.get("alg"))
-    if alg not in algorithms:
+    known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)
+    if header.get("alg") not in known or header["alg"] not in algorithms:
         raise JwtRefused("its signature algorithm is not accepted")
-    key = keys.find(header.get("kid"), alg)
+    return header
+
+
+def verify_foreign(
+    token: str, keys: ForeignKeys, *, algorithms: Collection[str], typ: Collection[str]
+) -> VerifiedClaims:
+    """The claims of a JWT that one of these keys signed (RFC 8725 §3).
+
+    Only `alg` and `kid` are taken from the header: keys and links to keys in it count for nothing.
+    """
+    header = accepted_header(token, algorithms=algorithms, typ=typ)
+    key = keys.find(header.get("kid"), str(header["alg"]))
     if key is None:
         raise UnknownKey("none of the published keys fits its key id and algorithm")
     return claims_signed_by(key, token)
 
 
 def _key_for(entry: Mapping[str, object], alg: str) -> Key | None:
+    """The entry as a key for this algorithm; a private key that somebody publishes is nobody's secret."""
     if entry.get("use", "sig") != "sig":
         return None
     try:
-        return Key.load(entry, alg)
+        key = Key.load(entry, alg)
     except ValueError:
         return None
+    return None if key.is_private else key

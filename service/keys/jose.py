@@ -34,6 +34,9 @@ _KEY_OF_ALGORITHM: Mapping[str, Callable[[], Any]] = {
 
 SIGNING_ALGORITHMS = tuple(_KEY_OF_ALGORITHM)
 
+MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
+"""Each with the bytes that its key has at least (RFC 7518 §3.2)."""
+
 _KEY_TYPES: Mapping[str, Any] = {
     "RS": jwk.RSAKey,
     "PS": jwk.RSAKey,
@@ -51,7 +54,7 @@ class JwtRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key for one algorithm, under the key id that our headers name (RFC 7517 §4.5)."""
+    """One key for one algorithm, under the key id that our headers name (RFC 7517 §4.5); a secret has none."""
 
     kid: str
     alg: str
@@ -73,6 +76,14 @@ class Key:
         except (JoseError, TypeError, KeyError) as error:
             raise ValueError("not a key that this service understands") from error
         return cls(key.kid or key.thumbprint(), alg, key)
+
+    @classmethod
+    def of_secret(cls, secret: str, alg: str) -> Key:
+        """The key that is a client secret itself; ValueError where that is too short (OIDC Core §10.1)."""
+        octets = secret.encode()
+        if len(octets) < MAC_ALGORITHMS[alg]:
+            raise ValueError(f"a secret for {alg} has at least {MAC_ALGORITHMS[alg]} bytes")
+        return cls("", alg, jwk.OctKey(octets, octets))
 
     @property
     def is_private(self) -> bool:
@@ -101,7 +112,8 @@ class Key:
         return self._sign(claims, typ)
 
     def _sign(self, claims: Mapping[str, object], typ: str) -> str:
-        header = _encode(orjson.dumps({"alg": self.alg, "kid": self.kid, "typ": typ}))
+        named = {"kid": self.kid} if self.kid else {}
+        header = _encode(orjson.dumps({"alg": self.alg, **named, "typ": typ}))
         signed = header + b"." + _encode(orjson.dumps(claims))
         signature = JWSRegistry.algorithms[self.alg].sign(signed, self._jwk)
         return (signed + b"." + _encode(signature)).decode()

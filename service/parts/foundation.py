@@ -8,6 +8,9 @@ from functools import cached_property
 from time import time
 
 from service.clients.directory import Clients
+from service.clients.http import ClientHttp
+from service.clients.keys import ClientKeys
+from service.clients.published_keys import PublishedKeys
 from service.config.configuration import Configuration
 from service.config.reload import CannotServe, ReloadableRegistry
 from service.grants import Grants
@@ -23,6 +26,8 @@ from service.observe.readings import Readings
 from service.store.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.stores import Stores
+from service.web.addresses import AddressPolicy
+from service.web.guarded import GuardedOutgoing
 from service.web.outgoing import Outgoing
 
 YEAR = 366 * 24 * 3600
@@ -108,7 +113,26 @@ class Foundation(ABC):
     @cached_property
     def outgoing(self) -> Outgoing:
         outgoing = self.configuration.outgoing
-        return Outgoing(timeout=outgoing.timeout, ca_file=outgoing.ca_file)
+        return Outgoing(timeout=outgoing.timeout, ca_file=outgoing.ca_file, permits=None)
+
+    @cached_property
+    def guarded(self) -> GuardedOutgoing:
+        outgoing = self.configuration.outgoing
+        policy = AddressPolicy(outgoing.allowed_networks)
+        return GuardedOutgoing(timeout=outgoing.timeout, ca_file=outgoing.ca_file, policy=policy)
+
+    @cached_property
+    def client_http(self) -> ClientHttp:
+        return ClientHttp(free=self.outgoing, guarded=self.guarded)
+
+    @cached_property
+    def client_keys(self) -> ClientKeys:
+        return ClientKeys(
+            ring=self.keys,
+            published=PublishedKeys(now=self.now),
+            http=self.client_http,
+            now=self.now,
+        )
 
     @cached_property
     def clients(self) -> Clients:

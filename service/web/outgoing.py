@@ -1,11 +1,13 @@
-"""The guarded HTTP client: every request that the service itself makes goes through here."""
+"""The HTTP client: every request that the service itself makes goes through here."""
 
 from __future__ import annotations
 
+import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import structlog
 from aiohttp import (
     ClientError,
     ClientResponse,
@@ -17,6 +19,8 @@ from aiohttp import (
 
 from service.model.outgoing import HttpAnswer, Unreachable
 
+log = structlog.stdlib.get_logger(__name__)
+
 MAX_BODY = 1 << 20
 """Bytes of an answer; a longer one is no answer."""
 
@@ -24,7 +28,7 @@ _AT_ONCE = 20
 """Requests to one host; one that hangs leaves room for the others."""
 
 _HEADERS = {
-    "Accept": "application/json",
+    "Accept": "application/json, */*;q=0.5",
     "Accept-Encoding": "identity",  # what is small on the way cannot grow past the limit here
     "User-Agent": "token-service",
 }
@@ -33,14 +37,17 @@ _HEADERS = {
 class Outgoing:
     """Waits `timeout` seconds, reads 1 MiB, follows no redirect, keeps no cookie.
 
-    It asks URLs that the operator wrote down, or that a provider named there publishes; such
-    URLs may go anywhere. A URL from a request or a token must not get here.
+    URLs that the operator wrote down, or that a provider named there publishes, may go anywhere
+    (`permits=None`). A URL from a request or a token must not get here.
     """
 
-    def __init__(self, *, timeout: float, ca_file: Path | None) -> None:
-        """Take the limits; the connections are made when the first request is."""
+    def __init__(
+        self, *, timeout: float, ca_file: Path | None, permits: Callable[[str], bool] | None
+    ) -> None:
+        """Take the limits, and which IP addresses may be reached; nothing is connected yet."""
         self._timeout = ClientTimeout(total=timeout)
         self._ca_file = ca_file
+        self._permits = permits
         self._session: ClientSession | None = None
 
     async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
@@ -82,6 +89,7 @@ class Outgoing:
                     ssl=trusted,
                     limit_per_host=_AT_ONCE,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
+                    socket_factory=self._socket,
                 ),
                 cookie_jar=DummyCookieJar(),
                 timeout=self._timeout,
@@ -89,6 +97,18 @@ class Outgoing:
                 auto_decompress=False,
             )
         return self._session
+
+    def _socket(self, addr_info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+        """A socket for the very address that is about to be connected to, however it was found.
+
+        Asked here and not where the name is resolved: no answer of a name server comes in between,
+        and an address in the URL itself is never resolved.
+        """
+        family, kind, protocol, _, address = addr_info
+        if self._permits is not None and not self._permits(str(address[0])):
+            log.warning("a URL leads to an address that is not allowed", address=address[0])
+            raise PermissionError("the address is not allowed")
+        return socket.socket(family, kind, protocol)
 
 
 async def _read(response: ClientResponse) -> bytes:

@@ -1,0 +1,126 @@
+"""A client with a server of its own that publishes its keys, and the service's view of both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from service.clients.http import ClientHttp
+from service.clients.keys import ClientKeys
+from service.clients.published_keys import PublishedKeys
+from service.config.registry import build_registry
+from service.config.schema.file import ConfigurationFile
+from service.keys.jose import Key, VerifiedClaims
+from service.keys.keyring import KeyRing
+from service.model.client import Client
+from service.web.addresses import AddressPolicy
+from service.web.guarded import GuardedOutgoing
+from service.web.outgoing import Outgoing
+
+JWT = {"jwt"}
+RS256 = {"RS256"}
+
+
+@dataclass
+class KeyServer:
+    """Publishes what a test wants, and counts who asks."""
+
+    url: str = ""
+    answer: Any = None
+    status: int = 200
+    asked: list[str] = field(default_factory=list)
+
+    def publish(self, *keys: Key | Mapping[str, Any]) -> None:
+        """Show these keys from now on."""
+        self.answer = {
+            "keys": [key.public_jwk if isinstance(key, Key) else dict(key) for key in keys]
+        }
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """The JWK set."""
+        self.asked.append(request.path)
+        return web.json_response(self.answer, status=self.status)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[KeyServer]:
+    """A server on loopback."""
+    server = KeyServer()
+    app = web.Application()
+    app.router.add_get("/{path:.*}", server.serve)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    server.url = "http://{}:{}/jwks".format(*runner.addresses[0])
+    yield server
+    await runner.cleanup()
+
+
+@dataclass
+class Party:
+    """One client as the service knows it, and what it signs."""
+
+    keys: ClientKeys
+    client: Client
+    now: list[int]
+
+    async def verify(self, token: str, algorithms: set[str] = RS256) -> VerifiedClaims:
+        """What the service makes of a JWT of this client's."""
+        return await self.keys.verify(token, self.client, algorithms=algorithms, typ=JWT)
+
+    def wait(self, seconds: int) -> None:
+        """Let time pass."""
+        self.now[0] += seconds
+
+    def but(self, **changes: Any) -> Party:
+        """The same client, registered a little differently."""
+        return replace(self, client=replace(self.client, **changes))
+
+
+@pytest.fixture
+async def party() -> AsyncIterator[Party]:
+    """A client that registers no key yet."""
+    now = [1_800_000_000]
+    free = Outgoing(timeout=2, ca_file=None, permits=None)
+    guarded = GuardedOutgoing(timeout=2, ca_file=None, policy=AddressPolicy(()))
+
+    def clock() -> int:
+        return now[0]
+
+    keys = ClientKeys(
+        ring=KeyRing(["RS256"]),
+        published=PublishedKeys(now=clock),
+        http=ClientHttp(free=free, guarded=guarded),
+        now=clock,
+    )
+    entry = {
+        "client_id": "web",
+        "client_secrets": [{"value": "a-secret-of-more-than-32-characters"}],
+    }
+    file = ConfigurationFile.model_validate({"issuer": "http://localhost", "clients": [entry]})
+    yield Party(keys, build_registry(file, generation="1").clients["web"], now)
+    await free.close()
+    await guarded.close()
+
+
+@pytest.fixture
+def published(party: Party, server: KeyServer) -> Party:
+    """The client with its keys behind `jwks_uri`."""
+    return party.but(jwks_uri=server.url)
+
+
+@pytest.fixture(scope="session")
+def rsa() -> Callable[[int], Key]:
+    """The client's first, second … RSA key."""
+    made: list[Key] = []
+
+    def key(number: int) -> Key:
+        while len(made) <= number:
+            made.append(Key.generate("RS256"))
+        return made[number]
+
+    return key

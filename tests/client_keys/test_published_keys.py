@@ -1,0 +1,145 @@
+"""Keys behind `jwks_uri` are fetched rarely, kept for a while, and looked for anew when they change (RFC 7591 §2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from service.clients import published_keys
+from service.keys.jose import JwtRefused, Key
+from tests.client_keys.conftest import KeyServer, Party
+
+pytestmark = pytest.mark.rfc("openid-core#10.1.1")
+
+CLAIMS = {"iss": "web"}
+Rsa = Callable[[int], Key]
+
+
+async def test_a_published_key_verifies_and_is_kept(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    for _ in range(3):
+        assert await published.verify(token) == CLAIMS
+    assert len(server.asked) == 1
+
+
+async def test_after_a_while_the_keys_are_read_again(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    await published.verify(token)
+    server.publish(rsa(1))
+    published.wait(published_keys.LIFETIME)
+    with pytest.raises(JwtRefused, match="published keys"):
+        await published.verify(token)
+
+
+async def test_a_new_key_id_is_looked_for_at_once(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    await published.verify(await rsa(0).sign(CLAIMS, typ="JWT"))
+    server.publish(rsa(0), rsa(1))
+    published.wait(1)
+    assert await published.verify(await rsa(1).sign(CLAIMS, typ="JWT")) == CLAIMS
+    assert len(server.asked) == 2
+
+
+async def test_unknown_key_ids_cause_one_look_in_thirty_seconds(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    looks: list[int] = []
+    for _ in range(5):
+        with pytest.raises(JwtRefused):
+            await published.verify(await rsa(1).sign(CLAIMS, typ="JWT"))
+        looks.append(len(server.asked))
+        published.wait(10)
+    assert looks == [1, 2, 2, 2, 3]
+
+
+async def test_a_key_that_was_missing_is_found_thirty_seconds_later(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    token = await rsa(1).sign(CLAIMS, typ="JWT")
+    for _ in range(2):
+        with pytest.raises(JwtRefused):
+            await published.verify(token)
+        published.wait(1)
+    server.publish(rsa(1))
+    published.wait(29)
+    assert await published.verify(token) == CLAIMS
+
+
+async def test_who_comes_meanwhile_waits_for_the_same_answer(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    assert await asyncio.gather(*[published.verify(token) for _ in range(20)]) == [CLAIMS] * 20
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("broken", ["status", "content"])
+async def test_keys_that_cannot_be_read_stay_as_they_were(
+    published: Party, server: KeyServer, rsa: Rsa, broken: str
+) -> None:
+    server.publish(rsa(0))
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    await published.verify(token)
+    server.status, server.answer = (500, None) if broken == "status" else (200, ["no", "set"])
+    published.wait(published_keys.LIFETIME)
+    assert await published.verify(token) == CLAIMS
+    assert len(server.asked) == 2
+
+
+async def test_a_server_that_is_away_is_asked_once_in_thirty_seconds(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.status = 503
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    for _ in range(3):
+        with pytest.raises(JwtRefused):
+            await published.verify(token)
+    assert len(server.asked) == 1
+    server.status = 200
+    server.publish(rsa(0))
+    published.wait(30)
+    assert await published.verify(token) == CLAIMS
+
+
+async def test_an_over_long_key_set_counts_as_none(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0).public_jwk | {"x": "x" * 200_000})
+    with pytest.raises(JwtRefused):
+        await published.verify(await rsa(0).sign(CLAIMS, typ="JWT"))
+
+
+async def test_only_so_many_key_sets_are_kept(
+    published: Party, server: KeyServer, rsa: Rsa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(published_keys, "MAX_SETS", 2)
+    server.publish(rsa(0))
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    for path in ("a", "b", "c", "c", "b", "a"):
+        await published.but(jwks_uri=server.url + path).verify(token)
+    assert [path[-1] for path in server.asked] == ["a", "b", "c", "a"]
+
+
+@pytest.mark.rfc("7591#5")
+async def test_a_client_that_registered_itself_is_reached_by_the_guarded_way_only(
+    published: Party, server: KeyServer, rsa: Rsa
+) -> None:
+    server.publish(rsa(0))
+    token = await rsa(0).sign(CLAIMS, typ="JWT")
+    assert await published.verify(token) == CLAIMS
+    with pytest.raises(JwtRefused):
+        await published.but(registered=True).verify(token)
+    assert len(server.asked) == 1

@@ -1,0 +1,147 @@
+"""The guarded client reaches nothing on this machine or its networks, whatever the URL looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from service.model.outgoing import Unreachable
+from service.web.addresses import AddressPolicy
+from service.web.guarded import GuardedOutgoing
+from service.web.outgoing import MAX_BODY
+
+pytestmark = pytest.mark.rfc("7591#5", "openid-core#6.2")
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+@dataclass
+class Site:
+    """A plain server on loopback that counts its visitors."""
+
+    port: int = 0
+    visits: list[str] = field(default_factory=list)
+
+    async def visit(self, request: web.Request) -> web.StreamResponse:
+        """Whatever the path asks for."""
+        self.visits.append(f"{request.method} {request.path}")
+        if request.path == "/redirect":
+            raise web.HTTPFound("/elsewhere")
+        if request.path == "/slow":
+            await asyncio.sleep(1)
+        if request.path == "/long":
+            return web.Response(body=b"x" * (MAX_BODY + 1))
+        return web.Response(text="hello")
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    """The server, by both families where the machine has both."""
+    site = Site()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", site.visit)
+    runner = web.AppRunner(app, shutdown_timeout=0)
+    await runner.setup()
+    listening = socket.create_server(("127.0.0.1", 0))
+    site.port = listening.getsockname()[1]
+    await web.SockSite(runner, listening).start()
+    yield site
+    await runner.cleanup()
+
+
+@pytest.fixture
+async def guarded() -> AsyncIterator[GuardedOutgoing]:
+    """With no exception."""
+    guarded = GuardedOutgoing(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    yield guarded
+    await guarded.close()
+
+
+@pytest.fixture
+async def exempt(certificate: Path) -> AsyncIterator[GuardedOutgoing]:
+    """Where the operator allows loopback."""
+    policy = AddressPolicy(LOOPBACK)
+    exempt = GuardedOutgoing(timeout=0.5, ca_file=certificate, policy=policy)
+    yield exempt
+    await exempt.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "0",
+        "2130706433",
+        "0x7f000001",
+        "127.1",
+        "localhost.",
+    ],
+)
+async def test_no_spelling_of_loopback_is_reached(
+    guarded: GuardedOutgoing, site: Site, scheme: str, host: str
+) -> None:
+    with pytest.raises(Unreachable):
+        await guarded.get(f"{scheme}://{host}:{site.port}/")
+    with pytest.raises(Unreachable):
+        await guarded.post(f"{scheme}://{host}:{site.port}/", {"logout_token": "x"})
+    assert site.visits == []
+
+
+async def test_a_name_is_judged_by_the_address_that_is_connected_to(
+    guarded: GuardedOutgoing, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def resolved(*_: Any, **__: Any) -> list[Any]:
+        kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        return [(*kind, "", ("127.0.0.1", site.port))]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", resolved)
+    with pytest.raises(Unreachable, match="Connect"):
+        await guarded.get(f"https://public.example:{site.port}/")
+    assert site.visits == []
+
+
+async def test_an_allowed_network_is_reached_by_http_too(
+    exempt: GuardedOutgoing, site: Site
+) -> None:
+    answer = await exempt.get(f"http://localhost:{site.port}/")
+    assert (answer.status, answer.body) == (200, b"hello")
+    assert (await exempt.post(f"http://127.0.0.1:{site.port}/", {"a": "b"})).status == 200
+
+
+@pytest.mark.needs("openssl")
+async def test_and_by_https(exempt: GuardedOutgoing, https: str) -> None:
+    assert (await exempt.get(https)).status == 404
+
+
+async def test_a_redirect_is_not_followed(exempt: GuardedOutgoing, site: Site) -> None:
+    assert (await exempt.get(f"http://127.0.0.1:{site.port}/redirect")).status == 302
+    assert site.visits == ["GET /redirect"]
+
+
+@pytest.mark.parametrize("path", ["slow", "long"])
+async def test_an_answer_comes_soon_and_is_short(
+    exempt: GuardedOutgoing, site: Site, path: str
+) -> None:
+    with pytest.raises(Unreachable):
+        await exempt.get(f"http://127.0.0.1:{site.port}/{path}")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "//", "http://", "file:///etc/passwd", "gopher://x/", "http://["]
+)
+async def test_what_is_no_web_address_is_unreachable(guarded: GuardedOutgoing, url: str) -> None:
+    with pytest.raises(Unreachable):
+        await guarded.get(url)
