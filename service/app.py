@@ -83,6 +83,7 @@ def create_app(
         keys=parts.keys,
         registry=parts.registry,
         locales=configuration.ui.locales,
+        subject_types=parts.subject_identifiers.types,
     )
     direct = (*machines, described)
     app = _application(parts, edge, (*direct, *people), direct=direct)
@@ -113,6 +114,7 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
         IntrospectionEndpoint(
             callers=parts.callers,
             active_tokens=parts.active_tokens,
+            identifiers=parts.subject_identifiers,
             registry=parts.registry,
             keys=parts.keys,
             emit=parts.emit,
@@ -128,6 +130,7 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
         UserinfoEndpoint(
             active_tokens=parts.active_tokens,
             subjects=parts.subjects,
+            identifiers=parts.subject_identifiers,
             registry=parts.registry,
             clients=parts.clients,
             keys=parts.keys,
@@ -168,9 +171,8 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     """For people who end what they began: they sign out, or take back what clients may do."""
     return (
         EndSessionEndpoint(
-            issuer=parts.issuer,
             clients=parts.clients,
-            keys=parts.keys,
+            hints=parts.id_token_hints,
             parking=parts.parking,
             visits=edge.visits,
             pages=edge.pages,
@@ -241,15 +243,19 @@ def _add(app: web.Application, endpoints: Iterable[Endpoint]) -> None:
 
 
 def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
-    """What goes on beside the requests: the keys are followed until the app stops."""
+    """What goes on beside the requests until the app stops: keys are followed, clients told of logouts."""
 
     async def running(_: web.Application) -> AsyncIterator[None]:
         await parts.key_source.start()
-        following = create_task(follow(parts.key_source))
+        tasks = [
+            create_task(follow(parts.key_source)),
+            create_task(parts.logout_deliveries.run()),
+        ]
         yield
-        following.cancel()
-        with suppress(CancelledError):
-            await following
+        for task in tasks:
+            task.cancel()
+            with suppress(CancelledError):
+                await task
         await parts.outgoing.close()
         await parts.guarded.close()
         await parts.kv.close()

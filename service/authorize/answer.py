@@ -11,7 +11,7 @@ from service.model.authorization import Authorization
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
 from service.model.one_time import AuthorizationCode
-from service.model.registry import LiveRegistry
+from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.protocol.errors import LoginRequired
 from service.protocol.scope import format_scope
@@ -19,6 +19,7 @@ from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.audience import target
+from service.tokens.claims import claims_of_scope
 from service.tokens.id_token import Accompanied, IdTokens
 from service.tokens.liveness import begin
 
@@ -37,7 +38,7 @@ class Answering:
         """The parameters of the response, without those that every answer carries."""
         request, now = interaction.request, interaction.now
         kind = request.response_type
-        authorization = _authorization(interaction, session)
+        authorization = _authorization(interaction, session, self.registry.current)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = await self._access_token(authorization, interaction) if kind.token else None
         parameters: dict[str, str] = {}
@@ -111,11 +112,14 @@ class Answering:
             raise LoginRequired("the session has ended")
 
 
-def _authorization(interaction: Interaction, session: Session) -> Authorization:
+def _authorization(interaction: Interaction, session: Session, registry: Registry) -> Authorization:
+    """What the client asks for, cut to what the person allowed."""
     request, answers = interaction.request, interaction.answers
-    scope = request.scope
+    scope, claims_request = request.scope, request.claims_request
     if answers.consented_scope is not None:
         scope &= answers.consented_scope
+        allowed = answers.consented_claims.union(claims_of_scope(registry, scope))
+        claims_request = claims_request and claims_request.cut_to(allowed)
     return Authorization(
         id=new_selector(),
         client_id=request.client.client_id,
@@ -128,6 +132,7 @@ def _authorization(interaction: Interaction, session: Session) -> Authorization:
         auth_time=session.auth_time,
         session_id=session.id,
         user_claims=session.user_claims,
+        claims_request=claims_request,
         created_at=interaction.now,
     )
 

@@ -72,6 +72,13 @@ def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:
         raise InvalidRequest("nonce is missing")
 
 
+def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> None:
+    """Claims at userinfo take an access token to ask there with (OIDC Core §5.5)."""
+    kind = request.response_type
+    if request.claims.userinfo and not kind.code and not kind.token:
+        raise InvalidRequest("claims.userinfo needs a response_type that brings an access token")
+
+
 CHECKS: tuple[Check, ...] = (
     response_type_is_allowed,
     what_the_client_demands_is_served,
@@ -81,6 +88,7 @@ CHECKS: tuple[Check, ...] = (
     scope_fits_response_type,
     resources_fit_scope,
     nonce_is_sent_for_id_token,
+    userinfo_claims_can_be_fetched,
 )
 
 

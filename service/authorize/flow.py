@@ -13,7 +13,6 @@ from service.authorize.reply_to import ReplyTo, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
 from service.clients.directory import Clients
 from service.identity.consents import Consents
-from service.keys.keyring import KeyRing
 from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
@@ -26,6 +25,8 @@ from service.protocol.errors import (
 )
 from service.protocol.params import Params
 from service.protocol.prompt import NONE
+from service.tokens.claims import claims_of_scope
+from service.tokens.id_token_hint import IdTokenHints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class AuthorizeFlow:
     issuer: str
     registry: LiveRegistry
     clients: Clients
-    keys: KeyRing
+    hints: IdTokenHints
     steps: tuple[Step, ...]
     parking: Parking
     consents: Consents
@@ -67,9 +68,9 @@ class AuthorizeFlow:
         """Where the answer goes; an OAuthError from here is a page, never a redirect."""
         return await find_reply_to(params, self.clients, issuer=self.issuer)
 
-    def read(self, params: Params, reply_to: ReplyTo) -> AuthorizeRequest:
+    async def read(self, params: Params, reply_to: ReplyTo) -> AuthorizeRequest:
         """The request, valid in itself; an OAuthError goes to the client."""
-        request = read_request(params, reply_to, self.registry.current, self.keys)
+        request = await read_request(params, reply_to, self.registry.current, self.hints)
         check(request, self.registry.current)
         return request
 
@@ -81,7 +82,7 @@ class AuthorizeFlow:
         """A request that came without cookies: to be continued at a path of ours, by GET."""
         reply_to = await self.reply_to(params)
         try:
-            self.read(params, reply_to)
+            await self.read(params, reply_to)
             return NextStep(path, await self.parking.park(params, browser=None))
         except OAuthError as error:
             return self.refused(reply_to, error)
@@ -102,7 +103,7 @@ class AuthorizeFlow:
         """The request in front of this person."""
         session = visitor.session
         known = self.registry.current
-        acr = known.acr_met(session.amr, request.acr_values) if session else None
+        acr = request.acr_of(session.amr, known) if session else None
         consent = session and await self.consents.find(session.subject, request.client.client_id)
         return Interaction(
             request=request,
@@ -110,6 +111,9 @@ class AuthorizeFlow:
             user_claims=visitor.user_claims,
             answers=answers,
             consented_scope=consent.scope if consent else frozenset(),
+            consented_claims=consent.claims.union(claims_of_scope(known, consent.scope))
+            if consent
+            else frozenset(),
             acr=acr,
             now=self.now(),
         )
@@ -119,7 +123,7 @@ class AuthorizeFlow:
     ) -> Outcome:
         reply_to = await self.reply_to(params)
         try:
-            request = self.read(params, reply_to)
+            request = await self.read(params, reply_to)
             interaction = await self.interaction(request, visitor, answers)
             interaction.refuse_another_person()
             step = next((step for step in self.steps if step.needed(interaction)), None)

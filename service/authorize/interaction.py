@@ -24,6 +24,8 @@ class Interaction:
     answers: Answers
     consented_scope: frozenset[str]
     """What the person allowed this client earlier, for good."""
+    consented_claims: frozenset[str]
+    """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
     now: int
@@ -34,7 +36,7 @@ class Interaction:
         session = self.session
         if session is None:
             return True
-        if self.request.hinted_subject not in (None, session.subject):
+        if not self._is_meant(session):
             return True
         if not self._sign_in_is_accepted(session):
             return True
@@ -45,10 +47,14 @@ class Interaction:
         return LOGIN in self.request.prompt or self._is_too_old(session)
 
     def refuse_another_person(self) -> None:
-        """Whoever signed in has to be the one whom id_token_hint names (OIDC Core §3.1.2.2)."""
-        hinted, session = self.request.hinted_subject, self.session
-        if self.answers.authenticated and session and hinted not in (None, session.subject):
-            raise LoginRequired("somebody else signed in than id_token_hint names")
+        """Whoever signed in has to be the one whom the client names (OIDC Core §3.1.2.2)."""
+        session = self.session
+        if self.answers.authenticated and session and not self._is_meant(session):
+            raise LoginRequired("somebody else signed in than the request names")
+
+    def _is_meant(self, session: Session) -> bool:
+        """Whether the client names nobody, or this person."""
+        return all(named.is_subject(session.subject) for named in self.request.named)
 
     def _sign_in_is_accepted(self, session: Session) -> bool:
         """Whether the client takes people from where this one signed in."""
@@ -61,9 +67,13 @@ class Interaction:
         return not allowed or session.idp in allowed
 
     def _is_too_old(self, session: Session) -> bool:
-        """max_age=0 is always too old, like prompt=login (OIDC Core §3.1.2.1)."""
+        """Whether more than max_age may have passed; 0 is like prompt=login (OIDC Core §3.1.2.1).
+
+        Both times are whole seconds, so that 61.9 of them may look like 61: the person is asked
+        one too early rather than too late.
+        """
         max_age = self.request.max_age
-        return max_age is not None and (max_age == 0 or self.now - session.auth_time > max_age)
+        return max_age is not None and self.now - session.auth_time >= max_age
 
 
 class Step(Protocol):

@@ -32,6 +32,7 @@ class DiscoveryEndpoint:
     keys: KeyRing
     registry: LiveRegistry
     locales: tuple[str, ...]
+    subject_types: tuple[str, ...]
     _document: tuple[str, bytes] = ("", b"")
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -45,12 +46,12 @@ class DiscoveryEndpoint:
             "scopes_supported": _scopes(self.registry.current),
             "claims_supported": _claims(self.registry.current),
             "claim_types_supported": ["normal"],
-            "subject_types_supported": ["public"],
+            "subject_types_supported": list(self.subject_types),
             "id_token_signing_alg_values_supported": list(self.keys.algorithms),
             "ui_locales_supported": list(self.locales),
             "request_parameter_supported": False,
             "request_uri_parameter_supported": False,
-            "claims_parameter_supported": False,
+            "claims_parameter_supported": True,
         }
 
     async def configuration(self, request: web.Request) -> web.Response:

@@ -11,11 +11,11 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.parking import Parking
 from service.clients.directory import Clients
-from service.keys.keyring import KeyRing
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
+from service.tokens.id_token_hint import IdTokenHints
 from service.web.csrf import check_csrf, csrf_token
 from service.web.error_page import ErrorPages
 from service.web.pages import Pages
@@ -31,9 +31,8 @@ CONFIRM = "/account/logout"
 class EndSessionEndpoint:
     """Ends a session at once where its own client proves to ask; else asks the person."""
 
-    issuer: str
     clients: Clients
-    keys: KeyRing
+    hints: IdTokenHints
     parking: Parking
     visits: Visits
     pages: Pages
@@ -132,7 +131,7 @@ class EndSessionEndpoint:
         return Params(parked.params)
 
     async def _read(self, params: Params) -> LogoutRequest:
-        return await read_logout_request(params, self.clients, self.keys, issuer=self.issuer)
+        return await read_logout_request(params, self.clients, self.hints)
 
     def _to_confirmation(self, parked_id: str) -> web.Response:
         return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")

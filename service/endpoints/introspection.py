@@ -17,6 +17,7 @@ from service.protocol.errors import InvalidClient
 from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims
+from service.tokens.subject import SubjectIdentifiers
 from service.web.read import credentials, form_params
 from service.web.respond import NO_STORE, json_response
 
@@ -33,6 +34,7 @@ class IntrospectionEndpoint:
 
     callers: CallerAuthentication
     active_tokens: ActiveTokens
+    identifiers: SubjectIdentifiers
     registry: LiveRegistry
     keys: KeyRing
     emit: Emit
@@ -84,9 +86,9 @@ class IntrospectionEndpoint:
         if isinstance(caller, ApiResource):
             return INACTIVE if found is None else self._told_to_resource(found, caller)
         if found is not None:
-            return _told_to_client(found, caller)
+            return self._told_to_client(found, caller)
         refresh = await self.active_tokens.find_refresh_token(token)
-        return INACTIVE if refresh is None else _told_of_refresh_token(refresh, caller)
+        return INACTIVE if refresh is None else self._told_of_refresh_token(refresh, caller)
 
     def _told_to_resource(self, token: ActiveToken, resource: ApiResource) -> Mapping[str, object]:
         """The token's claims, with scope and user claims cut to what is this resource's."""
@@ -98,31 +100,35 @@ class IntrospectionEndpoint:
         claims = {name: value for name, value in token.claims.items() if name not in others}
         return {"active": True, **claims, "scope": format_scope(scope), "token_type": "Bearer"}
 
+    def _told_to_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
+        """The token's claims, with the person called as the client knows it (OIDC Core §8)."""
+        if token.claims["client_id"] != client.client_id:
+            return INACTIVE
+        claims = dict(token.claims)
+        if token.subject is not None:
+            claims["sub"] = self.identifiers.of(client, token.subject)
+        return {"active": True, **claims, "token_type": "Bearer"}
+
+    def _told_of_refresh_token(
+        self, token: ActiveRefreshToken, client: Client
+    ) -> Mapping[str, object]:
+        authorization = token.authorization
+        if authorization.client_id != client.client_id:
+            return INACTIVE
+        return {
+            "active": True,
+            "client_id": authorization.client_id,
+            "sub": self.identifiers.of(client, str(authorization.subject)),
+            "scope": format_scope(authorization.scope),
+            "exp": token.record.ends_at,
+            "token_type": "refresh_token",
+        }
+
 
 def _wants_signature(request: web.Request, caller: Caller) -> bool:
     """Whether the caller asked for a signed answer, now or by its registration (RFC 9701 §4)."""
     registered = isinstance(caller, ApiResource) and caller.introspection_signed_response
     return registered or SIGNED in request.headers.get("Accept", "")
-
-
-def _told_to_client(token: ActiveToken, client: Client) -> Mapping[str, object]:
-    if token.claims["client_id"] != client.client_id:
-        return INACTIVE
-    return {"active": True, **token.claims, "token_type": "Bearer"}
-
-
-def _told_of_refresh_token(token: ActiveRefreshToken, client: Client) -> Mapping[str, object]:
-    authorization = token.authorization
-    if authorization.client_id != client.client_id:
-        return INACTIVE
-    return {
-        "active": True,
-        "client_id": authorization.client_id,
-        "sub": authorization.subject,
-        "scope": format_scope(authorization.scope),
-        "exp": token.record.ends_at,
-        "token_type": "refresh_token",
-    }
 
 
 def _name(caller: Caller) -> str:

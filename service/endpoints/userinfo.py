@@ -22,7 +22,8 @@ from service.protocol.errors import (
 )
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
-from service.tokens.claims import identity_claims
+from service.tokens.claims import identity_claims, individual_claims
+from service.tokens.subject import SubjectIdentifiers
 from service.web.read import FORM, authorization, form_params
 from service.web.respond import NO_STORE, json_response
 
@@ -39,6 +40,7 @@ class UserinfoEndpoint:
 
     active_tokens: ActiveTokens
     subjects: Subjects
+    identifiers: SubjectIdentifiers
     registry: LiveRegistry
     clients: Clients
     keys: KeyRing
@@ -61,8 +63,9 @@ class UserinfoEndpoint:
         """The claims as JSON, or signed for a client that registered for that."""
         try:
             token = await self._token(await _bearer_token(request))
-            claims = {**await self._of_user(token), "sub": token.subject}
+            user_claims = await self._of_user(token)
             client = await self._client_of(token)
+            claims = self._told(token, client, user_claims)
         except TemporarilyUnavailable:
             raise
         except OAuthError as error:
@@ -98,8 +101,23 @@ class UserinfoEndpoint:
     async def _of_user(self, token: ActiveToken) -> Mapping[str, object]:
         if token.authorization is None:
             return {}
-        user_claims = await self.subjects.claims_of(token.authorization)
-        return identity_claims(self.registry.current, token.scope, user_claims or {})
+        return await self.subjects.claims_of(token.authorization) or {}
+
+    def _told(
+        self, token: ActiveToken, client: Client, user_claims: Mapping[str, object]
+    ) -> dict[str, object]:
+        """What the scope stands for and what the client asked for by name (OIDC Core §5.4, §5.5).
+
+        A delegated token is its own client's, for which nobody asked.
+        """
+        registry, authorization = self.registry.current, token.authorization
+        own = authorization is not None and authorization.client_id == client.client_id
+        asked = authorization.claims_request if authorization is not None and own else None
+        told = identity_claims(registry, token.scope, user_claims, asked)
+        if asked is not None:
+            names, locales = asked.userinfo, asked.locales
+            told |= individual_claims(registry, client, names, user_claims, locales)
+        return {**told, "sub": self.identifiers.of(client, str(token.subject))}
 
 
 async def _bearer_token(request: web.Request) -> str:

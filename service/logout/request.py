@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.clients.directory import Clients
-from service.keys.jose import VerifiedClaims
-from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.session import Session
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
-from service.tokens.id_token import read_id_token_hint
+from service.tokens.id_token_hint import Hint, IdTokenHints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +17,8 @@ class LogoutRequest:
     """Who sent the person here, whom it means, and where the person may go afterwards."""
 
     client: Client | None
-    hint: VerifiedClaims | None
-    """The claims of a valid id_token_hint, expired or not."""
+    hint: Hint | None
+    """A valid id_token_hint, expired or not."""
     wanted_uri: str | None
     """The post-logout redirect URI as it was sent."""
     continue_uri: str | None
@@ -36,23 +34,23 @@ class LogoutRequest:
 
     def continue_after(self, session: Session | None) -> str | None:
         """Where the person goes; nowhere after a hint about somebody else."""
-        foreign = self.hint and session and self.hint.get("sub") != session.subject
+        foreign = self.hint and session and not self.hint.person.is_subject(session.subject)
         return None if foreign else self.continue_uri
 
     def _is_about(self, session: Session) -> bool:
         """Whether the hint proves that this session's own client asks."""
-        if self.hint is None or self.hint.get("sub") != session.subject:
+        if self.hint is None or not self.hint.person.is_subject(session.subject):
             return False
-        return self.hint.get("sid") in (None, session.id)
+        return self.hint.claims.get("sid") in (None, session.id)
 
 
 async def read_logout_request(
-    params: Params, clients: Clients, keys: KeyRing, *, issuer: str
+    params: Params, clients: Clients, hints: IdTokenHints
 ) -> LogoutRequest:
     """Read it; what does not fit together is not refused, it only earns no redirect (§4)."""
     sent_hint, named = params.get("id_token_hint"), params.get("client_id")
-    hint = read_id_token_hint(sent_hint, keys, issuer) if sent_hint else None
-    audience = str(hint["aud"]) if hint else None
+    hint = await hints.read(sent_hint) if sent_hint else None
+    audience = hint.client.client_id if hint else None
     agree = (hint is not None or sent_hint is None) and (
         not (named and audience) or named == audience
     )

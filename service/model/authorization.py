@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
+
+from service.protocol.claims_request import ClaimsRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authorization:
+class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which subject let which client do what, and how and when it authenticated.
 
     It holds `client_id` and never the client: no secret reaches Redis, and an edited registry
-    counts at once.
+    counts at once. Every request reads it, so its record leaves out whatever is as usual.
     """
 
     id: str
@@ -27,12 +29,14 @@ class Authorization:
     idp: str | None = None
     auth_time: int | None = None
     session_id: str | None = None
-    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    user_claims: Mapping[str, object] = {}
     """Claims of a user whom an identity provider vouched for; a local user's come from the store."""
-    claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    claims: Mapping[str, object] = {}
     """Claims that an extension grant adds to the access token."""
     act: Mapping[str, object] | None = None
     """Who acts for the subject (RFC 8693 §4.1)."""
+    claims_request: ClaimsRequest | None = None
+    """What the client asked for by name, at its own userinfo and in its identity tokens (OIDC Core §5.5)."""
     created_at: int
 
     @property

@@ -128,7 +128,6 @@ class Client:
             or self.tls_client_certificate_bound_access_tokens
             or self.id_token_encrypted_response_alg is not None
             or "userinfo_encrypted_response_alg" in self.metadata
-            or self.subject_type == "pairwise"
         )
 
     @property

@@ -34,6 +34,8 @@ class Answers:
     authenticated: bool = False
     account_selected: bool = False
     consented_scope: frozenset[str] | None = None
+    consented_claims: frozenset[str] = frozenset()
+    """Beyond those that the scope stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,4 +54,6 @@ class Consent:
 
     client_id: str
     scope: frozenset[str]
+    claims: frozenset[str] = frozenset()
+    """Asked for by name, beyond those that the scope stands for (OIDC Core §5.5)."""
     given_at: int

@@ -9,6 +9,9 @@ from service.authorize.flow import AuthorizeFlow
 from service.authorize.parking import Parking
 from service.authorize.steps import builtin_steps
 from service.grants import GrantParts, Grants
+from service.logout.back_channel import BackChannel
+from service.logout.delivering import LogoutDeliveries
+from service.logout.logout_token import LogoutTokens
 from service.parts.tokens import Tokens
 from service.tokens.granting import GrantServices
 
@@ -56,13 +59,29 @@ class Parts(Tokens):
             issuer=self.issuer,
             registry=self.registry,
             clients=self.clients,
-            keys=self.keys,
+            hints=self.id_token_hints,
             steps=builtin_steps(),
             parking=self.parking,
             consents=self.consents,
             answering=answering,
             emit=self.emit,
             now=self.now,
+        )
+
+    @cached_property
+    def logout_deliveries(self) -> LogoutDeliveries:
+        back_channel = BackChannel(
+            queue=self.logout_queue,
+            clients=self.clients,
+            tokens=LogoutTokens(
+                issuer=self.issuer, keys=self.client_keys, identifiers=self.subject_identifiers
+            ),
+            http=self.client_http,
+            emit=self.emit,
+            now=self.now,
+        )
+        return LogoutDeliveries(
+            queue=self.logout_queue, back_channel=back_channel, wake=self.session_ended
         )
 
     @cached_property

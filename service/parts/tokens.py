@@ -11,9 +11,11 @@ from service.store.rate_limit import RateLimit
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
 from service.tokens.id_token import IdTokens
+from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.issuer import TokenIssuer
 from service.tokens.refresh_token import RefreshTokens
 from service.tokens.revocation import Revocation
+from service.tokens.subject import SubjectIdentifiers
 
 
 class Tokens(People):
@@ -27,7 +29,25 @@ class Tokens(People):
 
     @cached_property
     def id_tokens(self) -> IdTokens:
-        return IdTokens(issuer=self.issuer, registry=self.registry, keys=self.keys)
+        return IdTokens(
+            issuer=self.issuer,
+            registry=self.registry,
+            keys=self.keys,
+            identifiers=self.subject_identifiers,
+        )
+
+    @cached_property
+    def id_token_hints(self) -> IdTokenHints:
+        return IdTokenHints(
+            issuer=self.issuer,
+            keys=self.keys,
+            clients=self.clients,
+            identifiers=self.subject_identifiers,
+        )
+
+    @cached_property
+    def subject_identifiers(self) -> SubjectIdentifiers:
+        return SubjectIdentifiers(pairwise_salt=self.configuration.pairwise_salt)
 
     @cached_property
     def refresh_tokens(self) -> RefreshTokens:

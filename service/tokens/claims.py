@@ -1,11 +1,14 @@
-"""Which claims of a user go where (OIDC Core §5.4)."""
+"""Which claims of a user go where (OIDC Core §5.4, §5.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from service.model.client import Client
 from service.model.registry import Registry
 from service.model.resources import ApiResource
+from service.protocol.claim_names import find_claim, untagged
+from service.protocol.claims_request import ClaimsRequest
 
 PROTOCOL_CLAIMS = frozenset(
     {
@@ -38,18 +41,45 @@ PROTOCOL_CLAIMS = frozenset(
 )
 """Claims that mean something to the protocol: no user, client or grant can set them."""
 
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+
 
 def identity_claims(
-    registry: Registry, scope: Iterable[str], user_claims: Mapping[str, object]
+    registry: Registry,
+    scope: Iterable[str],
+    user_claims: Mapping[str, object],
+    request: ClaimsRequest | None,
 ) -> dict[str, object]:
-    """What the granted identity resources tell of the user."""
-    names = [
+    """What the granted identity resources tell of the user, in the languages asked for."""
+    locales = request.locales if request is not None else ()
+    return _told(user_claims, claims_of_scope(registry, scope), locales)
+
+
+def individual_claims(
+    registry: Registry,
+    client: Client,
+    names: Collection[str],
+    user_claims: Mapping[str, object],
+    locales: Collection[str],
+) -> dict[str, object]:
+    """What was asked for by name, as far as the client may ask for it today (OIDC Core §5.5.1)."""
+    return _told(user_claims, askable(registry, client, names), locales)
+
+
+def askable(registry: Registry, client: Client, names: Iterable[str]) -> tuple[str, ...]:
+    """Those claims, in any language, that belong to a scope which the client may ask for."""
+    known = frozenset(claims_of_scope(registry, client.allowed_scopes)) - PROTOCOL_CLAIMS
+    return tuple(name for name in names if untagged(name) in known)
+
+
+def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
+    """The claims that the identity resources among these scope values stand for (OIDC Core §5.4)."""
+    return [
         name
         for value in sorted(scope)
         if (resource := registry.identity_resources.get(value)) is not None
         for name in resource.user_claims
     ]
-    return pick(user_claims, names)
 
 
 def api_claims(
@@ -82,6 +112,19 @@ def _wanted(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -
         [name for scope in scopes for name in scope.user_claims]
         + [name for resource in resources for name in resource.user_claims]
     )
+
+
+def _told(
+    claims: Mapping[str, object], names: Iterable[str], locales: Collection[str]
+) -> dict[str, object]:
+    """The claims of these names; an empty one is as good as none (OIDC Core §5.3.2)."""
+    told: dict[str, object] = {}
+    for name in names:
+        found = find_claim(claims, name, locales)
+        if found is None or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
+            continue
+        told[found if "#" in name else name] = claims[found]
+    return told
 
 
 def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, object]:

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
 from typing import Any
 
-from service.keys.jose import JwtRefused, VerifiedClaims, require_claims, verify
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry
-from service.tokens.claims import identity_claims
+from service.tokens.claims import identity_claims, individual_claims
+from service.tokens.subject import SubjectIdentifiers
 
 ID_TOKEN_TYPE = "JWT"
-_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
-"""What tells an identity token from a signed userinfo answer, which has the same `typ` (RFC 8725 §3.12)."""
 
 _HASHES: Mapping[str, Callable[[bytes], Any]] = {
     "256": sha256,
@@ -44,6 +42,7 @@ class IdTokens:
     issuer: str
     registry: LiveRegistry
     keys: KeyRing
+    identifiers: SubjectIdentifiers
 
     async def mint(
         self,
@@ -56,13 +55,13 @@ class IdTokens:
     ) -> str:
         """The signed identity token.
 
-        User claims stand in it where no access token is issued to fetch them with, or where the
-        client's registration says so (OIDC Core §5.4).
+        User claims stand in it where no access token is issued to fetch them with, where the
+        client's registration says so (OIDC Core §5.4), or where it asks for them there (§5.5).
         """
         key = self.keys.signing_key(client.id_token_signed_response_alg)
         claims: dict[str, object | None] = {
             "iss": self.issuer,
-            "sub": authorization.subject,
+            "sub": self.identifiers.of(client, str(authorization.subject)),
             "aud": client.client_id,
             "exp": now + client.identity_token_lifetime,
             "iat": now,
@@ -76,21 +75,14 @@ class IdTokens:
             "s_hash": half_hash(beside.state, key.alg),
         }
         present = {name: value for name, value in claims.items() if value is not None}
+        asked, registry = authorization.claims_request, self.registry.current
         alone = beside.access_token is None and beside.code is None
         if alone or client.always_include_user_claims_in_id_token:
-            registry = self.registry.current
-            present = identity_claims(registry, authorization.scope, user_claims) | present
+            present = identity_claims(registry, authorization.scope, user_claims, asked) | present
+        if asked is not None:
+            names, locales = asked.id_token, asked.locales
+            present = individual_claims(registry, client, names, user_claims, locales) | present
         return await key.sign(present, typ=ID_TOKEN_TYPE)
-
-
-def read_id_token_hint(hint: str, keys: KeyRing, issuer: str) -> VerifiedClaims | None:
-    """The claims of an identity token that we issued, however long ago."""
-    try:
-        claims = verify(hint, keys.find, typ={ID_TOKEN_TYPE})
-        require_claims(claims, _CLAIM_TYPES)
-    except JwtRefused:
-        return None
-    return claims if claims.get("iss") == issuer else None
 
 
 def half_hash(value: str | None, alg: str) -> str | None:

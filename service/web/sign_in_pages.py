@@ -57,7 +57,7 @@ class SignInPages:
         parked_id = params.get("request") or ""
         parked = await self.flow.parking.find(parked_id, browser=visitor.browser)
         sent = Params(parked.params)
-        request = self.flow.read(sent, await self.flow.reply_to(sent))
+        request = await self.flow.read(sent, await self.flow.reply_to(sent))
         tenant = self.flow.registry.current.tenants.get(request.tenant or "")
         return Waiting(parked_id=parked_id, parked=parked, request=request, tenant=tenant)
 

@@ -1,4 +1,4 @@
-"""May the client do that? Asked where the person has not said so before (OIDC Core §3.1.2.4)."""
+"""May the client do that? Asked where the person has not said so before (OIDC Core §3.1.2.4, §5.5)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.protocol.prompt import CONSENT
 
 @dataclass(frozen=True, slots=True)
 class AskConsent:
-    """Each scope value may be allowed or not."""
+    """Each scope value, and each claim that is asked for by name, may be allowed or not."""
 
     path: ClassVar[str] = "/account/consent"
     refusal: ClassVar[type[OAuthError]] = ConsentRequired
@@ -23,6 +23,10 @@ class AskConsent:
             return False
         if CONSENT in interaction.request.prompt:
             return True
-        client, scope = interaction.request.client, interaction.request.scope
-        remembered = client.allow_remember_consent and scope <= interaction.consented_scope
+        request, client = interaction.request, interaction.request.client
+        remembered = (
+            client.allow_remember_consent
+            and request.scope <= interaction.consented_scope
+            and request.claims_beyond_scope <= interaction.consented_claims
+        )
         return client.require_consent and not remembered

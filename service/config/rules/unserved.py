@@ -43,8 +43,6 @@ def client_asks_for_what_is_not_served(client: ClientEntry) -> Iterator[Finding]
     if client.token_endpoint_auth_method in AUTH_METHODS:
         location = ("token_endpoint_auth_method",)
         yield _not_served(location, f"authentication by {client.token_endpoint_auth_method} is")
-    if client.subject_type == "pairwise":
-        yield _not_served(("subject_type",), "pairwise subjects are")
     for name, what in CLIENT_KEYS.items():
         if getattr(client, name):
             yield _not_served((name,), what)

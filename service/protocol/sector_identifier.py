@@ -1,0 +1,25 @@
+"""Which clients know a person by the same pairwise identifier? (OIDC Core §8.1)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+
+def redirect_hosts(redirect_uris: Iterable[str]) -> frozenset[str]:
+    """The hosts that a client answers at; a private-use scheme has none (RFC 8252 §7.1)."""
+    web = (urlsplit(uri) for uri in redirect_uris if uri.startswith(("https://", "http://")))
+    return frozenset(parts.hostname for parts in web if parts.hostname)
+
+
+def sector_identifier(
+    sector_identifier_uri: str | None, redirect_uris: Iterable[str]
+) -> str | None:
+    """The host of the sector's document, else the one host of the redirect URIs; None for no host.
+
+    The registration refuses several hosts without a document.
+    """
+    if sector_identifier_uri is not None:
+        return urlsplit(sector_identifier_uri).hostname
+    hosts = redirect_hosts(redirect_uris)
+    return next(iter(hosts)) if len(hosts) == 1 else None
