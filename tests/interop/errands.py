@@ -1,7 +1,7 @@
 """The person's errands for clients in other languages, over HTTP, and the redirect URI where they end.
 
-`POST /visit` with `url`, the name of the `person` and perhaps `cancel` answers with the URL at which the
-browser arrived, as JSON, and the form that was posted there.
+`POST /visit` with `url`, the name of the `person` and perhaps `cancel` answers with the `url` at which
+the browser arrived, as JSON, and the `form` that was posted there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Errands:
         """Send a person to a URL."""
         asked = {name: str(value) for name, value in (await request.post()).items()}
         person = await self.person(asked["person"])
-        return web.json_response(await person.visit(asked["url"], cancelling="cancel" in asked))
+        arrival = await person.visit(asked["url"], cancelling="cancel" in asked)
+        return web.json_response({"url": arrival.url, "form": arrival.content})
 
     async def person(self, name: str) -> Person:
         """The one of this name, with the cookies from earlier visits."""

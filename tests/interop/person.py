@@ -6,19 +6,26 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from playwright.async_api import Page
 
 from tests.driving.chromium import headless_chromium
 
 ARRIVED = "#arrived"
-"""What every page of a client has, with what was posted to it."""
+"""What every page of a client has, with what the client has to tell, as JSON."""
 ENDED = "#error, body:has(#logout-success):not(:has(#logout-continue))"
 """Pages of the service after which nothing comes: a refusal, or goodbye."""
 ASKED = "#login, #consent-allow, #logout-confirm"
 """The buttons that the service asks to be pressed; the ids are promised to whoever automates."""
 PATIENCE = 20_000
+
+
+class Arrival(NamedTuple):
+    """Where a browser ended: the URL, and what the client's page tells (what was posted there, say)."""
+
+    url: str
+    content: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,16 +34,21 @@ class Person:
 
     page: Page
 
-    async def visit(self, url: str, *, cancelling: bool = False) -> dict[str, Any]:
-        """Open a URL, do what is asked there, and tell the URL and the form that the client got."""
+    async def visit(self, url: str, *, cancelling: bool = False) -> Arrival:
+        """Open a URL, do what is asked there, and tell where that led."""
         await self.page.goto(url)
+        return await self.arrive(cancelling=cancelling)
+
+    async def arrive(self, *, cancelling: bool = False) -> Arrival:
+        """Do what the service asks, until a client's page comes or nothing more."""
         while (button := await self._asked_for()) is not None:
             await self.press("#cancel" if cancelling else button)
-        form = await self._posted() if await self.page.locator(ARRIVED).count() else {}
-        return {"url": self.page.url, "form": form}
+        shown = self.page.locator(ARRIVED)
+        content = json.loads(await shown.inner_text()) if await shown.count() else {}
+        return Arrival(self.page.url, content)
 
     async def press(self, button: str) -> None:
-        """Press a button of the service, after filling in what belongs to it; wait for the next page."""
+        """Press a button, after filling in what belongs to it, and wait for the next page."""
         if button == "#login":
             await self.page.fill("#username", "alice")
             await self.page.fill("#password", "alice")
@@ -49,11 +61,6 @@ class Person:
         element = await self.page.wait_for_selector(anything, state="attached", timeout=PATIENCE)
         name = f"#{await element.get_attribute('id')}" if element else ""
         return name if name in ASKED.split(", ") else None
-
-    async def _posted(self) -> dict[str, str]:
-        """The fields of a form_post answer, which the client's page shows."""
-        posted: dict[str, str] = json.loads(await self.page.inner_text(ARRIVED))
-        return posted
 
 
 @asynccontextmanager

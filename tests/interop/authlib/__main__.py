@@ -47,7 +47,7 @@ class Application:
         arrived = await self.person.visit(url)
         token: dict[str, Any] = await self.client.fetch_token(
             self.metadata["token_endpoint"],
-            authorization_response=arrived["url"],
+            authorization_response=arrived.url,
             state=state,
             code_verifier=verifier,
         )
@@ -118,11 +118,11 @@ async def signs_out(app: Application, id_token: str) -> None:
         state="s",
     )
     arrived = await app.person.visit(url)
-    assert arrived["url"] == f"{back}?state=s"
+    assert arrived.url == f"{back}?state=s"
     url, _ = app.client.create_authorization_url(
         app.metadata["authorization_endpoint"], code_verifier=generate_token(48), prompt="none"
     )
-    assert "error=login_required" in (await app.person.visit(url))["url"]
+    assert "error=login_required" in (await app.person.visit(url)).url
 
 
 async def acts_for_itself(steps: Steps) -> None:

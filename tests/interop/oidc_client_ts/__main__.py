@@ -1,0 +1,137 @@
+"""oidc-client-ts in a single-page application in Chromium: sign in, renew unseen, sign out (OIDC Core §3.1, §3.1.2.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from tests.interop.addresses import ISSUER, SINGLE_PAGE
+from tests.interop.person import Person, a_person
+from tests.interop.steps import Steps
+
+FOLDER = Path(__file__).parent
+LIBRARY = FOLDER / "node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js"
+SUBJECT = "818727"
+
+
+@asynccontextmanager
+async def application() -> AsyncIterator[None]:
+    """The files of the application at its own origin; every other path is the one page."""
+
+    async def settings(_: web.Request) -> web.Response:
+        return web.json_response({"authority": ISSUER, "client_id": "single-page"})
+
+    async def library(_: web.Request) -> web.FileResponse:
+        return web.FileResponse(LIBRARY)
+
+    async def script(_: web.Request) -> web.FileResponse:
+        return web.FileResponse(FOLDER / "application.mjs")
+
+    async def page(_: web.Request) -> web.FileResponse:
+        return web.FileResponse(FOLDER / "application.html")
+
+    app = web.Application()
+    app.router.add_get("/settings.json", settings)
+    app.router.add_get("/oidc-client-ts.min.js", library)
+    app.router.add_get("/application.mjs", script)
+    app.router.add_get("/{path:.*}", page)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", urlsplit(SINGLE_PAGE).port).start()
+    yield
+    await runner.cleanup()
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who uses the application; `manager` is its oidc-client-ts."""
+
+    person: Person
+
+    async def opens(self) -> None:
+        """Come to the application's first page."""
+        await self.person.visit(SINGLE_PAGE)
+
+    async def signs_in(self, button: str = "#sign-in") -> dict[str, Any]:
+        """Press a button of the application and sign in; the user whom the library made of it."""
+        await self.opens()
+        await self.person.press(button)
+        return (await self.person.arrive()).content
+
+    async def does(self, script: str) -> Any:
+        """What an expression in the page comes to."""
+        return await self.person.page.evaluate(script)
+
+    async def user(self) -> dict[str, Any]:
+        """Whom the library has in its store."""
+        user: dict[str, Any] = await self.does("manager.getUser()")
+        return user
+
+
+async def signs_in(visitor: Visitor, steps: Steps) -> None:
+    """By redirect, with userinfo."""
+    with steps.step("signinRedirect: comes back with the person and the application's own state"):
+        user = await visitor.signs_in()
+        assert user["profile"]["sub"] == SUBJECT
+        assert user["state"] == {"from": "here"}
+    with steps.step("userinfo: the claims are in the profile"):
+        assert user["profile"]["email"] == "alice@example.com"
+
+
+async def renews(visitor: Visitor, steps: Steps) -> None:
+    """Unseen: in a frame, by itself, and by refresh token."""
+    with steps.step("signinSilent: new tokens by prompt=none in a frame"):
+        first = await visitor.user()
+        assert first["refresh_token"] is None
+        renewed = await visitor.does("manager.signinSilent()")
+        assert renewed["access_token"] != first["access_token"]
+    with steps.step("automatic silent renew: new tokens before the old ones end"):
+        loaded = "new Promise(done => { manager.events.addUserLoaded(done); manager.startSilentRenew() })"
+        again = await visitor.does(loaded)
+        assert again["access_token"] != renewed["access_token"]
+        await visitor.does("manager.stopSilentRenew()")
+    with steps.step("signinSilent: new tokens by refresh token, which is a new one as well"):
+        first = await visitor.signs_in("#sign-in-offline")
+        renewed = await visitor.does("manager.signinSilent()")
+        assert renewed["refresh_token"] != first["refresh_token"]
+        assert renewed["profile"]["sub"] == SUBJECT
+
+
+async def signs_out(visitor: Visitor, steps: Steps) -> None:
+    """Tokens revoked, session ended."""
+    with steps.step("revokeTokens: userinfo refuses the token"):
+        token = (await visitor.user())["access_token"]
+        await visitor.does("manager.revokeTokens()")
+        asked = (
+            f"fetch('{ISSUER}/connect/userinfo', {{headers: {{authorization: 'Bearer {token}'}}}})"
+        )
+        assert await visitor.does(f"{asked}.then(answer => answer.status)") == 401
+    with steps.step("signoutRedirect: comes back with the application's own state"):
+        await visitor.opens()
+        await visitor.person.press("#sign-out")
+        assert (await visitor.person.arrive()).content["userState"] == {"from": "here"}
+        assert await visitor.user() is None
+    with steps.step("signed out: prompt=none is refused"):
+        refusal = "manager.signinSilent().catch(refused => refused.error)"
+        assert await visitor.does(refusal) == "login_required"
+
+
+async def main() -> None:
+    """One visitor's day."""
+    steps = Steps()
+    async with application(), a_person() as person:
+        visitor = Visitor(person)
+        await signs_in(visitor, steps)
+        await renews(visitor, steps)
+        await signs_out(visitor, steps)
+    steps.finish()
+
+
+asyncio.run(main())
