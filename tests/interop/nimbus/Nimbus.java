@@ -1,0 +1,86 @@
+import com.nimbusds.oauth2.sdk.ClientCredentialsGrant;
+import com.nimbusds.oauth2.sdk.Scope;
+import com.nimbusds.oauth2.sdk.auth.ClientSecretBasic;
+import com.nimbusds.oauth2.sdk.auth.ClientSecretPost;
+import com.nimbusds.oauth2.sdk.auth.Secret;
+import com.nimbusds.oauth2.sdk.id.ClientID;
+import com.nimbusds.oauth2.sdk.id.Issuer;
+import com.nimbusds.oauth2.sdk.id.State;
+import com.nimbusds.oauth2.sdk.pkce.CodeVerifier;
+import com.nimbusds.openid.connect.sdk.Nonce;
+import com.nimbusds.openid.connect.sdk.Prompt;
+import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
+import com.nimbusds.openid.connect.sdk.token.OIDCTokens;
+
+/** Nimbus' SDK through its natural flow: what it validates, we need not. */
+public final class Nimbus {
+    static final String SUBJECT = "818727";
+
+    private final Steps steps = new Steps();
+    private OIDCProviderMetadata provider;
+    private OIDCTokens tokens;
+
+    private Nimbus() {}
+
+    public static void main(String[] arguments) {
+        var nimbus = new Nimbus();
+        nimbus.steps.step("discovery: the metadata names this issuer", () ->
+                nimbus.provider = OIDCProviderMetadata.resolve(new Issuer(System.getenv("ISSUER"))));
+        if (nimbus.provider != null) nimbus.everything();
+        nimbus.steps.finish();
+    }
+
+    private void everything() {
+        var web = new ClientID("web");
+        var secret = new Secret("web-secret");
+        signsInAndOut("client_secret_basic", new Application(provider, web, () -> new ClientSecretBasic(web, secret)));
+        signsInAndOut("client_secret_post", new Application(provider, web, () -> new ClientSecretPost(web, secret)));
+        actsForItself();
+    }
+
+    private void signsInAndOut(String method, Application app) {
+        steps.step(method + ": code with PKCE, and an identity token that verifies", () -> tokens = app.signIn());
+        steps.step(method + ": userinfo knows the person", () -> {
+            var person = app.userInfo(tokens.getAccessToken());
+            Steps.expect(SUBJECT, person.getSubject().getValue());
+            Steps.expect("alice@example.com", person.getEmailAddress());
+        });
+        steps.step(method + ": refresh takes a new refresh token each time", () -> {
+            var renewed = app.refresh(tokens.getRefreshToken());
+            Steps.expect(false, renewed.getRefreshToken().equals(tokens.getRefreshToken()));
+            tokens = new OIDCTokens(tokens.getIDToken(), renewed.getAccessToken(), renewed.getRefreshToken());
+        });
+        steps.step(method + ": introspection knows the access token until it is revoked", () -> {
+            Steps.expect(SUBJECT, app.introspect(tokens.getAccessToken()).getSubject().getValue());
+            app.revoke(tokens.getRefreshToken());
+            Steps.expect(false, app.introspect(tokens.getAccessToken()).isActive());
+        });
+        steps.step(method + ": a revoked refresh token is refused", () ->
+                refusedWith("invalid_grant", () -> app.refresh(tokens.getRefreshToken())));
+        steps.step(method + ": logout comes back, and nobody is signed in", () -> {
+            var state = new State();
+            Steps.expect("state=" + state, app.signOut(tokens.getIDToken(), state).getQuery());
+            var silently = new Prompt(Prompt.Type.NONE);
+            refusedWith("login_required", () -> app.authorize(new Nonce(), new CodeVerifier(), silently));
+        });
+    }
+
+    private void actsForItself() {
+        var id = new ClientID("machine");
+        var machine = new Application(provider, id, () -> new ClientSecretBasic(id, new Secret("machine-secret")));
+        steps.step("client_credentials: a token that introspects as the machine's", () -> {
+            var issued = machine.ask(new ClientCredentialsGrant(), new Scope("api1")).getTokens();
+            Steps.expect(id, machine.introspect(issued.getAccessToken()).getClientID());
+        });
+    }
+
+    private static void refusedWith(String error, Steps.Step step) throws Exception {
+        try {
+            step.run();
+        } catch (Application.Refused refused) {
+            Steps.expect(error, refused.getMessage());
+            return;
+        }
+        throw new AssertionError("not refused");
+    }
+}
