@@ -1,4 +1,4 @@
-"""What a client signs, and what is signed for it: by its published keys, or by its secret (OIDC Core §10)."""
+"""What a client signs or encrypts, and what it is sent: by its published keys, or by its secret (OIDC Core §10)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from service.clients.http import ClientHttp
 from service.clients.published_keys import PublishedKeys
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header, verify_foreign
 from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims, claims_signed_by
+from service.keys.jwe import SECRET_ALGORITHMS, encrypt, encryption_key_of_secret
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.protocol.errors import UnauthorizedClient
@@ -53,6 +54,24 @@ class ClientKeys:
             raise UnauthorizedClient(f"the client has no secret that can be a key for {alg}")
         return key
 
+    async def encrypt(
+        self, content: bytes, client: Client, *, alg: str, enc: str, cty: str | None
+    ) -> str:
+        """A JWE that only this client can read; UnauthorizedClient where it has no key (OIDC Core §10.2)."""
+        if alg in SECRET_ALGORITHMS:
+            key = next(self._secret_encryption_keys(client, alg, enc), None)
+        else:
+            keys = await self._keys_of(client)
+            key = keys.find_recipient(alg)
+            key = key or (await self._renewed_keys_of(client)).find_recipient(alg)
+        if key is None:
+            raise UnauthorizedClient(f"the client has no key that {alg} can encrypt to")
+        return encrypt(content, key, enc=enc, cty=cty)
+
+    def _secret_encryption_keys(self, client: Client, alg: str, enc: str) -> Iterator[Key]:
+        for secret in self._secrets(client):
+            yield encryption_key_of_secret(secret, alg, enc)
+
     def _verify_by_secret(self, token: str, client: Client, alg: str) -> VerifiedClaims:
         for key in self._secret_keys(client, alg):
             try:
@@ -91,5 +110,5 @@ class ClientKeys:
 def _registered_keys(jwks: object) -> ForeignKeys:
     try:
         return ForeignKeys.of(jwks)
-    except ValueError as error:
-        raise JwtRefused(f"the client's jwks is no JWK set: {error}") from error
+    except ValueError:
+        return _NO_KEYS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import orjson
@@ -56,6 +56,14 @@ class ForeignKeys:
         fitting = [key for one in named if (key := _key_for(one, alg)) is not None]
         return fitting[0] if len(fitting) == 1 else None
 
+    def find_recipient(self, alg: str) -> Key | None:
+        """The key to encrypt to; one that says it is for that goes first (RFC 7517 §4.2)."""
+        for entry in sorted(self.keys, key=lambda one: one.get("use") != "enc"):
+            key = _key_for(entry, alg)
+            if key is not None:
+                return key if "kid" in entry else replace(key, kid="")
+        return None
+
 
 def accepted_header(
     token: str, *, algorithms: Collection[str], typ: Collection[str]
@@ -91,10 +99,8 @@ def verify_foreign(
 
 def _key_for(entry: Mapping[str, object], alg: str) -> Key | None:
     """The entry as a key for this algorithm; a private key that somebody publishes is nobody's secret."""
-    if entry.get("use", "sig") != "sig":
-        return None
     try:
         key = Key.load(entry, alg)
     except ValueError:
         return None
-    return None if key.is_private else key
+    return None if key.is_private or entry.get("use", key.use) != key.use else key

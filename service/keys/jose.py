@@ -1,11 +1,11 @@
-"""Signing and verifying JWTs; the only file that knows joserfc."""
+"""Keys, and signing and verifying JWTs; with `jwe.py` the only file that knows joserfc."""
 
 from __future__ import annotations
 
 import asyncio
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NewType, cast
 
 import orjson
@@ -19,20 +19,36 @@ VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 MAX_JWT_LENGTH = 51200
 """Characters; a longer one is refused before any work."""
 
+MIN_RSA_BITS = 2048
+"""RFC 7518 §3.3, §4.3."""
+
 _DOTS = 2
 
-_KEY_OF_ALGORITHM: Mapping[str, Callable[[], Any]] = {
-    **dict.fromkeys(
-        ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-        lambda: jwk.RSAKey.generate_key(2048),
-    ),
-    "ES256": lambda: jwk.ECKey.generate_key("P-256"),
+
+def _rsa() -> Any:
+    return jwk.RSAKey.generate_key(MIN_RSA_BITS)
+
+
+def _p256() -> Any:
+    return jwk.ECKey.generate_key("P-256")
+
+
+_SIGNING_KEYS: Mapping[str, Callable[[], Any]] = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _rsa),
+    "ES256": _p256,
     "ES384": lambda: jwk.ECKey.generate_key("P-384"),
     "ES512": lambda: jwk.ECKey.generate_key("P-521"),
     "EdDSA": lambda: jwk.OKPKey.generate_key("Ed25519"),
 }
+_ENCRYPTION_KEYS: Mapping[str, Callable[[], Any]] = {
+    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _rsa),
+    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _p256),
+}
 
-SIGNING_ALGORITHMS = tuple(_KEY_OF_ALGORITHM)
+SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
+
+ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
+"""Those that encrypt to somebody's public key (RFC 7518 §4.3, §4.6)."""
 
 MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
 """Each with the bytes that its key has at least (RFC 7518 §3.2)."""
@@ -41,11 +57,9 @@ _KEY_TYPES: Mapping[str, Any] = {
     "RS": jwk.RSAKey,
     "PS": jwk.RSAKey,
     "ES": jwk.ECKey,
+    "EC": jwk.ECKey,
     "Ed": jwk.OKPKey,
 }
-
-MIN_RSA_BITS = 2048
-"""RFC 7518 §3.3."""
 
 
 class JwtRefused(Exception):
@@ -54,16 +68,21 @@ class JwtRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key for one algorithm, under the key id that our headers name (RFC 7517 §4.5); a secret has none."""
+    """One key for one algorithm, and so for one use, under the key id that headers name (RFC 7517 §4.5).
+
+    What is a secret itself has no key id.
+    """
 
     kid: str
     alg: str
-    _jwk: Any
+    material: Any = field(repr=False)
+    """The key as joserfc has it."""
 
     @classmethod
     def generate(cls, alg: str) -> Key:
         """Make a new private key, named by its thumbprint (RFC 7638)."""
-        key = _KEY_OF_ALGORITHM[alg]()
+        make = _SIGNING_KEYS.get(alg) or _ENCRYPTION_KEYS[alg]
+        key = make()
         return cls(key.thumbprint(), alg, key)
 
     @classmethod
@@ -71,8 +90,7 @@ class Key:
         """Read a JWK or PEM; ValueError where it is none, or of a type that alg cannot use."""
         try:
             key = _import(source, alg)
-            if alg not in _algorithms_of(key):
-                raise ValueError(f"the key is not one for {alg}")
+            _require_fit(key, alg)
         except (JoseError, TypeError, KeyError) as error:
             raise ValueError("not a key that this service understands") from error
         return cls(key.kid or key.thumbprint(), alg, key)
@@ -86,20 +104,25 @@ class Key:
         return cls("", alg, jwk.OctKey(octets, octets))
 
     @property
+    def use(self) -> str:
+        """What it is for, and never for both: `sig` or `enc` (RFC 7517 §4.2, RFC 8725 §2.7)."""
+        return "enc" if self.alg in ENCRYPTION_ALGORITHMS else "sig"
+
+    @property
     def is_private(self) -> bool:
-        """Whether it can sign, not only verify."""
-        return bool(self._jwk.is_private)
+        """Whether it can sign or decrypt, not only verify or encrypt."""
+        return bool(self.material.is_private)
 
     @property
     def public_jwk(self) -> dict[str, Any]:
         """What JWKS says of it (RFC 7517 §4)."""
-        public = self._jwk.as_dict(private=False)
-        return {**public, "kid": self.kid, "alg": self.alg, "use": "sig"}
+        public = self.material.as_dict(private=False)
+        return {**public, "kid": self.kid, "alg": self.alg, "use": self.use}
 
     @property
     def private_jwk(self) -> dict[str, Any]:
         """The whole key in the clear; to be encrypted before it leaves the process."""
-        return {**self._jwk.as_dict(private=True), "kid": self.kid}
+        return {**self.material.as_dict(private=True), "kid": self.kid}
 
     async def sign(self, claims: Mapping[str, object], *, typ: str) -> str:
         """A JWT of these claims (RFC 7519 §7.1).
@@ -107,7 +130,7 @@ class Key:
         RSA takes about a millisecond and is done in a thread; elliptic curves are faster than
         the way there and back.
         """
-        if self._jwk.key_type == "RSA":
+        if self.material.key_type == "RSA":
             return await asyncio.to_thread(self._sign, claims, typ)
         return self._sign(claims, typ)
 
@@ -115,13 +138,13 @@ class Key:
         named = {"kid": self.kid} if self.kid else {}
         header = _encode(orjson.dumps({"alg": self.alg, **named, "typ": typ}))
         signed = header + b"." + _encode(orjson.dumps(claims))
-        signature = JWSRegistry.algorithms[self.alg].sign(signed, self._jwk)
+        signature = JWSRegistry.algorithms[self.alg].sign(signed, self.material)
         return (signed + b"." + _encode(signature)).decode()
 
     def verifies(self, signed: bytes, signature: bytes) -> bool:
         """Whether the signature over these bytes is this key's."""
         try:
-            return JWSRegistry.algorithms[self.alg].verify(signed, signature, self._jwk)
+            return JWSRegistry.algorithms[self.alg].verify(signed, signature, self.material)
         except (JoseError, ValueError):
             return False
 
@@ -137,7 +160,13 @@ def unverified_header(token: str) -> Mapping[str, object]:
         raise JwtRefused("it is longer than a JWT may be")
     if token.count(".") != _DOTS or not token.isascii():
         raise JwtRefused("it does not have three parts of ASCII")
-    return _decode_json(token.partition(".")[0])
+    return decode_json(token.partition(".")[0])
+
+
+def unverified_claims(token: str) -> Mapping[str, object]:
+    """What a JWT says before anybody has looked at its signature, or JwtRefused."""
+    unverified_header(token)
+    return decode_json(token.split(".")[1])
 
 
 def verify(
@@ -163,7 +192,7 @@ def claims_signed_by(key: Key, token: str) -> VerifiedClaims:
     signed, _, signature = token.rpartition(".")
     if not key.verifies(signed.encode(), _decode(signature)):
         raise JwtRefused("its signature does not verify")
-    return VerifiedClaims(_decode_json(signed.partition(".")[2]))
+    return VerifiedClaims(decode_json(signed.partition(".")[2]))
 
 
 def require_claims(claims: VerifiedClaims, types: Mapping[str, type | tuple[type, ...]]) -> None:
@@ -187,9 +216,13 @@ def _import(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
     return key
 
 
-def _algorithms_of(key: Any) -> set[str]:
-    """The signature algorithms that a key can do, by its type, its curve and what it says of itself."""
-    return {model.name for model in JWSRegistry.filter_algorithms(key, list(SIGNING_ALGORITHMS))}
+def _require_fit(key: Any, alg: str) -> None:
+    """Refuse a key whose curve, or what it says of itself, is not for this algorithm (RFC 7517 §4.2-4.4)."""
+    if alg in ENCRYPTION_ALGORITHMS:
+        key.check_use("enc")
+        key.check_alg(alg)
+    elif not JWSRegistry.filter_algorithms(key, [alg]):
+        raise ValueError(f"the key is not one for {alg}")
 
 
 def _encode(content: bytes) -> bytes:
@@ -207,7 +240,8 @@ def _decode(text: str) -> bytes:
     return content
 
 
-def _decode_json(part: str) -> Mapping[str, object]:
+def decode_json(part: str) -> Mapping[str, object]:
+    """The JSON object that a part of a JWT stands for (RFC 7515 §2)."""
     try:
         content = orjson.loads(_decode(part))
     except orjson.JSONDecodeError as error:

@@ -1,0 +1,107 @@
+"""Encrypting and decrypting what only one party shall read (RFC 7516, compact serialization)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from hashlib import sha256, sha384, sha512
+
+from joserfc import jwk
+from joserfc.errors import JoseError
+from joserfc.jwe import JWERegistry, decrypt_compact, encrypt_compact
+
+from service.keys.jose import ENCRYPTION_ALGORITHMS, MAX_JWT_LENGTH, JwtRefused, Key, decode_json
+
+SECRET_ALGORITHMS = ("A128KW", "A256KW", "dir")
+"""Those whose key is made of a client secret (OIDC Core §10.2)."""
+
+KEY_MANAGEMENT = (*ENCRYPTION_ALGORITHMS, *SECRET_ALGORITHMS)
+
+DEFAULT_ENC = "A128CBC-HS256"
+"""Where an `alg` is registered without its `enc` (OpenID Connect Registration §2)."""
+
+_CEK_BYTES = {
+    "A128CBC-HS256": 32,
+    "A192CBC-HS384": 48,
+    "A256CBC-HS512": 64,
+    "A128GCM": 16,
+    "A192GCM": 24,
+    "A256GCM": 32,
+}
+CONTENT_ENCRYPTION = tuple(_CEK_BYTES)
+
+_DOTS = 4
+_BROKEN = (JoseError, ValueError, TypeError, KeyError, AttributeError, AssertionError)
+"""What joserfc raises over bytes that somebody made up."""
+
+_REGISTRY = JWERegistry(
+    algorithms=(*KEY_MANAGEMENT, *CONTENT_ENCRYPTION),  # and no `zip`
+    strict_check_header=False,  # unknown header parameters are ignored (RFC 7516 §4)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncryptionHeader:
+    """What a recipient has to know to choose the key."""
+
+    alg: str
+    enc: str
+    kid: str | None
+
+
+def encryption_key_of_secret(secret: str, alg: str, enc: str) -> Key:
+    """The key that is a client secret's hash, cut to the length that is needed (OIDC Core §10.2)."""
+    length = {"A128KW": 16, "A256KW": 32}.get(alg, _CEK_BYTES[enc])
+    digest = {16: sha256, 24: sha256, 32: sha256, 48: sha384, 64: sha512}[length]
+    octets = digest(secret.encode()).digest()[:length]
+    return Key("", alg, jwk.OctKey(octets, octets))
+
+
+def encrypt(content: bytes, key: Key, *, enc: str, cty: str | None) -> str:
+    """A JWE of this content; `cty` is `JWT` where that is one itself (RFC 7519 §5.2)."""
+    header = {"alg": key.alg, "enc": enc, "kid": key.kid, "cty": cty}
+    present = {name: value for name, value in header.items() if value}
+    return encrypt_compact(present, content, key.material, registry=_REGISTRY)
+
+
+def looks_encrypted(token: str) -> bool:
+    """Whether it has the five parts of a JWE (RFC 7516 §9)."""
+    return token.count(".") == _DOTS
+
+
+def accepted_encryption_header(token: str) -> EncryptionHeader:
+    """The header of a JWE whose algorithms are on our lists, or JwtRefused (RFC 8725 §3.1, §3.6).
+
+    Compressed content is refused: a few bytes of it may become as many as one likes.
+    """
+    if len(token) > MAX_JWT_LENGTH or not looks_encrypted(token) or not token.isascii():
+        raise JwtRefused("it is too long, or does not have five parts of ASCII")
+    header = decode_json(token.partition(".")[0])
+    if "crit" in header or "zip" in header:
+        raise JwtRefused("it names critical header parameters, or is compressed")
+    alg, enc, kid = header.get("alg"), header.get("enc"), header.get("kid")
+    if not isinstance(alg, str) or alg not in KEY_MANAGEMENT:
+        raise JwtRefused("its key management algorithm is not accepted")
+    if not isinstance(enc, str) or enc not in CONTENT_ENCRYPTION:
+        raise JwtRefused("its content encryption is not accepted")
+    return EncryptionHeader(alg=alg, enc=enc, kid=kid if isinstance(kid, str) else None)
+
+
+async def decrypt(token: str, key: Key) -> bytes:
+    """The content, if it was encrypted to this key; RSA takes a millisecond and is done in a thread.
+
+    All that may be wrong inside is one and the same refusal (RFC 7516 §11.5).
+    """
+    if accepted_encryption_header(token).alg != key.alg:
+        raise JwtRefused("the key is for another algorithm")
+    if key.material.key_type == "RSA":
+        return await asyncio.to_thread(_decrypt, token, key)
+    return _decrypt(token, key)
+
+
+def _decrypt(token: str, key: Key) -> bytes:
+    try:
+        content = decrypt_compact(token, key.material, registry=_REGISTRY).plaintext
+    except _BROKEN as error:
+        raise JwtRefused("it cannot be decrypted") from error
+    return content or b""

@@ -1,0 +1,83 @@
+"""What is encrypted for a client can be read by its key, or its secret, and by nobody else (OIDC Core §10.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from service.keys.jose import ENCRYPTION_ALGORITHMS, JwtRefused, Key
+from service.keys.jwe import (
+    CONTENT_ENCRYPTION,
+    SECRET_ALGORITHMS,
+    decrypt,
+    encryption_key_of_secret,
+)
+from service.protocol.errors import UnauthorizedClient
+from tests.client_keys.conftest import KeyServer, Party
+from tests.driving.service import header_of
+
+pytestmark = pytest.mark.rfc("openid-core#10.2")
+
+SECRET = "a-secret-of-more-than-32-characters"
+ENC = "A128CBC-HS256"
+
+
+async def encrypted(party: Party, alg: str, enc: str = ENC) -> str:
+    """Something for this client."""
+    return await party.keys.encrypt(b"content", party.client, alg=alg, enc=enc, cty="JWT")
+
+
+@pytest.mark.parametrize("alg", ENCRYPTION_ALGORITHMS)
+async def test_the_owner_of_the_key_reads_it(party: Party, alg: str) -> None:
+    key = Key.generate(alg)
+    jwe = await encrypted(party.but(jwks={"keys": [key.public_jwk]}), alg)
+    assert await decrypt(jwe, key) == b"content"
+    assert header_of(jwe).items() >= {"kid": key.kid, "cty": "JWT", "alg": alg, "enc": ENC}.items()
+
+
+@pytest.mark.parametrize("alg", SECRET_ALGORITHMS)
+@pytest.mark.parametrize("enc", CONTENT_ENCRYPTION)
+async def test_the_owner_of_the_secret_reads_it(party: Party, alg: str, enc: str) -> None:
+    jwe = await encrypted(party, alg, enc)
+    assert await decrypt(jwe, encryption_key_of_secret(SECRET, alg, enc)) == b"content"
+    with pytest.raises(JwtRefused):
+        await decrypt(jwe, encryption_key_of_secret("another" * 5, alg, enc))
+
+
+@pytest.mark.rfc("7517#4.2")
+async def test_an_encryption_key_goes_before_one_for_anything(party: Party) -> None:
+    plain, said = Key.generate("ECDH-ES"), Key.generate("ECDH-ES")
+    unsaid = {name: plain.public_jwk[name] for name in ("kty", "crv", "x", "y")}
+    jwe = await encrypted(party.but(jwks={"keys": [unsaid, said.public_jwk]}), "ECDH-ES")
+    assert await decrypt(jwe, said) == b"content"
+    assert "kid" not in header_of(await encrypted(party.but(jwks={"keys": [unsaid]}), "ECDH-ES"))
+
+
+@pytest.mark.parametrize("change", [{"use": "sig"}, {"alg": "ECDH-ES+A128KW"}, {"crv": "P-0"}])
+async def test_a_key_for_something_else_is_none(party: Party, change: dict[str, str]) -> None:
+    key = Key.generate("ECDH-ES").public_jwk | change
+    with pytest.raises(UnauthorizedClient, match="ECDH-ES"):
+        await encrypted(party.but(jwks={"keys": [key]}), "ECDH-ES")
+
+
+@pytest.mark.parametrize("change", [{"value": None}, {"expires_at": 1}])
+async def test_without_a_secret_that_counts_nothing_is_encrypted(
+    party: Party, change: dict[str, object]
+) -> None:
+    secret = replace(party.client.client_secrets[0], **change)
+    with pytest.raises(UnauthorizedClient, match="dir"):
+        await encrypted(party.but(client_secrets=(secret,)), "dir")
+
+
+@pytest.mark.rfc("openid-core#10.2.1")
+async def test_a_published_key_is_looked_for_when_it_is_missing(
+    published: Party, server: KeyServer
+) -> None:
+    server.publish()
+    with pytest.raises(UnauthorizedClient):
+        await encrypted(published, "ECDH-ES")
+    key = Key.generate("ECDH-ES")
+    server.publish(key)
+    published.wait(30)
+    assert await decrypt(await encrypted(published, "ECDH-ES"), key) == b"content"
