@@ -47,6 +47,9 @@ class DiscoveryEndpoint:
             "claims_supported": _claims(self.registry.current),
             "claim_types_supported": ["normal"],
             "subject_types_supported": list(self.subject_types),
+            "acr_values_supported": [
+                context.acr for context in self.registry.current.authentication_contexts
+            ],
             "id_token_signing_alg_values_supported": list(self.keys.algorithms),
             "ui_locales_supported": list(self.locales),
             "request_parameter_supported": False,

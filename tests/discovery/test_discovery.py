@@ -140,3 +140,12 @@ async def test_every_origin_may_read_it(service: RunningService, path: str) -> N
     assert "max-age" in answer.headers["Cache-Control"]
     refused = await service.request("POST", path)
     assert refused.status == 405
+
+
+@pytest.mark.rfc("openid-discovery#3")
+async def test_every_class_of_authentication_is_listed(
+    start: Start, config: dict[str, Any]
+) -> None:
+    contexts = [{"acr": "phr", "amr": ["hwk"]}, {"acr": "pwd", "amr": ["pwd"]}]
+    service = await start(config | {"authentication_contexts": contexts})
+    assert (await document(service))["acr_values_supported"] == ["phr", "pwd"]
