@@ -1,0 +1,12 @@
+"""Basic OP (oidcc-basic-certification-test-plan)."""
+
+from __future__ import annotations
+
+from tests.certification.plan import Plan
+from tests.certification.rules import runs
+
+
+class TestCode(runs.Code):
+    """By query."""
+
+    plan = Plan(client_id="basic", response_type="code")

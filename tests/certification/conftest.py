@@ -1,0 +1,111 @@
+"""What the suite starts each module with: a provider that they all share, a fresh browser, a client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.certification.plan import Plan
+from tests.certification.provider import Provider, providing
+from tests.certification.relying_party import RelyingParty
+from tests.certification.suite_site import SuiteSite, serving_suite
+from tests.conftest import redis_running
+from tests.driving.browser import Browser
+
+for_session = pytest_asyncio.fixture(scope="session", loop_scope="session")
+in_session = pytest_asyncio.fixture(loop_scope="session")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All modules run in one event loop: that of the provider that they share."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """On both stores; a test that moves the time only where the store's time moves too.
+
+    How an answer is delivered leaves no trace in the store, so Form Post runs on one of them.
+    """
+    if "certified_store" not in metafunc.fixturenames:
+        return
+    stores: list[Any] = ["embedded"]
+    plan: Plan | None = getattr(metafunc.cls, "plan", None)
+    if "clock" not in metafunc.fixturenames and not (plan and plan.form_post):
+        stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
+    metafunc.parametrize("certified_store", stores, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def certified_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The embedded store, or a Redis that no other test empties."""
+    if request.param == "embedded":
+        yield "memory://"
+        return
+    with redis_running(tmp_path_factory.mktemp("certified-redis")) as (url, _):
+        yield url
+
+
+@for_session
+async def suite_site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SuiteSite]:
+    """What the suite serves."""
+    async with serving_suite(tmp_path_factory.getbasetemp()) as site:
+        yield site
+
+
+@for_session
+async def provider(
+    certified_store: str, suite_site: SuiteSite, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Provider]:
+    """The provider under test."""
+    folder = tmp_path_factory.mktemp("provider")
+    (folder / "suite.crt").symlink_to(tmp_path_factory.getbasetemp() / "suite.crt")
+    async with providing(certified_store, folder, suite_site) as running:
+        yield running
+
+
+@in_session
+async def browser(provider: Provider) -> AsyncIterator[Browser]:
+    """A browser that knows nobody yet."""
+    browser = Browser(provider.service.issuer)
+    yield browser
+    await browser.close()
+
+
+@pytest.fixture
+def plan(request: pytest.FixtureRequest) -> Plan:
+    """The run of the test's class."""
+    chosen: Plan = request.cls.plan
+    return chosen
+
+
+@pytest.fixture
+def party(provider: Provider, browser: Browser, plan: Plan) -> RelyingParty:
+    """The first static client of the plan, in that browser."""
+    return RelyingParty(provider=provider, browser=browser, plan=plan, client_id=plan.client_id)
+
+
+@pytest.fixture
+def second_party(provider: Provider, browser: Browser, plan: Plan) -> RelyingParty:
+    """Its second static client, in the same browser."""
+    client_id = f"{plan.client_id}-2"
+    return RelyingParty(provider=provider, browser=browser, plan=plan, client_id=client_id)
+
+
+@pytest.fixture
+def posting_party(provider: Provider, browser: Browser, plan: Plan) -> RelyingParty:
+    """The one that authenticates by client_secret_post."""
+    return RelyingParty(
+        provider=provider,
+        browser=browser,
+        plan=plan,
+        client_id=f"{plan.client_id}-post",
+        auth_method="client_secret_post",
+    )

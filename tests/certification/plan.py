@@ -1,0 +1,32 @@
+"""What a test class stands for: one run of a plan of the suite, with the variants that the plan fixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One run: who asks, and for what by which mode."""
+
+    client_id: str
+    response_type: str
+    form_post: bool = False
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What the authorize endpoint is asked for."""
+        return frozenset(self.response_type.split())
+
+    @property
+    def place(self) -> str:
+        """Where the answer stands (OAuth 2.0 Multiple Response Type Encoding Practices §5)."""
+        if self.form_post:
+            return "form"
+        return "query" if self.words == {"code"} else "fragment"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What each authorization request of the run has."""
+        mode = {"response_mode": "form_post"} if self.form_post else {}
+        return {"response_type": self.response_type} | mode
