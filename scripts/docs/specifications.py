@@ -23,6 +23,7 @@ RFCS = {
     7517: "JSON Web Key (JWK)",
     7518: "JSON Web Algorithms (JWA)",
     7519: "JSON Web Token (JWT)",
+    7521: "Assertion Framework for OAuth 2.0 Client Authentication and Authorization Grants",
     7523: "JWT Profile for OAuth 2.0 Client Authentication and Authorization Grants",
     7591: "OAuth 2.0 Dynamic Client Registration Protocol",
     7592: "OAuth 2.0 Dynamic Client Registration Management Protocol",
@@ -98,6 +99,10 @@ OTHERS = {
         f"{_OPENID}openid-client-initiated-backchannel-authentication-core-1_0.html",
     ),
     "fapi2": ("FAPI 2.0 Security Profile", f"{_OPENID}fapi-security-profile-2_0.html"),
+    "rfc7523bis": (
+        "Updates to OAuth 2.0 JWT Client Authentication and Assertion-Based Authorization Grants",
+        "https://datatracker.ietf.org/doc/draft-ietf-oauth-rfc7523bis/",
+    ),
     "oauth21": (
         "The OAuth 2.1 Authorization Framework (draft)",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-v2-1/",
@@ -117,6 +122,7 @@ NAMES = {
     r"CIBA": "ciba",
     r"FAPI 2": "fapi2",
     r"OAuth 2\.1": "oauth21",
+    r"draft-ietf-oauth-rfc7523bis": "rfc7523bis",
 }
 """How docstrings name what is no RFC; counted only together with a section."""
 

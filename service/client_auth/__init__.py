@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from service.client_auth.client_secret_basic import ClientSecretBasic
+from service.client_auth.client_secret_jwt import ClientSecretJwt
 from service.client_auth.client_secret_post import ClientSecretPost
 from service.client_auth.none import NoAuthentication
+from service.client_auth.private_key_jwt import PrivateKeyJwt
+from service.clients.assertions import ClientAssertions
 from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, CredentialSource, Presented
@@ -16,11 +20,13 @@ from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient, InvalidRequest
 
 
-def builtin_client_auth_methods() -> tuple[ClientAuthMethod, ...]:
+def builtin_client_auth_methods(assertions: ClientAssertions) -> tuple[ClientAuthMethod, ...]:
     """To add one: a file beside this one, and a line below."""
     return (
         ClientSecretBasic(),
         ClientSecretPost(),
+        ClientSecretJwt(assertions),
+        PrivateKeyJwt(assertions),
         NoAuthentication(),
     )
 
@@ -34,6 +40,15 @@ class ClientAuthentication:
     registry: LiveRegistry
     realm: str
     _proven: Proven[Client] = field(default_factory=Proven[Client], init=False)
+
+    def metadata(self, endpoint: str, *, without: str | None = None) -> Mapping[str, object]:
+        """How clients authenticate at an endpoint, by its name in the metadata (RFC 8414 §2)."""
+        methods = [method for method in self.methods if method.name != without]
+        algorithms = [alg for method in methods for alg in method.algorithms]
+        return {
+            f"{endpoint}_auth_methods_supported": [method.name for method in methods],
+            f"{endpoint}_auth_signing_alg_values_supported": algorithms,
+        }
 
     async def authenticate(self, source: CredentialSource) -> Client:
         """The client that sent the request, or InvalidClient (RFC 6749 §5.2).
@@ -73,9 +88,7 @@ class ClientAuthentication:
             for method in self.methods
             if (presented := method.offered(source)) is not None
         ]
-        # An assertion counts, though no method here can verify one (RFC 7521 §4.2).
-        asserted = source.params.get("client_assertion") is not None
-        if len(offers) + asserted > 1:
+        if len(offers) > 1:
             raise InvalidRequest("the request authenticates the client in more than one way")
         if not offers:
             raise InvalidClient("the request does not authenticate a client")
@@ -85,4 +98,4 @@ class ClientAuthentication:
 def _check_that_names_agree(source: CredentialSource, presented: Presented) -> None:
     named = source.params.get("client_id")
     if named is not None and named != presented.client_id:
-        raise InvalidClient("client_id and the Authorization header name different clients")
+        raise InvalidClient("client_id and the credentials name different clients")

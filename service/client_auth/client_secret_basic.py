@@ -15,6 +15,7 @@ class ClientSecretBasic:
     """HTTP Basic, both halves form-url-encoded."""
 
     name: ClassVar[str] = "client_secret_basic"
+    algorithms: ClassVar[tuple[str, ...]] = ()
 
     def offered(self, source: CredentialSource) -> Presented | None:
         """The decoded header, if it is of the Basic scheme."""
@@ -23,9 +24,9 @@ class ClientSecretBasic:
         credentials = parse_basic_auth(source.authorization)
         if credentials is None:
             return None
-        return Presented(client_id=credentials.name, secret=credentials.secret, now=source.now)
+        return Presented(client_id=credentials.name, proof=credentials.secret, source=source)
 
     async def proves(self, presented: Presented, client: Client | None) -> bool:
         """Whether the secret is one of the client's."""
         known = client.client_secrets if client else ()
-        return verifies_any(known, presented.secret or "", now=presented.now)
+        return verifies_any(known, presented.proof, now=presented.source.now)

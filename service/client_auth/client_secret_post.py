@@ -14,6 +14,7 @@ class ClientSecretPost:
     """`client_id` and `client_secret` as parameters of the body."""
 
     name: ClassVar[str] = "client_secret_post"
+    algorithms: ClassVar[tuple[str, ...]] = ()
 
     def offered(self, source: CredentialSource) -> Presented | None:
         """The two parameters, if there is a secret among them."""
@@ -21,9 +22,9 @@ class ClientSecretPost:
         if secret is None:
             return None
         client_id = source.params.get("client_id") or ""
-        return Presented(client_id=client_id, secret=secret, now=source.now)
+        return Presented(client_id=client_id, proof=secret, source=source)
 
     async def proves(self, presented: Presented, client: Client | None) -> bool:
         """Whether the secret is one of the client's."""
         known = client.client_secrets if client else ()
-        return verifies_any(known, presented.secret or "", now=presented.now)
+        return verifies_any(known, presented.proof, now=presented.source.now)

@@ -14,19 +14,17 @@ class NoAuthentication:
     """`client_id` alone."""
 
     name: ClassVar[str] = "none"
+    algorithms: ClassVar[tuple[str, ...]] = ()
 
     def offered(self, source: CredentialSource) -> Presented | None:
         """The client_id, if nothing stands beside it."""
         client_id = source.params.get("client_id")
         proofs = (source.params.get(name) for name in ("client_secret", "client_assertion"))
-        alone = source.authorization is None and not any(proofs)
-        return (
-            Presented(client_id=client_id, secret=None, now=source.now)
-            if client_id and alone
-            else None
-        )
+        if not client_id or source.authorization is not None or any(proofs):
+            return None
+        return Presented(client_id=client_id, proof="", source=source)
 
     async def proves(self, presented: Presented, client: Client | None) -> bool:
         """Whether the client is a public one."""
-        verifies_any((), "", now=presented.now)
+        verifies_any((), "", now=presented.source.now)
         return client is not None and client.is_public

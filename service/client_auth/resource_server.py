@@ -52,5 +52,5 @@ class CallerAuthentication:
             return None
         resource = registry.api_resources.get(presented.client_id)
         secrets = resource.secrets if resource else ()
-        proven = verifies_any(secrets, presented.secret or "", now=source.now)
+        proven = verifies_any(secrets, presented.proof, now=source.now)
         return resource if proven else None

@@ -46,12 +46,9 @@ class IntrospectionEndpoint:
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is and how to authenticate there (RFC 8414 §2)."""
-        methods = [method.name for method in self.callers.client_auth.methods]
         return {
             "introspection_endpoint": PATH,
-            "introspection_endpoint_auth_methods_supported": [
-                method for method in methods if method != "none"
-            ],
+            **self.callers.client_auth.metadata("introspection_endpoint", without="none"),
             "introspection_signing_alg_values_supported": list(self.keys.algorithms),
         }
 

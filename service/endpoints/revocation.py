@@ -37,9 +37,7 @@ class RevocationEndpoint:
         """Where it is and how to authenticate there (RFC 8414 §2)."""
         return {
             "revocation_endpoint": PATH,
-            "revocation_endpoint_auth_methods_supported": [
-                method.name for method in self.client_auth.methods
-            ],
+            **self.client_auth.metadata("revocation_endpoint"),
         }
 
     async def revoke(self, request: web.Request) -> web.Response:

@@ -61,9 +61,7 @@ class TokenEndpoint:
         return {
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
-            "token_endpoint_auth_methods_supported": [
-                method.name for method in self.client_auth.methods
-            ],
+            **self.client_auth.metadata("token_endpoint"),
         }
 
     async def token(self, request: web.Request) -> web.Response:

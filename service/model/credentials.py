@@ -13,6 +13,8 @@ from service.protocol.params import Params
 class CredentialSource:
     """The parts of a request that may hold credentials: the header and the body, never the query."""
 
+    endpoint: str
+    """The path that the request was sent to."""
     authorization: str | None
     params: Params
     now: int
@@ -20,17 +22,19 @@ class CredentialSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presented:
-    """A client_id and what came with it; `secret` is None where the method needs none."""
+    """A client_id and the secret or assertion that came with it, empty where the method needs none."""
 
     client_id: str
-    secret: str | None
-    now: int
+    proof: str
+    source: CredentialSource
 
 
 class ClientAuthMethod(Protocol):
     """One way for a client to authenticate (RFC 7591 §2, `token_endpoint_auth_method`)."""
 
     name: ClassVar[str]
+    algorithms: ClassVar[tuple[str, ...]]
+    """Those of its signatures; none where nothing is signed."""
 
     def offered(self, source: CredentialSource) -> Presented | None:
         """What the request presents for this method, or None if it does not use it."""

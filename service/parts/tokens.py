@@ -6,6 +6,8 @@ from functools import cached_property
 
 from service.client_auth import ClientAuthentication, builtin_client_auth_methods
 from service.client_auth.resource_server import CallerAuthentication
+from service.clients.assertions import ClientAssertions
+from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.parts.people import People
 from service.store.rate_limit import RateLimit
 from service.tokens.access_token import AccessTokens
@@ -82,9 +84,19 @@ class Tokens(People):
         )
 
     @cached_property
+    def client_assertions(self) -> ClientAssertions:
+        return ClientAssertions(
+            issuer=self.issuer,
+            token_endpoint=TOKEN_ENDPOINT,
+            keys=self.client_keys,
+            stores=self.stores,
+            clock_skew=self.configuration.server.clock_skew,
+        )
+
+    @cached_property
     def client_auth(self) -> ClientAuthentication:
         return ClientAuthentication(
-            methods=builtin_client_auth_methods(),
+            methods=builtin_client_auth_methods(self.client_assertions),
             clients=self.clients,
             registry=self.registry,
             realm=self.issuer,

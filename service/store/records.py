@@ -47,6 +47,10 @@ class Records(Generic[T]):
         """Write the record for `ttl` seconds."""
         return Put(self.key(selector, digest), _encode(record), ttl)
 
+    def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> PutNew:
+        """Write the record for `ttl` seconds, unless one is there."""
+        return PutNew(self.key(selector, digest), _encode(record), ttl)
+
     def rewrite(self, record: T, selector: str, digest: str = "") -> Rewrite:
         """Change the record, if it is still there, for the time it has left."""
         return Rewrite(self.key(selector, digest), _encode(record))

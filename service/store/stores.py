@@ -59,6 +59,7 @@ class Stores:
     subject_consents: Index
     parked: Records[ParkedRequest]
     pending_sign_ins: OneTimeRecords[PendingSignIn]
+    used_assertions: Records[str]
 
     @classmethod
     def on(cls, kv: KeyValue, *, prefix: str, horizon: int) -> Stores:
@@ -90,4 +91,6 @@ class Stores:
             # Under the digest of an opaque id:
             parked=Records(prefix, "pk", ParkedRequest),  # 15 minutes
             pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
+            # Under the digest of a client_id and a jti:
+            used_assertions=Records(prefix, "ja", str),  # exp; who used the assertion first
         )

@@ -44,7 +44,9 @@ def query_params(request: web.Request) -> Params:
 
 def credentials(request: web.Request, params: Params, *, now: int) -> CredentialSource:
     """What the request shows to authenticate its sender: the header and the body, never the query."""
-    return CredentialSource(authorization=authorization(request), params=params, now=now)
+    return CredentialSource(
+        endpoint=request.path, authorization=authorization(request), params=params, now=now
+    )
 
 
 def authorization(request: web.Request) -> str | None:

@@ -14,9 +14,7 @@ GRANT_TYPES: Mapping[str, str] = {
     "urn:ietf:params:oauth:grant-type:token-exchange": "token exchange (RFC 8693)",
     "urn:openid:params:grant-type:ciba": "CIBA",
 }
-AUTH_METHODS = frozenset(
-    {"client_secret_jwt", "private_key_jwt", "tls_client_auth", "self_signed_tls_client_auth"}
-)
+AUTH_METHODS = frozenset({"tls_client_auth", "self_signed_tls_client_auth"})
 CLIENT_KEYS: Mapping[str, str] = {
     "require_pushed_authorization_requests": "pushed authorization requests (RFC 9126) are",
     "require_signed_request_object": "request objects (RFC 9101) are",
