@@ -69,6 +69,6 @@ async def _listen(process: Process, outcome: Outcome) -> None:
     """Show and count what a client says."""
     assert process.stdout is not None
     async for said in process.stdout:
-        line = said.decode(errors="replace").rstrip("\n")
+        line = click.unstyle(said.decode(errors="replace")).rstrip("\n")
         click.echo(line)
         outcome.read(line)
