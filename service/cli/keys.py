@@ -1,4 +1,4 @@
-"""`keys`: the signing keys in the store, and their schedule by hand."""
+"""`keys`: the service's keys in the store, and their schedule by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_store, store_option
 from service.cli.table import written
 from service.keys.by_hand import KeysByHand, NotPossible
-from service.keys.key_source import longest_lifetime, stored_keys
+from service.keys.jose import ENCRYPTION_ALGORITHMS
+from service.keys.key_source import encryption_algorithms, longest_lifetime, stored_keys
 from service.keys.rotation import KeysUnreadable, StoredKeys
 from service.keys.schedule import Keys, signing_key
 from service.model.signing_key import SigningKey
@@ -34,7 +35,7 @@ def keys() -> None:
 @file_option
 @store_option
 def list_keys(file: Path, store_url: str | None) -> None:
-    """Print every key with its state: announced, signing or retired.
+    """Print every key with its state: announced, signing (or decrypting), retired.
 
     \b
     Example:
@@ -97,7 +98,9 @@ def _print_after(
         raise click.ClickException(
             "signing.source is files: the keys are the operator's own, not the store's"
         )
-    lifetime = longest_lifetime(settings.registry.clients.values())
+    clients = settings.registry.clients.values()
+    lifetime = longest_lifetime(clients)
+    encryption = encryption_algorithms(clients, registration=settings.registration.enabled)
 
     async def on(kv: KeyValue) -> Keys:
         return await work(
@@ -106,6 +109,7 @@ def _print_after(
                 kv=kv,
                 prefix=settings.store.key_prefix,
                 longest_token=lambda: lifetime,
+                encryption=lambda: encryption,
                 now=_now,
                 emit=partial(click.echo, err=True),
             )
@@ -117,19 +121,18 @@ def _print_after(
         raise click.ClickException(str(error)) from error
     if not found:
         click.echo("there are no keys yet: the service makes them when it first starts", err=True)
+    width = max((len(key.alg) for key in found), default=0)
     for key in sorted(found, key=lambda key: (key.alg, key.sign_from)):
-        click.echo(_line(key, found, _now()))
+        click.echo(f"{key.kid}  {key.alg:<{width}}  {_state(key, found, _now())}")
 
 
-def _line(key: SigningKey, keys: Keys, now: int) -> str:
-    current = signing_key(keys, key.alg, now)
-    if key is current:
-        state = f"signing    since {written(key.sign_from)}"
-    elif key.sign_from > now and not key.is_retired(now):
-        state = f"announced  signs from {written(key.sign_from)}"
-    else:
-        state = f"retired    since {written(key.retired_at or now)}"
-    return f"{key.kid}  {key.alg:<5}  {state}"
+def _state(key: SigningKey, keys: Keys, now: int) -> str:
+    decrypts = key.alg in ENCRYPTION_ALGORITHMS
+    if key is signing_key(keys, key.alg, now):
+        return f"{'decrypting' if decrypts else 'signing   '} since {written(key.sign_from)}"
+    if key.sign_from > now and not key.is_retired(now):
+        return f"announced  {'decrypts' if decrypts else 'signs'} from {written(key.sign_from)}"
+    return f"retired    since {written(key.retired_at or now)}"
 
 
 def _now() -> int:

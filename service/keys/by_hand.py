@@ -37,7 +37,7 @@ class KeysByHand:
     async def _rotated(self, keys: Keys, now: int, *, lead: int) -> Keys:
         if not keys:
             raise NotPossible("there are no keys yet: the service makes them when it first starts")
-        for alg in self.stored.ring.algorithms:
+        for alg in self.stored.policy().algorithms:
             keys = await self._with_successor(keys, now, alg=alg, sign_from=now + lead)
         return keys
 
@@ -47,7 +47,7 @@ class KeysByHand:
             raise NotPossible(f"no key has the key id {kid}")
         if key.retired_at is not None:
             raise NotPossible(f"the key {kid} is retired already")
-        if key is signing_key(keys, key.alg, now) and key.alg in self.stored.ring.algorithms:
+        if key is signing_key(keys, key.alg, now) and key.alg in self.stored.policy().algorithms:
             return await self._with_successor(keys, now, alg=key.alg, sign_from=now + LEAD)
         return tuple(replace(key, retired_at=now) if each is key else each for each in keys)
 

@@ -1,4 +1,4 @@
-"""The operator's own signing keys, from files (`signing.source: files`)."""
+"""The operator's own keys, from files (`signing.source: files`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from service.keys.jose import Key
+from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
 from service.keys.keyring import KeyRing
-from service.keys.schedule import RotationPolicy, is_gone, signing_key
+from service.keys.schedule import RotationPolicy, current_keys, is_gone
 from service.model.signing_key import SigningKey
+
+DEFAULT_ENCRYPTION = ("RSA-OAEP-256", "ECDH-ES")
+"""What an encryption key is for that does not say it, by its type."""
 
 
 class KeyFile(Protocol):
@@ -23,7 +26,7 @@ class KeyFile(Protocol):
 
     @property
     def use(self) -> str:
-        """`sig`, or `enc` for a key that this file's functions pass over."""
+        """`sig`, or `enc` for a key that request objects are encrypted to."""
         ...
 
     @property
@@ -76,20 +79,21 @@ class FileKeys:
     async def refresh(self) -> None:
         """Let the keys sign, and stop, at their times."""
         now, policy = self.now(), self.policy()
-        signing = [signing_key(self._keys, alg, now) for alg in self.ring.algorithms]
+        algorithms = (*self.ring.algorithms, *ENCRYPTION_ALGORITHMS)
         self.ring.replace(
-            signing={key.alg: self._keys[key] for key in signing if key is not None},
-            published=[key for times, key in self._keys.items() if not is_gone(times, policy, now)],
+            in_use=[self._keys[key] for key in current_keys(self._keys, algorithms, now)],
+            held=[key for times, key in self._keys.items() if not is_gone(times, policy, now)],
         )
 
 
 def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[SigningKey, Key]:
-    """The signing keys in these files with their times; KeyFileError for the first that is wrong."""
+    """The keys in these files with their times; KeyFileError for the first that is wrong.
+
+    `algorithms` are those of keys that sign, where a file does not name its own.
+    """
     keys: dict[SigningKey, Key] = {}
     for file in files:
-        if file.use != "sig":
-            continue
-        key = _read(file, algorithms)
+        key = _read(file, algorithms if file.use == "sig" else DEFAULT_ENCRYPTION)
         if any(key.kid == other.kid for other in keys.values()):
             raise KeyFileError(file.path, f"another file holds a key with the key id {key.kid}")
         keys[_times(file, key)] = key
@@ -109,7 +113,11 @@ def _read(file: KeyFile, algorithms: Sequence[str]) -> Key:
             reason = str(error)
             continue
         if not key.is_private:
-            raise KeyFileError(file.path, "holds a public key; a private one is needed to sign")
+            raise KeyFileError(file.path, "holds a public key; a private one is needed")
+        if key.use != file.use:
+            raise KeyFileError(
+                file.path, f"{key.alg} is no algorithm of a key with use: {file.use}"
+            )
         return key
     wanted = file.algorithm or ", ".join(algorithms)
     raise KeyFileError(file.path, f"holds no unencrypted PEM or JWK key for {wanted}: {reason}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from service.keys.key_files import FileKeys, KeyFile
+from service.keys.jose import ENCRYPTION_ALGORITHMS
+from service.keys.key_files import DEFAULT_ENCRYPTION, FileKeys, KeyFile
 from service.keys.keyring import KeyRing
 from service.keys.rotation import StoredKeys
 from service.keys.schedule import RotationPolicy
@@ -81,6 +82,7 @@ def key_source(
     kv: KeyValue,
     prefix: str,
     longest_token: Callable[[], int],
+    encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
     emit: Callable[[object], None],
 ) -> KeySource:
@@ -89,11 +91,17 @@ def key_source(
         return FileKeys(
             ring=KeyRing(settings.algorithms),
             files=settings.keys,
-            policy=lambda: _policy(settings, longest_token()),
+            policy=lambda: _policy(settings, longest_token(), ()),
             now=now,
         )
     return stored_keys(
-        settings, kv=kv, prefix=prefix, longest_token=longest_token, now=now, emit=emit
+        settings,
+        kv=kv,
+        prefix=prefix,
+        longest_token=longest_token,
+        encryption=encryption,
+        now=now,
+        emit=emit,
     )
 
 
@@ -103,16 +111,17 @@ def stored_keys(
     kv: KeyValue,
     prefix: str,
     longest_token: Callable[[], int],
+    encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
     emit: Callable[[object], None],
 ) -> StoredKeys:
-    """The keys in the store; `longest_token` is asked each time, because a reload may change it."""
+    """The keys in the store; `longest_token` and `encryption` are asked each time: a reload may change them."""
     return StoredKeys(
         ring=KeyRing(settings.algorithms),
         kv=kv,
         prefix=prefix,
         vault=Vault(Seal(settings.encryption_key)),
-        policy=lambda: _policy(settings, longest_token()),
+        policy=lambda: _policy(settings, longest_token(), encryption()),
         now=now,
         emit=emit,
     )
@@ -126,9 +135,21 @@ def longest_lifetime(clients: Iterable[Client]) -> int:
     return max(lifetimes, default=0)
 
 
-def _policy(settings: SigningSettings, longest_token: int) -> RotationPolicy:
+def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> tuple[str, ...]:
+    """The algorithms that request objects may be encrypted to the service's keys with; none where nobody asks.
+
+    Those that clients have registered, and the usual ones where any client may register.
+    """
+    registered = {client.metadata.get("request_object_encryption_alg") for client in clients}
+    usual = DEFAULT_ENCRYPTION if registration else ()
+    return tuple(alg for alg in ENCRYPTION_ALGORITHMS if alg in registered or alg in usual)
+
+
+def _policy(
+    settings: SigningSettings, longest_token: int, encryption: Sequence[str]
+) -> RotationPolicy:
     return RotationPolicy(
-        algorithms=tuple(settings.algorithms),
+        algorithms=(*settings.algorithms, *encryption),
         rotate_every=settings.rotate_every,
         announce_before=settings.announce_before,
         retire_after=settings.retire_after,

@@ -1,8 +1,8 @@
-"""Which key signs now, and which keys are published."""
+"""Which key signs now, which keys are published, and which decrypt."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -18,7 +18,8 @@ class NoSigningKey(TemporarilyUnavailable):
 @dataclass(frozen=True, slots=True)
 class _Content:
     signing: Mapping[str, Key]
-    published: Mapping[str, Key]
+    verifying: Mapping[str, Key]
+    decrypting: tuple[Key, ...]
     public_jwks: bytes
 
 
@@ -28,13 +29,23 @@ class KeyRing:
     def __init__(self, algorithms: Sequence[str]) -> None:
         """Take the configured algorithms, the default first."""
         self.algorithms = tuple(algorithms)
-        self._content = _Content({}, {}, b'{"keys":[]}')
+        self._content = _Content({}, {}, (), b'{"keys":[]}')
 
-    def replace(self, *, signing: Mapping[str, Key], published: Sequence[Key]) -> None:
-        """Put these keys in force: the one that signs for each algorithm, and all that verify."""
-        by_kid = {key.kid: key for key in (*signing.values(), *published)}
-        jwks = orjson.dumps({"keys": [key.public_jwk for key in by_kid.values()]})
-        self._content = _Content(dict(signing), by_kid, jwks)
+    def replace(self, *, in_use: Iterable[Key], held: Iterable[Key]) -> None:
+        """Put these keys in force: the current one for each algorithm, and all that may be needed.
+
+        What verifies is published from before it signs until after; what decrypts only while it is
+        the one to encrypt to, though it decrypts for longer (OIDC Core §10.1.1, §10.2.1).
+        """
+        current = tuple(in_use)
+        every = {key.kid: key for key in (*current, *held)}.values()
+        signing = {key.alg: key for key in current if key.use == "sig"}
+        verifying = {key.kid: key for key in every if key.use == "sig"}
+        recipients = [key for key in current if key.use == "enc"]
+        published = [key.public_jwk for key in (*verifying.values(), *recipients)]
+        jwks = orjson.dumps({"keys": published})
+        decrypting = tuple(key for key in every if key.use == "enc")
+        self._content = _Content(signing, verifying, decrypting, jwks)
 
     @property
     def ready(self) -> bool:
@@ -59,9 +70,14 @@ class KeyRing:
         return {alg: key.kid for alg, key in self._content.signing.items()}
 
     def find(self, kid: str) -> Key | None:
-        """The announced, signing or retired key of that id."""
-        return self._content.published.get(kid)
+        """The announced, signing or retired key of that id; never one that decrypts (RFC 8725 §2.7)."""
+        return self._content.verifying.get(kid)
+
+    def decryption_keys(self, alg: str, kid: str | None) -> tuple[Key, ...]:
+        """The keys that may have been encrypted to: the one of that id, or without one all for the algorithm."""
+        fitting = (key for key in self._content.decrypting if key.alg == alg)
+        return tuple(key for key in fitting if kid in (None, key.kid))
 
     def public_jwks(self) -> bytes:
-        """The public keys as JSON, those that sign first (RFC 7517 §5)."""
+        """The public keys as JSON, those that sign first and those to encrypt to last (RFC 7517 §5)."""
         return self._content.public_jwks

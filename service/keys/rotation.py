@@ -1,4 +1,4 @@
-"""Signing keys in the store: made, rotated and followed by every replica, changed by compare-and-swap."""
+"""The service's keys in the store: made, rotated and followed by every replica, changed by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import msgspec
 import structlog
 
 from service.keys.keyring import KeyRing
-from service.keys.schedule import Keys, RotationPolicy, due, is_gone, settled, signing_key
+from service.keys.schedule import (
+    Keys,
+    RotationPolicy,
+    current_keys,
+    due,
+    is_gone,
+    settled,
+    signing_key,
+)
 from service.keys.vault import Vault
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
 from service.model.signing_key import KeyRecord
@@ -61,11 +69,10 @@ class StoredKeys:
 
     def _put_in_force(self) -> None:
         now, policy = self.now(), self.policy()
-        signing = [signing_key(self._keys, alg, now) for alg in policy.algorithms]
-        published = [key for key in self._keys if not is_gone(key, policy, now)]
+        held = [key for key in self._keys if not is_gone(key, policy, now)]
         self.ring.replace(
-            signing={key.alg: key for key in self.vault.opened(filter(None, signing))},
-            published=self.vault.opened(published),
+            in_use=self.vault.opened(current_keys(self._keys, policy.algorithms, now)),
+            held=self.vault.opened(held),
         )
 
     async def change(self, step: Step) -> Keys:
@@ -121,10 +128,10 @@ class StoredKeys:
 
     def _require_readable(self, now: int) -> None:
         """Refuse to rotate keys that others can use and this process cannot."""
-        for alg in self.ring.algorithms:
-            key = signing_key(self._keys, alg, now)
-            if key is not None and self.vault.find(key.kid) is None:
-                raise KeysUnreadable(f"no configured encryption key opens the {alg} key {key.kid}")
+        for key in current_keys(self._keys, self.policy().algorithms, now):
+            if self.vault.find(key.kid) is None:
+                reason = f"no configured encryption key opens the {key.alg} key {key.kid}"
+                raise KeysUnreadable(reason)
 
 
 def _events(

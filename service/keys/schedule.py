@@ -1,4 +1,7 @@
-"""When a signing key is announced, signs, is retired and is gone; pure rules over the keys and the time."""
+"""When a key is announced, in use, retired and gone; pure rules over the keys and the time.
+
+To sign is what the words say; a key that decrypts goes the same way, its use being to be encrypted to.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,12 @@ def signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | 
     if begun:
         return max(begun, key=_by_age)
     return min(usable, default=None, key=_by_age)
+
+
+def current_keys(keys: Iterable[SigningKey], algorithms: Iterable[str], now: int) -> Keys:
+    """The keys in use: one for each algorithm that has any."""
+    found = (signing_key(keys, alg, now) for alg in algorithms)
+    return tuple(key for key in found if key is not None)
 
 
 def successor(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:

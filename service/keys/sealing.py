@@ -1,4 +1,4 @@
-"""Keeping private keys secret in the store: sealed before they leave the process, opened when they come back."""
+"""Keeping private keys and secrets secret in the store: sealed before they leave the process, opened when they come back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.model.signing_key import SigningKey
 
 
 class Unreadable(Exception):
-    """None of the configured encryption keys opens a signing key, or what is inside is not that key."""
+    """None of the configured encryption keys opens what was sealed, or what is inside is something else."""
 
 
 class Seal:
@@ -42,6 +42,17 @@ class Seal:
         if content["alg"] != sealed.alg or key.kid != sealed.kid:
             raise Unreadable(sealed.kid)
         return key
+
+    def close_text(self, text: str) -> str:
+        """A secret that has to be known again, such as a registered client's (OIDC Core §10.1)."""
+        return self._newest.encrypt(text.encode()).decode()
+
+    def open_text(self, sealed: str) -> str:
+        """The secret again, or Unreadable."""
+        try:
+            return self._all.decrypt(sealed).decode()
+        except InvalidToken as error:
+            raise Unreadable("no encryption key opens it") from error
 
     def renew(self, sealed: str) -> str:
         """The same content under the first encryption key; what is there already, or is unreadable, stays."""

@@ -15,7 +15,12 @@ from service.config.configuration import Configuration
 from service.config.reload import CannotServe, ReloadableRegistry
 from service.grants import Grants
 from service.grants.extensions import ExtensionGrantError
-from service.keys.key_source import KeySource, key_source, longest_lifetime
+from service.keys.key_source import (
+    KeySource,
+    encryption_algorithms,
+    key_source,
+    longest_lifetime,
+)
 from service.keys.keyring import KeyRing
 from service.model.events import Emit
 from service.model.registry import Registry
@@ -102,9 +107,15 @@ class Foundation(ABC):
             kv=self.kv,
             prefix=self.prefix,
             longest_token=lambda: longest_lifetime(self.registry.current.clients.values()),
+            encryption=self._encryption_algorithms,
             now=self.now,
             emit=self.emit,
         )
+
+    def _encryption_algorithms(self) -> tuple[str, ...]:
+        clients = self.registry.current.clients.values()
+        registration = self.configuration.registration.enabled
+        return encryption_algorithms(clients, registration=registration)
 
     @cached_property
     def keys(self) -> KeyRing:

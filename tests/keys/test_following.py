@@ -43,6 +43,7 @@ def source_of(settings: Signing, fleet: Fleet) -> KeySource:
         kv=fleet.kv,
         prefix="ts",
         longest_token=lambda: 3600,
+        encryption=lambda: (),
         now=fleet.clock,
         emit=fleet.events.append,
     )

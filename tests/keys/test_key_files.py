@@ -100,8 +100,36 @@ async def test_a_file_signs_and_stops_at_its_times(folder: Path) -> None:
     assert len(json.loads(keys.ring.public_jwks())["keys"]) == 1
 
 
-def test_an_encryption_key_does_not_sign(folder: Path) -> None:
-    assert read_key_files([File(folder / "ec.pem", use="enc")], ALGORITHMS) == {}
+@pytest.mark.rfc("8725#2.7", "7517#4.2")
+async def test_an_encryption_key_decrypts_and_does_not_sign(folder: Path) -> None:
+    files = [File(folder / name, use="enc") for name in ("ec.pem", "rsa.pem")]
+    ring = (await ring_of(*files, clock=Clock())).ring
+    published = json.loads(ring.public_jwks())["keys"]
+    assert {key["alg"]: key["use"] for key in published} == {
+        "ECDH-ES": "enc",
+        "RSA-OAEP-256": "enc",
+    }
+    assert [ring.find(key["kid"]) for key in published] == [None, None]
+    assert [len(ring.decryption_keys(key["alg"], key["kid"])) for key in published] == [1, 1]
+    assert ring.missing == ALGORITHMS
+
+
+@pytest.mark.rfc("openid-core#10.2.1")
+async def test_an_encryption_key_that_retires_is_hidden_and_decrypts_on(folder: Path) -> None:
+    clock = Clock(1000)
+    keys = await ring_of(File(folder / "ec.pem", use="enc", retire_at=2000), clock=clock)
+    states: list[tuple[int, int]] = []
+    for clock.time in (1000, 2000, 2199, 2200):
+        await keys.refresh()
+        published = json.loads(keys.ring.public_jwks())["keys"]
+        states.append((len(published), len(keys.ring.decryption_keys("ECDH-ES", None))))
+    assert states == [(1, 1), (0, 1), (0, 1), (0, 0)]
+
+
+@pytest.mark.parametrize(("use", "algorithm"), [("sig", "ECDH-ES"), ("enc", "ES256")])
+def test_an_algorithm_belongs_to_its_use(folder: Path, use: str, algorithm: str) -> None:
+    with pytest.raises(KeyFileError, match=f"use: {use}"):
+        read_key_files([File(folder / "ec.pem", use=use, algorithm=algorithm)], ALGORITHMS)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""Keys that request objects are encrypted to go the way of the signing keys, beside them (OIDC Core §10.2.1)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from service.keys.by_hand import KeysByHand
+from service.keys.jwe import decrypt, encrypt
+from service.keys.key_source import encryption_algorithms
+from service.keys.rotation import StoredKeys
+from service.model.events import KeyAnnounced
+from tests.driving.service import RunningService
+from tests.keys.conftest import ENCRYPTION_KEY, Fleet
+
+pytestmark = pytest.mark.rfc("openid-core#10.2.1", "8725#2.7")
+
+
+def published(replica: StoredKeys) -> dict[str, str]:
+    """The key ids in the JWKS, by algorithm."""
+    return {key["alg"]: key["kid"] for key in json.loads(replica.ring.public_jwks())["keys"]}
+
+
+async def test_a_replica_decrypts_by_the_key_that_another_one_published(fleet: Fleet) -> None:
+    first = await fleet.started("ES256", "ECDH-ES")
+    other = await fleet.started("ES256", "ECDH-ES")
+    assert published(first) == published(other)
+    (key,) = first.ring.decryption_keys("ECDH-ES", published(other)["ECDH-ES"])
+    (own,) = other.ring.decryption_keys("ECDH-ES", None)
+    assert await decrypt(encrypt(b"request", key, enc="A128GCM", cty=None), own) == b"request"
+
+
+async def test_only_the_current_key_is_published_and_all_decrypt(fleet: Fleet) -> None:
+    replica = await fleet.started("ES256", "ECDH-ES")
+    states = [(published(replica)["ECDH-ES"], len(replica.ring.decryption_keys("ECDH-ES", None)))]
+    for days in (76, 14, 14):
+        fleet.clock.forward(days=days)
+        await replica.refresh()
+        held = len(replica.ring.decryption_keys("ECDH-ES", None))
+        states.append((published(replica)["ECDH-ES"], held))
+    first, second = states[0][0], states[-1][0]
+    assert states == [(first, 1), (first, 2), (second, 2), (second, 1)]
+
+
+async def test_one_that_is_needed_no_more_is_published_no_more(fleet: Fleet) -> None:
+    await fleet.started("ES256", "ECDH-ES")
+    replica = await fleet.started("ES256")
+    assert list(published(replica)) == ["ES256"]
+    assert len(replica.ring.decryption_keys("ECDH-ES", None)) == 1
+    for days in (90, 14):
+        fleet.clock.forward(days=days)
+        await replica.refresh()
+    assert replica.ring.decryption_keys("ECDH-ES", None) == ()
+
+
+async def test_the_store_holds_no_private_part_of_it(fleet: Fleet) -> None:
+    replica = await fleet.started("ES256", "RSA-OAEP-256")
+    (key,) = replica.ring.decryption_keys("RSA-OAEP-256", None)
+    stored = await fleet.kv.get("ts:keys") or b""
+    assert not any(
+        key.private_jwk[name].encode() in stored for name in ("d", "p", "q", "dp", "dq", "qi")
+    )
+
+
+async def test_keys_are_rotated_by_hand_together(fleet: Fleet) -> None:
+    replica = await fleet.started("ES256", "ECDH-ES")
+    await KeysByHand(replica).announce_next()
+    announced = [event.alg for event in fleet.events if isinstance(event, KeyAnnounced)]
+    assert announced == ["ES256", "ECDH-ES"] * 2
+
+
+async def test_a_replica_without_the_decryption_key_changes_nothing(fleet: Fleet) -> None:
+    await fleet.started("ES256", "ECDH-ES")
+    stored = await fleet.kv.get("ts:keys") or b""
+    sealed = json.loads(stored)["keys"][1]["sealed"].encode()
+    await fleet.kv.replace("ts:keys", old=stored, new=(broken := stored.replace(sealed, b"gAAAA")))
+    fleet.clock.forward(days=80)
+    other = await fleet.started("ES256", "ECDH-ES", encryption_keys=[ENCRYPTION_KEY])
+    assert other.ring.decryption_keys("ECDH-ES", None) == ()
+    assert await fleet.kv.get("ts:keys") == broken
+
+
+async def test_nobody_needs_them_by_default(service: RunningService) -> None:
+    keys = (await service.get("/.well-known/jwks.json"))["keys"]
+    assert {key["use"] for key in keys} == {"sig"}
+    clients = service.parts.registry.current.clients.values()
+    assert encryption_algorithms(clients, registration=False) == ()
+    assert encryption_algorithms(clients, registration=True) == ("RSA-OAEP-256", "ECDH-ES")
