@@ -30,8 +30,8 @@ log = structlog.stdlib.get_logger(__name__)
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 """RFC 7523 §2.2."""
 
-MAX_LIFETIME = 600
-"""Seconds; whoever asks for tokens signs when it asks, and does not keep assertions in store."""
+MAX_LIFETIME = 3600
+"""Seconds; whoever asks for tokens signs when it asks, but widely used libraries sign for an hour."""
 
 _NOBODYS_RSA = {"kty": "RSA", "n": "_" * 341 + "w", "e": "AQAB"}
 
