@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from joserfc.jwk import RSAKey
 
 from tests.certification.plan import Plan
 from tests.certification.provider import Provider, providing
+from tests.certification.registration import Registrar
 from tests.certification.relying_party import RelyingParty
 from tests.certification.suite_site import SuiteSite, serving_suite
 from tests.conftest import redis_running
@@ -109,3 +111,19 @@ def posting_party(provider: Provider, browser: Browser, plan: Plan) -> RelyingPa
         client_id=f"{plan.client_id}-post",
         auth_method="client_secret_post",
     )
+
+
+@pytest.fixture(scope="session")
+def suite_keys() -> tuple[RSAKey, RSAKey]:
+    """The key of the suite's clients, and the one that comes after it; neither has a name."""
+    return RSAKey.generate_key(auto_kid=False), RSAKey.generate_key(auto_kid=False)
+
+
+@in_session
+async def registrar(
+    provider: Provider, browser: Browser, plan: Plan, suite_keys: tuple[RSAKey, RSAKey]
+) -> AsyncIterator[Registrar]:
+    """Registers clients for the plan's response type, and takes them away in the end."""
+    registrar = Registrar(provider, browser, plan, suite_keys[0])
+    yield registrar
+    await registrar.take_away()
