@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from service.clients.http import ClientHttp
 from service.clients.published_keys import PublishedKeys
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header, verify_foreign
 from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims, claims_signed_by
-from service.keys.jwe import SECRET_ALGORITHMS, encrypt, encryption_key_of_secret
+from service.keys.jwe import (
+    SECRET_ALGORITHMS,
+    accepted_encryption_header,
+    decrypt,
+    encrypt,
+    encryption_key_of_secret,
+)
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.protocol.errors import UnauthorizedClient
@@ -67,6 +73,26 @@ class ClientKeys:
         if key is None:
             raise UnauthorizedClient(f"the client has no key that {alg} can encrypt to")
         return encrypt(content, key, enc=enc, cty=cty)
+
+    async def decrypt(
+        self, token: str, client: Client, *, alg: str | None, enc: str | None
+    ) -> bytes:
+        """What this client encrypted to the service, or by its secret, or JwtRefused (OIDC Core §6.1, §10.2).
+
+        `alg` and `enc` are what it registered; None where it may choose.
+        """
+        header = accepted_encryption_header(token)
+        if alg not in (None, header.alg) or enc not in (None, header.enc):
+            raise JwtRefused("it is not encrypted as the client is registered for")
+        keys: Iterable[Key] = self.ring.decryption_keys(header.alg, header.kid)
+        if header.alg in SECRET_ALGORITHMS:
+            keys = self._secret_encryption_keys(client, header.alg, header.enc)
+        for key in keys:
+            try:
+                return await decrypt(token, key)
+            except JwtRefused:
+                continue
+        raise JwtRefused("no key at hand decrypts it")
 
     def _secret_encryption_keys(self, client: Client, alg: str, enc: str) -> Iterator[Key]:
         for secret in self._secrets(client):
