@@ -27,6 +27,7 @@ from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.jwks import JwksEndpoint
 from service.endpoints.login import LoginEndpoint
 from service.endpoints.metrics import MetricsEndpoint
+from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
@@ -76,7 +77,7 @@ def create_app(
     edge = Edge(parts)
     operations = operations_endpoints(parts, edge)
     people = (*browser_endpoints(parts, edge), *account_endpoints(parts, edge))
-    machines = machine_endpoints(parts, edge)
+    machines = (*machine_endpoints(parts, edge), *registration_endpoints(parts, edge))
     described = DiscoveryEndpoint(
         issuer=parts.issuer,
         endpoints=(*machines, *people),
@@ -136,6 +137,22 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             keys=parts.keys,
         ),
         JwksEndpoint(keys=parts.keys),
+    )
+
+
+def registration_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+    """For clients that register themselves, where they may."""
+    if not parts.registration_is_on:
+        return ()
+    return (
+        RegisterEndpoint(
+            issuer=parts.issuer,
+            registration=parts.client_registration,
+            initial_access_tokens=parts.configuration.registration.initial_access_token_sha256,
+            rate_limit=parts.registration_rate_limit(OPEN_PER_MINUTE),
+            client_address=edge.client_address,
+            emit=parts.emit,
+        ),
     )
 
 
@@ -217,6 +234,7 @@ def _application(
         registry=parts.registry,
         open_paths={jwks.PATH, *discovery.paths(parts.issuer)},
         client_paths={token.PATH, userinfo.PATH, revocation.PATH},
+        registered=parts.registered_origins if parts.registration_is_on else None,
     )
     app = web.Application(
         client_max_size=parts.configuration.server.max_body_bytes, middlewares=[name_endpoint]

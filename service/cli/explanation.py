@@ -42,6 +42,7 @@ _NAMES: Mapping[HandleKind, str] = {
     "access_token": "reference access token",
     "refresh_token": "refresh token",
     "session": "session cookie",
+    "registration_access_token": "registration access token",
 }
 
 
@@ -74,6 +75,8 @@ class Explanation:
                 return await self._refresh_token(handle)
             case "authorization_code":
                 return await self._code(handle)
+            case "registration_access_token":
+                return await self._registration(handle)
 
     async def _jwt(self, token: str) -> Facts:
         try:
@@ -128,6 +131,20 @@ class Explanation:
             "subject": session.subject,
             "issued": written(session.started_at),
             "expires": f"at the latest {self._expiry(session.ends_at)}",
+            "state": "active",
+        }
+
+    async def _registration(self, handle: Handle) -> Facts:
+        """Whose registration it manages (RFC 7592)."""
+        stores = self.parts.stores
+        (record,) = await stores.kv.read(stores.registered_clients.read(handle.selector))
+        if record is None or record.access_token_digest != handle.digest:
+            return {"state": "inactive: its client was deleted or has expired"}
+        ends = record.expires_at
+        return {
+            "client": record.client_id,
+            "issued": written(record.issued_at),
+            "expires": "when the client is deleted" if ends is None else self._expiry(ends),
             "state": "active",
         }
 

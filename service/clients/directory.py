@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.clients.registered import RegisteredClients
 from service.model.client import Client
 from service.model.registry import LiveRegistry
 
@@ -13,7 +14,12 @@ class Clients:
     """Finds clients; one that the operator wrote down costs no look into the store."""
 
     registry: LiveRegistry
+    registered: RegisteredClients | None
+    """None where registration is off: then those that registered before are unknown, too."""
 
     async def find(self, client_id: str) -> Client | None:
         """The client of this id, enabled or not."""
-        return self.registry.current.clients.get(client_id)
+        written_down = self.registry.current.clients.get(client_id)
+        if written_down is not None or self.registered is None:
+            return written_down
+        return await self.registered.find(client_id)

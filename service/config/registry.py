@@ -64,7 +64,7 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
     """Everything that a reload replaces, as one whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
     return Registry(
-        clients={entry.client_id: _client(entry, resources) for entry in file.clients},
+        clients={entry.client_id: client_of(entry, resources) for entry in file.clients},
         api_resources=resources,
         api_scopes=_api_scopes(file, resources.values()),
         identity_resources=_identity_resources(file),
@@ -96,7 +96,8 @@ def _same(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
     return make(**{name: getattr(entry, name) for name in names} | derived)
 
 
-def _client(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Client:
+def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Client:
+    """The client of an entry, which may be one of these API resources itself."""
     own_resource = entry.client_id if entry.client_id in resources else None
     return _same(
         Client,

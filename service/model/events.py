@@ -152,6 +152,37 @@ class ClientRefused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRegistered:
+    """A client registered itself (RFC 7591)."""
+
+    client_id: str
+    client_name: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientUpdated:
+    """A registered client changed its metadata (RFC 7592 §2.2)."""
+
+    client_id: str
+    client_name: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientDeleted:
+    """A registered client deleted itself, and so ended its tokens (RFC 7592 §2.3)."""
+
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrationRefused:
+    """A registration, or a request about one, was answered with an error."""
+
+    error: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeReplayed:
     """A code came a second time; everything that came from it was revoked (RFC 6749 §4.1.2)."""
 

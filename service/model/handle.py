@@ -10,13 +10,16 @@ from hashlib import sha256
 from typing import Literal
 from zlib import crc32
 
-HandleKind = Literal["authorization_code", "access_token", "refresh_token", "session"]
+HandleKind = Literal[
+    "authorization_code", "access_token", "refresh_token", "session", "registration_access_token"
+]
 
 PREFIXES: Mapping[HandleKind, str] = {
     "authorization_code": "ac_",
     "access_token": "at_",
     "refresh_token": "rt_",
     "session": "ss_",
+    "registration_access_token": "ra_",
 }
 """Recognisable prefixes, so that secret scanners find leaks (RFC 8959's idea)."""
 

@@ -41,6 +41,10 @@ COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell 
         events.TokenRefused, "token_refusals", "Refused token requests.", ("grant_type", "error")
     ),
     Counted(events.ClientRefused, "client_refusals", "Callers not authenticated.", ("endpoint",)),
+    Counted(events.ClientRegistered, "clients_registered", "Clients that registered themselves."),
+    Counted(
+        events.RegistrationRefused, "registration_refusals", "Refused registrations.", ("error",)
+    ),
     Counted(events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
     Counted(
         events.AuthorizationRefused,

@@ -19,8 +19,8 @@ from service.tokens.granting import GrantServices
 class Parts(Tokens):
     """Each property is a part; reading it makes it, and what it needs, the first time.
 
-    The class stands in four files, each on top of the one before: `foundation`, `people`, `tokens`
-    and this one, so that a part only ever stands on parts below it.
+    The class stands in five files, each on top of the one before: `foundation`, `registration`,
+    `people`, `tokens` and this one, so that a part only ever stands on parts below it.
     """
 
     def every_grant(self) -> Grants:

@@ -1,4 +1,4 @@
-"""What every other part stands on: settings, events, registry, store, keys, clients."""
+"""What every other part stands on: settings, events, registry, store, keys, ways out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from time import time
 
-from service.clients.directory import Clients
 from service.clients.http import ClientHttp
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
 from service.config.configuration import Configuration
+from service.config.registered_client import REGISTERED_TOKEN_LIFETIME
 from service.config.reload import CannotServe, ReloadableRegistry
 from service.grants import Grants
 from service.grants.extensions import ExtensionGrantError
@@ -106,11 +106,16 @@ class Foundation(ABC):
             self.configuration.signing,
             kv=self.kv,
             prefix=self.prefix,
-            longest_token=lambda: longest_lifetime(self.registry.current.clients.values()),
+            longest_token=self._longest_token,
             encryption=self._encryption_algorithms,
             now=self.now,
             emit=self.emit,
         )
+
+    def _longest_token(self) -> int:
+        longest = longest_lifetime(self.registry.current.clients.values())
+        registration = self.configuration.registration.enabled
+        return max(longest, REGISTERED_TOKEN_LIFETIME) if registration else longest
 
     def _encryption_algorithms(self) -> tuple[str, ...]:
         clients = self.registry.current.clients.values()
@@ -144,7 +149,3 @@ class Foundation(ABC):
             http=self.client_http,
             now=self.now,
         )
-
-    @cached_property
-    def clients(self) -> Clients:
-        return Clients(registry=self.registry)

@@ -16,10 +16,10 @@ from service.identity.subjects import Subjects
 from service.identity.throttle import LoginLimits, Throttle
 from service.identity.users import open_users
 from service.model.user import UserStore
-from service.parts.foundation import Foundation
+from service.parts.registration import Registration
 
 
-class People(Foundation):
+class People(Registration):
     """The parts that know users and sessions."""
 
     @cached_property

@@ -150,6 +150,30 @@ class RegistrationNotSupported(OAuthError):
     code = "registration_not_supported"
 
 
+class InvalidRedirectUri(OAuthError):
+    """A redirect URI cannot be registered (RFC 7591 §3.2.2)."""
+
+    code = "invalid_redirect_uri"
+
+
+class InvalidClientMetadata(OAuthError):
+    """Some other metadata value cannot be registered (RFC 7591 §3.2.2)."""
+
+    code = "invalid_client_metadata"
+
+
+class InvalidSoftwareStatement(OAuthError):
+    """The software statement is no JWT (RFC 7591 §3.2.2)."""
+
+    code = "invalid_software_statement"
+
+
+class UnapprovedSoftwareStatement(OAuthError):
+    """Nobody who is trusted here made the software statement (RFC 7591 §3.2.2)."""
+
+    code = "unapproved_software_statement"
+
+
 class InvalidToken(OAuthError):
     """The access token is expired, revoked or malformed (RFC 6750 §3.1)."""
 

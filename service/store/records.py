@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from service.model.one_time import Spent
-from service.store.verbs import Drop, Exists, Extend, Put, PutNew, Read, Rewrite, Swap
+from service.store.verbs import Drop, Exists, Extend, Put, PutLasting, PutNew, Read, Rewrite, Swap
 
 T = TypeVar("T")
 
@@ -46,6 +46,10 @@ class Records(Generic[T]):
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Put:
         """Write the record for `ttl` seconds."""
         return Put(self.key(selector, digest), _encode(record), ttl)
+
+    def put_lasting(self, record: T, selector: str, digest: str = "") -> PutLasting:
+        """Write the record, which stays until it is dropped."""
+        return PutLasting(self.key(selector, digest), _encode(record))
 
     def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> PutNew:
         """Write the record for `ttl` seconds, unless one is there."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from service.model.authorization import Authorization
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.pending_sign_in import PendingSignIn
-from service.model.session import Consent, ParkedRequest, Session
+from service.model.registered_client import RegisteredClient
+from service.model.session import Consent, SealedRequest, Session
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
-from service.store.verbs import IndexAdd, IndexRemove
+from service.store.verbs import Defer, Enqueue, IndexAdd, IndexCount, IndexRemove
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
@@ -23,6 +24,8 @@ class Index:
     prefix: str
     name: str
     ttl: int
+    lasts: bool = False
+    """Whether it lives as long as it has members, and not `ttl` seconds from its last change."""
 
     def key(self, selector: str, digest: str = "") -> str:
         """The sorted set's key."""
@@ -32,11 +35,43 @@ class Index:
         self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
     ) -> IndexAdd:
         """Note a member until it expires."""
-        return IndexAdd(self.key(selector, digest), member, expires_at, now, self.ttl)
+        ttl = None if self.lasts else self.ttl
+        return IndexAdd(self.key(selector, digest), member, expires_at, now, ttl)
 
     def remove(self, selector: str, member: str, digest: str = "") -> IndexRemove:
         """Forget a member."""
         return IndexRemove(self.key(selector, digest), member)
+
+    def count(self, selector: str, digest: str = "", *, now: int) -> IndexCount:
+        """Ask how many members there are, after the writes before."""
+        return IndexCount(self.key(selector, digest), now)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What is to be done, each at its time; one key for all, so that any replica finds it."""
+
+    prefix: str
+    selector: str
+    name: str
+    ttl: int
+
+    @property
+    def key(self) -> str:
+        """The sorted set's key."""
+        return f"{self.prefix}:{{{self.selector}}}:{self.name}"
+
+    def add(self, member: str, *, due: int) -> Enqueue:
+        """Note a member, or give it another time."""
+        return Enqueue(self.key, member, due, self.ttl)
+
+    def defer(self, member: str, *, due: int) -> Defer:
+        """Give a member another time, if it is still there."""
+        return Defer(self.key, member, due)
+
+    def remove(self, member: str) -> IndexRemove:
+        """Forget a member."""
+        return IndexRemove(self.key, member)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +94,9 @@ class Stores:
     subject_consents: Index
     parked: Records[ParkedRequest]
     pending_sign_ins: OneTimeRecords[PendingSignIn]
+    registered_clients: Records[RegisteredClient]
+    registered_origins: Index
+    lasting_origins: Index
     used_assertions: Records[str]
 
     @classmethod
@@ -91,6 +129,11 @@ class Stores:
             # Under the digest of an opaque id:
             parked=Records(prefix, "pk", ParkedRequest),  # 15 minutes
             pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
+            # Under a part of the client_id:
+            registered_clients=Records(prefix, "rc", RegisteredClient),  # client_lifetime, if any
+            # Under the digest of an origin, the clients that registered it:
+            registered_origins=index("ro"),  # the last of them expires
+            lasting_origins=Index(prefix, "rl", horizon, lasts=True),  # the last of them is deleted
             # Under the digest of a client_id and a jti:
             used_assertions=Records(prefix, "ja", str),  # exp; who used the assertion first
         )

@@ -35,6 +35,19 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
+class PutLasting:
+    """Write a value that lives until it is dropped."""
+
+    key: str
+    value: bytes
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("SET", self.key, self.value),)
+
+
+@dataclass(frozen=True, slots=True)
 class PutNew:
     """Write a value unless the key is there; answers whether it was written."""
 
@@ -115,22 +128,25 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class IndexAdd:
-    """Note a member in a sorted set until `expires_at`, and forget the members that have expired."""
+    """Note a member in a sorted set until `expires_at`, and forget the members that have expired.
+
+    The set lives for `ttl` seconds from now; None: as long as it has members.
+    """
 
     key: str
     member: str
     expires_at: int
     now: int
-    ttl: int
+    ttl: int | None
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What Redis is told; the last answer counts."""
-        return (
+        """What Redis is told."""
+        noted: tuple[Command, ...] = (
             ("ZREMRANGEBYSCORE", self.key, "-inf", self.now),
             ("ZADD", self.key, self.expires_at, self.member),
-            ("EXPIRE", self.key, self.ttl),
         )
+        return noted if self.ttl is None else (*noted, ("EXPIRE", self.key, self.ttl))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +160,48 @@ class IndexRemove:
     def commands(self) -> tuple[Command, ...]:
         """What Redis is told."""
         return (("ZREM", self.key, self.member),)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCount:
+    """Write nothing; answers how many members of an index have not expired."""
+
+    key: str
+    now: int
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("ZCOUNT", self.key, f"({self.now}", "+inf"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueue:
+    """Note a member of a queue that lasts `ttl` seconds from now, to be taken from `due` on."""
+
+    key: str
+    member: str
+    due: int
+    ttl: int
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told; the last answer counts."""
+        return (("ZADD", self.key, self.due, self.member), ("EXPIRE", self.key, self.ttl))
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Let a member of a queue be taken from `due` on, if it is still there."""
+
+    key: str
+    member: str
+    due: int
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("ZADD", self.key, "XX", self.due, self.member),)
 
 
 @dataclass(frozen=True, slots=True)

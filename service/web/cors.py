@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from service.clients.origins import RegisteredOrigins
 from service.model.registry import LiveRegistry, Registry
+from service.protocol.redirect_uri import origin_of
+from service.store.keyvalue import StoreUnavailable
 
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -24,6 +28,8 @@ class Cors:
     registry: LiveRegistry
     open_paths: Collection[str]
     client_paths: Collection[str]
+    registered: RegisteredOrigins | None
+    """The origins of clients that registered themselves; None where they cannot."""
     _origins: frozenset[str] = field(default=frozenset(), init=False)
     _origins_of: Registry | None = field(default=None, init=False)
 
@@ -36,19 +42,29 @@ class Cors:
 
     def add_headers(
         self, path: str, request: web.Request, headers: MutableMapping[str, str]
-    ) -> None:
-        """Say who may read this answer, be it an error."""
+    ) -> str | None:
+        """Say who may read this answer, be it an error; gives the origin that `add_for` has to ask about."""
         if path in self.open_paths:
             headers["Access-Control-Allow-Origin"] = "*"
         elif path in self.client_paths:
             headers["Vary"] = "Origin"
             origin = request.headers.get("Origin")
-            if origin is not None and origin in self._registered():
-                headers["Access-Control-Allow-Origin"] = origin
-                headers["Access-Control-Expose-Headers"] = _READABLE
+            if origin is not None and origin in self._written_down():
+                _allow(origin, headers)
+            elif self.registered is not None:
+                return origin
+        return None
 
-    def _registered(self) -> frozenset[str]:
-        """The origins of all enabled clients, collected once per registry."""
+    async def add_for(self, origin: str, headers: MutableMapping[str, str]) -> None:
+        """The same for an origin that no client of the file has; a store that is away allows nothing."""
+        if self.registered is None or not _is_origin(origin):
+            return
+        with suppress(StoreUnavailable):
+            if await self.registered.includes(origin):
+                _allow(origin, headers)
+
+    def _written_down(self) -> frozenset[str]:
+        """The origins of the file's enabled clients, collected once per registry."""
         current = self.registry.current
         if self._origins_of is not current:
             self._origins = frozenset(
@@ -59,3 +75,15 @@ class Cors:
             )
             self._origins_of = current
         return self._origins
+
+
+def _is_origin(text: str) -> bool:
+    try:
+        return text.isascii() and origin_of(text) == text
+    except ValueError:
+        return False
+
+
+def _allow(origin: str, headers: MutableMapping[str, str]) -> None:
+    headers["Access-Control-Allow-Origin"] = origin
+    headers["Access-Control-Expose-Headers"] = _READABLE

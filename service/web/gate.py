@@ -70,7 +70,9 @@ class Gate:
             response = error_response(ServerError("something unforeseen happened"))
         headers = response.headers
         headers[HEADER] = identifier
-        self.cors.add_headers(path, request, headers)
+        asking = self.cors.add_headers(path, request, headers)
+        if asking is not None:
+            await self.cors.add_for(asking, headers)
         self.security_headers.add(headers)
         self.draining.add_header(response)
         self.emit(

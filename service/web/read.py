@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Mapping
+from typing import cast
 
+import orjson
 from aiohttp import web
 
 from service.model.credentials import CredentialSource
@@ -11,6 +15,7 @@ from service.protocol.errors import ContentTooLarge, InvalidRequest, Unsupported
 from service.protocol.params import REPEATABLE, Params
 
 FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 
 BODY_SECONDS = 30
 """How long a body may take to arrive."""
@@ -26,15 +31,25 @@ async def form_params(request: web.Request, *, repeatable: frozenset[str] = REPE
 
 async def raw_form_params(request: web.Request) -> Params:
     """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
-    # The header as it nearly always is, and only otherwise what it means with its parameters.
-    if request.headers.get("Content-Type") != FORM and request.content_type != FORM:
-        raise UnsupportedMediaType(f"the body has to be {FORM}")
-    if "Content-Encoding" in request.headers:
-        raise UnsupportedMediaType("the body has to be sent without a content coding")
+    _check_media_type(request, FORM)
     try:
         return Params.parse((await _body(request)).decode())
     except UnicodeDecodeError as error:
         raise InvalidRequest("the body is not UTF-8") from error
+
+
+async def json_object(request: web.Request) -> Mapping[str, object]:
+    """The members of a JSON body, each sent once (RFC 7591 §3.1, RFC 8259 §4)."""
+    _check_media_type(request, JSON)
+    body = await _body(request)
+    try:
+        orjson.loads(body)  # stricter than what tells of repeated members
+        content: object = json.loads(body, object_pairs_hook=_members)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest("the body is not JSON, or too deep") from error
+    if not isinstance(content, dict):
+        raise InvalidRequest("the body is not a JSON object")
+    return cast("dict[str, object]", content)
 
 
 def query_params(request: web.Request) -> Params:
@@ -55,6 +70,27 @@ def authorization(request: web.Request) -> str | None:
     if len(headers) > 1:
         raise InvalidRequest("the Authorization header is sent more than once")
     return headers[0] if headers else None
+
+
+def bearer_token(request: web.Request) -> str | None:
+    """The token in the Authorization header, if it is of the Bearer scheme (RFC 6750 §2.1)."""
+    scheme, _, token = (authorization(request) or "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def _check_media_type(request: web.Request, wanted: str) -> None:
+    # The header as it nearly always is, and only otherwise what it means with its parameters.
+    if request.headers.get("Content-Type") != wanted and request.content_type != wanted:
+        raise UnsupportedMediaType(f"the body has to be {wanted}")
+    if "Content-Encoding" in request.headers:
+        raise UnsupportedMediaType("the body has to be sent without a content coding")
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise InvalidRequest("a member of the JSON body is sent more than once")
+    return members
 
 
 async def _body(request: web.Request) -> bytes:

@@ -253,7 +253,21 @@ DOUBTFUL = {
         client(require_pushed_authorization_requests=True),
         "clients[web].require_pushed_authorization_requests",
     ),
-    "registration": ({"registration": {"enabled": True}}, "registration.enabled"),
+    "registration without scopes": (
+        {"registration": {"enabled": True}},
+        "registration.allowed_scopes",
+    ),
+    "open registration without end": (
+        {"registration": {"enabled": True, "allowed_scopes": ["openid"]}},
+        "registration.client_lifetime",
+    ),
+    "open registration of API scopes": (
+        {
+            "registration": {"enabled": True, "allowed_scopes": ["api1"]},
+            "api_resources": [{"name": "api1"}],
+        },
+        "registration.allowed_scopes[api1]",
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from service.config.rules import (
     names,
     redirect_uris,
     references,
+    registration,
     secrets,
     service,
     unserved,
@@ -38,6 +39,7 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     client_credentials.encryption_has_an_algorithm,
     redirect_uris.redirect_uris_are_safe,
     redirect_uris.cors_origins_are_origins,
+    registration.third_parties_start_logins_safely,
     unserved.client_asks_for_what_is_not_served,
 )
 FILE_RULES: tuple[FileRule, ...] = (
@@ -64,6 +66,10 @@ FILE_RULES: tuple[FileRule, ...] = (
     service.named_files_exist,
     service.providers_are_reachable_safely,
     service.users_come_from_one_source,
+    user_claims.standard_claims_have_their_types,
+    registration.registered_secrets_are_encrypted,
+    registration.registered_clients_may_ask_for_something,
+    registration.open_registration_is_bounded,
     extensions.grant_types_have_one_handler,
     extensions.user_store_can_be_imported,
     unserved.file_asks_for_what_is_not_served,

@@ -48,8 +48,6 @@ def client_asks_for_what_is_not_served(client: ClientEntry) -> Iterator[Finding]
 
 def file_asks_for_what_is_not_served(file: ConfigurationFile) -> Iterator[Finding]:
     """What the rest of the file relies on and does not get yet."""
-    if file.registration.enabled:
-        yield _not_served(("registration", "enabled"), "client registration (RFC 7591) is")
     if file.server.tls is not None and file.server.tls.client_ca is not None:
         yield _not_served(("server", "tls", "client_ca"), "mutual TLS (RFC 8705) is")
     if file.server.client_certificate_header is not None:

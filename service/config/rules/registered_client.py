@@ -1,0 +1,209 @@
+"""Rules on what a client may register for itself, beyond those on every client (OpenID Connect Registration §2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from service.config.problem import Finding, Location
+from service.config.rules.uris import is_loopback, split_uri
+from service.config.schema.client import ClientEntry
+from service.protocol.redirect_uri import origin_of
+from service.protocol.sector_identifier import redirect_hosts
+
+GRANT_TYPES = frozenset({"authorization_code", "implicit", "refresh_token", "client_credentials"})
+"""No grant type that a person's password or an extension grant's trust would go through."""
+
+MAX_LENGTH = 2048
+"""Characters of one value, but for keys."""
+
+MAX_VALUES = 100
+"""Entries of one list."""
+
+SYMMETRIC = ("A128KW", "A256KW", "dir")
+"""Encryption by a key that is made of the client's secret (OIDC Core §10.2)."""
+
+ENCRYPTED = (
+    "id_token_encrypted_response_alg",
+    "userinfo_encrypted_response_alg",
+    "request_object_encryption_alg",
+)
+_SIGNED_HERE = (
+    "id_token_signed_response_alg",
+    "userinfo_signed_response_alg",
+    "introspection_signed_response_alg",
+    "authorization_signed_response_alg",
+)
+_FETCHED = ("jwks_uri", "request_uris", "backchannel_logout_uri")
+_HTTPS_ONLY = ("initiate_login_uri", "sector_identifier_uri")
+_WITHOUT_FRAGMENT = ("initiate_login_uri", "backchannel_logout_uri", "frontchannel_logout_uri")
+_DECEIVES_READERS = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, and those that turn the direction of a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """What this service has for clients that register themselves."""
+
+    algorithms: tuple[str, ...]
+    pairwise: bool
+    """Whether there is a salt that pairwise subject identifiers can be made with."""
+
+
+RegistrationRule = Callable[[ClientEntry, Offered], Iterator[Finding]]
+
+
+def grant_types_are_for_anybody(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """A stranger gets the grant types in which nobody's password or token is handed over."""
+    for name in sorted(client.allowed_grant_types - GRANT_TYPES):
+        yield Finding(("allowed_grant_types",), f"{_printable(name)} cannot be registered")
+
+
+def grant_types_have_response_types(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """authorization_code wants a response type with a code, implicit one with a token (RFC 7591 §2.1)."""
+    words = [set(name.split()) for name in client.allowed_response_types or ()]
+    if "authorization_code" in client.allowed_grant_types and not any("code" in w for w in words):
+        yield Finding(("allowed_response_types",), "authorization_code needs one with code")
+    if "implicit" in client.allowed_grant_types and not any(w - {"code"} for w in words):
+        yield Finding(("allowed_response_types",), "implicit needs one with id_token or token")
+
+
+def answers_need_redirect_uris(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """Who uses the authorize endpoint says where answers go (RFC 7591 §2)."""
+    if client.allowed_response_types and not client.redirect_uris:
+        yield Finding(("redirect_uris",), "is missing")
+
+
+def redirects_fit_the_application_type(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """Web: https, or loopback without implicit; native: a scheme of its own, loopback or https (§2)."""
+    for name in ("redirect_uris", "post_logout_redirect_uris"):
+        uris: tuple[str, ...] = getattr(client, name)
+        for uri in uris:
+            yield from _judged_redirect(client, name, uri)
+
+
+def _judged_redirect(client: ClientEntry, name: str, uri: str) -> Iterator[Finding]:
+    parts = split_uri(uri)
+    if parts is None:
+        return
+    native, loopback = client.application_type == "native", is_loopback(parts.hostname or "")
+    if parts.scheme not in {"http", "https"}:
+        if not native:
+            yield Finding((name,), "a scheme of its own is for application_type native")
+        elif "." not in parts.scheme:
+            yield Finding((name,), "its scheme is no domain name in reverse (RFC 8252 §7.1)")
+    elif parts.scheme == "http" and not loopback:
+        yield Finding((name,), "http is for loopback addresses; use https")
+    elif loopback and not native and "implicit" in client.allowed_grant_types:
+        yield Finding((name,), "a web application with implicit has no loopback address")
+
+
+def urls_are_encrypted(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """What is fetched, called or linked to is https; on loopback http will do, but not for a login."""
+    for name in (*_FETCHED, *_HTTPS_ONLY):
+        value = getattr(client, name) or ()
+        for url in (value,) if isinstance(value, str) else value:
+            parts = split_uri(url)
+            host = parts.hostname or "" if parts else ""
+            if not url.startswith("https:") and (name in _HTTPS_ONLY or not is_loopback(host)):
+                yield Finding((name,), "must be https")
+
+
+def urls_have_no_fragment(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """Parameters are added to them (OpenID Connect Back-Channel Logout §2.2)."""
+    for name in _WITHOUT_FRAGMENT:
+        if "#" in (getattr(client, name) or ""):
+            yield Finding((name,), "has no fragment")
+
+
+def frontchannel_logout_is_at_home(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """Its origin is one of the redirect URIs' (OpenID Connect Front-Channel Logout §2)."""
+    uri = client.frontchannel_logout_uri
+    if uri is not None and origin_of(uri) not in {origin_of(one) for one in client.redirect_uris}:
+        message = "its scheme, host and port are not those of a redirect URI"
+        yield Finding(("frontchannel_logout_uri",), message)
+
+
+def algorithms_are_offered(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """The service signs by the algorithms that it has keys for, or by a client's secret (OIDC Core §10.1)."""
+    for name in _SIGNED_HERE:
+        alg: str | None = getattr(client, name)
+        if alg is not None and alg not in offered.algorithms and not alg.startswith("HS"):
+            yield Finding((name,), f"{alg} is not supported")
+
+
+def assertions_fit_the_method(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """client_secret_jwt is for HMAC, private_key_jwt for signatures (OIDC Core §9)."""
+    alg, method = client.token_endpoint_auth_signing_alg, client.token_endpoint_auth_method
+    if alg is None or method not in {"client_secret_jwt", "private_key_jwt"}:
+        return
+    if alg.startswith("HS") is not (method == "client_secret_jwt"):
+        yield Finding(("token_endpoint_auth_signing_alg",), f"{alg} is not for {method}")
+
+
+def encryption_has_a_key(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """What is encrypted for the client is so by its public key, or by its secret (OIDC Core §10.2)."""
+    has_keys = client.jwks is not None or client.jwks_uri is not None
+    for name in ENCRYPTED:
+        alg: str | None = getattr(client, name)
+        if alg in SYMMETRIC and not client.client_secrets:
+            yield Finding((name,), f"{alg} needs a client secret")
+        own_key = name == "request_object_encryption_alg"  # ours then, not the client's
+        if alg is not None and alg not in SYMMETRIC and not has_keys and not own_key:
+            yield Finding((name,), f"{alg} needs jwks or jwks_uri")
+
+
+def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """Pairwise subjects need the service's salt, and one host or a document (OIDC Core §8.1)."""
+    if client.subject_type != "pairwise":
+        return
+    if not offered.pairwise:
+        yield Finding(("subject_type",), "pairwise is not supported")
+    if client.sector_identifier_uri is None and len(redirect_hosts(client.redirect_uris)) > 1:
+        yield Finding(("sector_identifier_uri",), "is missing: redirect_uris have several hosts")
+
+
+def texts_do_not_deceive(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """A stranger's words stand on the consent page."""
+    if _DECEIVES_READERS.search(client.client_name or ""):
+        yield Finding(("client_name",), "has characters that cannot be seen")
+
+
+def values_are_bounded(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """What a stranger stores is not much, and fits into headers and pages."""
+    for name in type(client).model_fields:
+        value: object = getattr(client, name)
+        if isinstance(value, str) and len(value) > MAX_LENGTH:
+            yield Finding((name,), f"is longer than {MAX_LENGTH} characters")
+        if isinstance(value, tuple | frozenset):
+            yield from _bounded_list((name,), tuple(str(one) for one in value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _bounded_list(location: Location, values: tuple[str, ...]) -> Iterator[Finding]:
+    if len(values) > MAX_VALUES:
+        yield Finding(location, f"has more than {MAX_VALUES} entries")
+    if any(len(value) > MAX_LENGTH for value in values):
+        yield Finding(location, f"has an entry of more than {MAX_LENGTH} characters")
+
+
+def _printable(name: str) -> str:
+    """A caller's word, if it is an ordinary one."""
+    return name if re.fullmatch(r"[A-Za-z0-9:_.-]{1,100}", name) else "one of them"
+
+
+RULES: tuple[RegistrationRule, ...] = (
+    values_are_bounded,
+    answers_need_redirect_uris,
+    redirects_fit_the_application_type,
+    grant_types_are_for_anybody,
+    grant_types_have_response_types,
+    urls_are_encrypted,
+    urls_have_no_fragment,
+    frontchannel_logout_is_at_home,
+    algorithms_are_offered,
+    assertions_fit_the_method,
+    encryption_has_a_key,
+    subjects_have_one_sector,
+    texts_do_not_deceive,
+)
