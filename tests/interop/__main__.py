@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlsplit
+from typing import Any
 
 import click
 from aiohttp import web
 
 from tests.driving.chromium import headless_chromium
+from tests.interop.client_key import new_client_key
 from tests.interop.clients import Outcome, every_client, run
 from tests.interop.errands import Errands
+from tests.interop.listening import listening
 from tests.interop.service import free_origins, serving
 
 
@@ -31,7 +32,7 @@ def main(names: Sequence[str]) -> bool:
             "WORKPLACE": folder,
         }
         with serving(environ, log):
-            outcomes = asyncio.run(run_all(names, environ))
+            outcomes = asyncio.run(run_all(names, environ, new_client_key(Path(folder))))
         show(outcomes)
         well = all(outcome.succeeded for outcome in outcomes)
         if not well:
@@ -39,23 +40,15 @@ def main(names: Sequence[str]) -> bool:
         return well
 
 
-async def run_all(names: Sequence[str], environ: Mapping[str, str]) -> list[Outcome]:
+async def run_all(
+    names: Sequence[str], environ: Mapping[str, str], published: dict[str, Any]
+) -> list[Outcome]:
     """How it went for each of them, with somebody who runs their errands."""
-    async with somebody(environ):
-        return [await run(name, environ) for name in names]
-
-
-@asynccontextmanager
-async def somebody(environ: Mapping[str, str]) -> AsyncIterator[None]:
-    """A person with a browser, who runs errands for the clients."""
     async with headless_chromium() as browser:
         app = web.Application()
-        app.add_routes(Errands(browser).routes())
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", urlsplit(environ["ERRANDS"]).port).start()
-        yield
-        await runner.cleanup()
+        app.add_routes(Errands(browser, published).routes())
+        async with listening(app, environ["ERRANDS"]):
+            return [await run(name, environ) for name in names]
 
 
 def show(outcomes: Sequence[Outcome]) -> None:

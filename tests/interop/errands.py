@@ -1,4 +1,4 @@
-"""The person's errands for clients in other languages, over HTTP, and the redirect URI where they end.
+"""What clients in all languages share: the person's errands, over HTTP, and URLs of a client's own.
 
 `POST /visit` with `url`, the name of the `person` and perhaps `cancel` answers with the `url` at which
 the browser arrived, as JSON, and the `form` that was posted there.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 from aiohttp import web
 from playwright.async_api import Browser
@@ -21,6 +22,8 @@ class Errands:
     """One browser; each client has a person of its own in it, whom the service knows from before."""
 
     browser: Browser
+    published: dict[str, Any]
+    """The public keys of the clients that have one."""
     people: dict[str, Person] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
@@ -30,6 +33,7 @@ class Errands:
             web.get("/callback", arrived),
             web.post("/callback", arrived),
             web.get("/signed-out", arrived),
+            web.get("/jwks.json", self.jwks),
         ]
 
     async def visit(self, request: web.Request) -> web.Response:
@@ -38,6 +42,10 @@ class Errands:
         person = await self.person(asked["person"])
         arrival = await person.visit(asked["url"], cancelling="cancel" in asked)
         return web.json_response({"url": arrival.url, "form": arrival.content})
+
+    async def jwks(self, _: web.Request) -> web.Response:
+        """What the service fetches to verify what a client signed."""
+        return web.json_response(self.published)
 
     async def person(self, name: str) -> Person:
         """The one of this name, with the cookies from earlier visits."""

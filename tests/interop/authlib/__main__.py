@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from authlib.common.security import generate_token
 from authlib.integrations.httpx_client import AsyncOAuth2Client
+from authlib.oauth2.rfc7523 import ClientSecretJWT, PrivateKeyJWT
 from authlib.oidc.core import CodeIDToken, UserInfo
 from authlib.oidc.discovery import OpenIDProviderMetadata, get_well_known_url
 from joserfc import jwt
-from joserfc.jwk import KeySet
+from joserfc.jwk import ECKey, KeySet
 
-from tests.interop.addresses import ERRANDS, ISSUER
+from tests.interop import client_key
+from tests.interop.addresses import ERRANDS, ISSUER, WORKPLACE
 from tests.interop.person import Person, a_person
 from tests.interop.steps import Steps
 
+TOKEN_ENDPOINT = f"{ISSUER}/connect/token"
 SUBJECT = "818727"
 
 
@@ -72,11 +77,33 @@ class Application:
         return answer
 
 
-def web_client(method: str) -> AsyncOAuth2Client:
+def by_secret(method: str) -> AsyncOAuth2Client:
+    """A client that sends its secret."""
+    return web_client("web", "web-secret", method)
+
+
+def by_hmac() -> AsyncOAuth2Client:
+    """A client that signs with its secret (RFC 7523 §2.2)."""
+    secret = "web-with-hmac-secret-of-more-than-32-bytes"
+    client = web_client("web-with-hmac", secret, "client_secret_jwt")
+    client.register_client_auth_method(ClientSecretJWT(TOKEN_ENDPOINT))
+    return client
+
+
+def by_key() -> AsyncOAuth2Client:
+    """A client that signs with its key (RFC 7523 §2.2)."""
+    key = ECKey.import_key(json.loads(Path(WORKPLACE, client_key.FILE).read_text()))
+    client = web_client("web-with-key", key, "private_key_jwt")
+    headers = {"kid": key.kid}
+    client.register_client_auth_method(PrivateKeyJWT(TOKEN_ENDPOINT, headers=headers, alg="ES256"))
+    return client
+
+
+def web_client(client_id: str, secret: str | ECKey, method: str) -> AsyncOAuth2Client:
     """A web application's client with one way to authenticate at every endpoint."""
     return AsyncOAuth2Client(
-        "web",
-        "web-secret",
+        client_id,
+        secret,
         token_endpoint_auth_method=method,
         revocation_endpoint_auth_method=method,
         redirect_uri=f"{ERRANDS}/callback",
@@ -129,16 +156,17 @@ async def acts_for_itself(steps: Steps) -> None:
     """Client credentials."""
     async with AsyncOAuth2Client("machine", "machine-secret", scope="api1") as client:
         with steps.step("client_credentials: a token that Authlib's client uses by itself"):
-            token = await client.fetch_token(f"{ISSUER}/connect/token")
+            token = await client.fetch_token(TOKEN_ENDPOINT)
             assert (token["token_type"], token["scope"]) == ("Bearer", "api1")
 
 
 async def main() -> None:
-    """Everything, with either way to send the secret."""
+    """Everything, with each way to authenticate."""
     steps = Steps()
+    each = [by_secret("client_secret_basic"), by_secret("client_secret_post"), by_hmac(), by_key()]
     async with a_person() as person:
-        for method in ("client_secret_basic", "client_secret_post"):
-            async with web_client(method) as client:
+        for client in each:
+            async with client:
                 await tells_the_whole_story(await Application.of(client, person), steps)
     await acts_for_itself(steps)
     steps.finish()

@@ -22,7 +22,7 @@ public final class Nimbus {
 
     private Nimbus() {}
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws Exception {
         var nimbus = new Nimbus();
         nimbus.steps.step("discovery: the metadata names this issuer", () ->
                 nimbus.provider = OIDCProviderMetadata.resolve(new Issuer(System.getenv("ISSUER"))));
@@ -30,11 +30,13 @@ public final class Nimbus {
         nimbus.steps.finish();
     }
 
-    private void everything() {
+    private void everything() throws Exception {
         var web = new ClientID("web");
         var secret = new Secret("web-secret");
         signsInAndOut("client_secret_basic", new Application(provider, web, () -> new ClientSecretBasic(web, secret)));
         signsInAndOut("client_secret_post", new Application(provider, web, () -> new ClientSecretPost(web, secret)));
+        signsInAndOut("client_secret_jwt", Signing.withSecret(provider));
+        signsInAndOut("private_key_jwt", Signing.withKey(provider));
         actsForItself();
     }
 

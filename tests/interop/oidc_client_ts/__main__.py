@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from tests.interop.addresses import ISSUER, SINGLE_PAGE
+from tests.interop.listening import listening
 from tests.interop.person import Person, a_person
 from tests.interop.steps import Steps
 
@@ -21,32 +20,28 @@ LIBRARY = FOLDER / "node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.
 SUBJECT = "818727"
 
 
-@asynccontextmanager
-async def application() -> AsyncIterator[None]:
-    """The files of the application at its own origin; every other path is the one page."""
-
-    async def settings(_: web.Request) -> web.Response:
-        return web.json_response({"authority": ISSUER, "client_id": "single-page"})
-
-    async def library(_: web.Request) -> web.FileResponse:
-        return web.FileResponse(LIBRARY)
-
-    async def script(_: web.Request) -> web.FileResponse:
-        return web.FileResponse(FOLDER / "application.mjs")
-
-    async def page(_: web.Request) -> web.FileResponse:
-        return web.FileResponse(FOLDER / "application.html")
-
+def application() -> web.Application:
+    """The files of the application; every path that is no file is its one page."""
     app = web.Application()
     app.router.add_get("/settings.json", settings)
-    app.router.add_get("/oidc-client-ts.min.js", library)
-    app.router.add_get("/application.mjs", script)
-    app.router.add_get("/{path:.*}", page)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", urlsplit(SINGLE_PAGE).port).start()
-    yield
-    await runner.cleanup()
+    app.router.add_get("/oidc-client-ts.min.js", of_file(LIBRARY))
+    app.router.add_get("/application.mjs", of_file(FOLDER / "application.mjs"))
+    app.router.add_get("/{path:.*}", of_file(FOLDER / "application.html"))
+    return app
+
+
+async def settings(_: web.Request) -> web.Response:
+    """What the application has to know of its provider."""
+    return web.json_response({"authority": ISSUER, "client_id": "single-page"})
+
+
+def of_file(path: Path) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A handler that answers with a file."""
+
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.FileResponse(path)
+
+    return answer
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ async def signs_out(visitor: Visitor, steps: Steps) -> None:
 async def main() -> None:
     """One visitor's day."""
     steps = Steps()
-    async with application(), a_person() as person:
+    async with listening(application(), SINGLE_PAGE), a_person() as person:
         visitor = Visitor(person)
         await signs_in(visitor, steps)
         await renews(visitor, steps)

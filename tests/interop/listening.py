@@ -1,0 +1,19 @@
+"""An aiohttp application at an origin of this run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+
+@asynccontextmanager
+async def listening(app: web.Application, origin: str) -> AsyncIterator[None]:
+    """The application answers for as long as the block lasts."""
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", urlsplit(origin).port).start()
+    yield
+    await runner.cleanup()

@@ -1,0 +1,38 @@
+// Clients that sign: assertions in place of a secret (RFC 7523 §2.2).
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import * as client from "openid-client";
+import { SUBJECT, discovered, refusedWith, signIn } from "./flow.mjs";
+import { step } from "./steps.mjs";
+
+const HMAC_SECRET = "web-with-hmac-secret-of-more-than-32-bytes";
+const jwk = JSON.parse(await readFile(`${process.env.WORKPLACE}/client-key.json`));
+const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+const key = { key: await crypto.subtle.importKey("jwk", jwk, algorithm, false, ["sign"]), kid: jwk.kid };
+
+const METHODS = {
+  private_key_jwt: ["web-with-key", client.PrivateKeyJwt(key)],
+  client_secret_jwt: ["web-with-hmac", client.ClientSecretJwt(HMAC_SECRET)],
+};
+
+for (const [method, [client_id, authentication]] of Object.entries(METHODS)) {
+  await step(`${method}: at the token, introspection and revocation endpoints`, async () => {
+    const config = await discovered(client_id, undefined, authentication);
+    const tokens = await signIn(config);
+    const { access_token, refresh_token } = await client.refreshTokenGrant(config, tokens.refresh_token);
+    assert.equal((await client.tokenIntrospection(config, access_token)).sub, SUBJECT);
+    await client.tokenRevocation(config, refresh_token);
+    assert.equal((await client.tokenIntrospection(config, access_token)).active, false);
+  });
+
+  await step(`${method}: client_credentials`, async () => {
+    const config = await discovered(client_id, undefined, authentication);
+    assert.equal((await client.clientCredentialsGrant(config, { scope: "api1" })).scope, "api1");
+  });
+
+  await step(`${method}: an assertion for somebody else is refused`, async () => {
+    const config = await discovered("machine", undefined, authentication);
+    await assert.rejects(client.clientCredentialsGrant(config), refusedWith("invalid_client", 401));
+  });
+}
