@@ -85,6 +85,7 @@ def create_app(
         registry=parts.registry,
         locales=configuration.ui.locales,
         subject_types=parts.subject_identifiers.types,
+        registrable=parts.registrable,
     )
     direct = (*machines, described)
     app = _application(parts, edge, (*direct, *people), direct=direct)
@@ -111,6 +112,7 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             client_address=edge.client_address,
             emit=parts.emit,
             now=parts.now,
+            registrable=parts.registrable,
         ),
         IntrospectionEndpoint(
             callers=parts.callers,
@@ -159,7 +161,9 @@ def registration_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
 def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     """For people: where clients send them, and a page for each step of `authorize/steps`."""
     return (
-        AuthorizeEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
+        AuthorizeEndpoint(
+            sign_in=edge.sign_in_pages, errors=edge.errors, registrable=parts.registrable
+        ),
         LoginEndpoint(
             sign_in=edge.sign_in_pages,
             login=edge.login_page,

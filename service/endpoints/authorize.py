@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
+from service.model.registrable import Registrable
 from service.protocol.errors import ServerError, TemporarilyUnavailable
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
@@ -29,6 +30,7 @@ class AuthorizeEndpoint:
 
     sign_in: SignInPages
     errors: ErrorPages
+    registrable: Registrable
 
     def routes(self) -> Iterable[web.RouteDef]:
         """GET, POST (OIDC Core §3.1.2.1), and where a cross-site POST goes on."""
@@ -41,6 +43,7 @@ class AuthorizeEndpoint:
         """Where it is and what it understands (RFC 8414 §2, RFC 9207 §3)."""
         clients = [c for c in self.sign_in.flow.registry.current.clients.values() if c.enabled]
         used = {name for client in clients for name in client.allowed_response_types}
+        used |= self.registrable.response_types
         plain = any(client.allow_plain_text_pkce for client in clients)
         return {
             "authorization_endpoint": PATH,

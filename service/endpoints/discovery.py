@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 
 from service.keys.keyring import KeyRing
+from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.scope import OFFLINE_ACCESS
 from service.web.endpoint import Endpoint
@@ -33,7 +34,8 @@ class DiscoveryEndpoint:
     registry: LiveRegistry
     locales: tuple[str, ...]
     subject_types: tuple[str, ...]
-    _document: tuple[str, bytes] = ("", b"")
+    registrable: Registrable
+    _document: tuple[object, bytes] = (None, b"")
 
     def routes(self) -> Iterable[web.RouteDef]:
         """All well-known names."""
@@ -43,7 +45,7 @@ class DiscoveryEndpoint:
         """What belongs to no single endpoint."""
         return {
             "issuer": self.issuer,
-            "scopes_supported": _scopes(self.registry.current),
+            "scopes_supported": _scopes(self.registry.current, self.registrable),
             "claims_supported": _claims(self.registry.current),
             "claim_types_supported": ["normal"],
             "subject_types_supported": list(self.subject_types),
@@ -81,13 +83,14 @@ def paths(issuer: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.rstrip("/") for name in names))
 
 
-def _scopes(registry: Registry) -> list[str]:
+def _scopes(registry: Registry, registrable: Registrable) -> list[str]:
     shown = [
         scope.name
         for scope in (*registry.identity_resources.values(), *registry.api_scopes.values())
         if scope.show_in_discovery
     ]
     offline = any(client.allow_offline_access for client in registry.clients.values())
+    offline |= OFFLINE_ACCESS in registrable.scopes
     return [*shown, OFFLINE_ACCESS] if offline else shown
 
 

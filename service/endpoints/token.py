@@ -12,6 +12,7 @@ from service.grants import Grants
 from service.identity.subjects import Subjects
 from service.model.client import Client
 from service.model.events import Emit, TokenRefused
+from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
     InvalidGrant,
@@ -45,6 +46,7 @@ class TokenEndpoint:
     client_address: ClientAddress
     emit: Emit
     now: Callable[[], int]
+    registrable: Registrable
 
     def routes(self) -> Iterable[web.RouteDef]:
         """POST only."""
@@ -57,7 +59,7 @@ class TokenEndpoint:
             for client in self.registry.current.clients.values()
             if client.enabled
             for grant_type in client.allowed_grant_types
-        }
+        } | self.registrable.grant_types
         return {
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
