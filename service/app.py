@@ -82,6 +82,7 @@ def create_app(
         issuer=parts.issuer,
         endpoints=(*machines, *people),
         keys=parts.keys,
+        algorithms=parts.client_algorithms,
         registry=parts.registry,
         locales=configuration.ui.locales,
         subject_types=parts.subject_identifiers.types,
@@ -136,7 +137,8 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             identifiers=parts.subject_identifiers,
             registry=parts.registry,
             clients=parts.clients,
-            keys=parts.keys,
+            keys=parts.client_keys,
+            algorithms=parts.client_algorithms,
         ),
         JwksEndpoint(keys=parts.keys),
     )

@@ -151,7 +151,7 @@ async def _named(
     named = [hints.identifiers.named(client, *subjects) for subjects in claims.subjects]
     text = params.get("id_token_hint")
     if text is not None:
-        hint = await hints.read(text)
+        hint = await hints.read(text, sender=client)
         if hint is None:
             raise InvalidRequest("id_token_hint is not an identity token of this service")
         named.append(hint.person)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 from aiohttp import web
 
+from service.clients.algorithms import ClientAlgorithms
 from service.keys.keyring import KeyRing
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry, Registry
@@ -31,6 +32,7 @@ class DiscoveryEndpoint:
     issuer: str
     endpoints: tuple[Endpoint, ...]
     keys: KeyRing
+    algorithms: ClientAlgorithms
     registry: LiveRegistry
     locales: tuple[str, ...]
     subject_types: tuple[str, ...]
@@ -52,7 +54,7 @@ class DiscoveryEndpoint:
             "acr_values_supported": [
                 context.acr for context in self.registry.current.authentication_contexts
             ],
-            "id_token_signing_alg_values_supported": list(self.keys.algorithms),
+            **self.algorithms.metadata("id_token"),
             "ui_locales_supported": list(self.locales),
             "request_parameter_supported": False,
             "request_uri_parameter_supported": False,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import orjson
 from aiohttp import web
 
+from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients
+from service.clients.keys import ClientKeys
 from service.identity.subjects import Subjects
-from service.keys.keyring import KeyRing
+from service.keys.jwe import DEFAULT_ENC
 from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.protocol.challenge import bearer_challenge
@@ -43,7 +46,8 @@ class UserinfoEndpoint:
     identifiers: SubjectIdentifiers
     registry: LiveRegistry
     clients: Clients
-    keys: KeyRing
+    keys: ClientKeys
+    algorithms: ClientAlgorithms
 
     def routes(self) -> Iterable[web.RouteDef]:
         """GET and POST (OIDC Core §5.3.1)."""
@@ -56,11 +60,11 @@ class UserinfoEndpoint:
         """Where it is."""
         return {
             "userinfo_endpoint": PATH,
-            "userinfo_signing_alg_values_supported": list(self.keys.algorithms),
+            **self.algorithms.metadata("userinfo"),
         }
 
     async def userinfo(self, request: web.Request) -> web.Response:
-        """The claims as JSON, or signed for a client that registered for that."""
+        """The claims as JSON, or signed and encrypted for a client that registered for that."""
         try:
             token = await self._token(await _bearer_token(request))
             user_claims = await self._of_user(token)
@@ -72,16 +76,28 @@ class UserinfoEndpoint:
             told = None if isinstance(error, NoToken) else error
             error.challenge = bearer_challenge(self.active_tokens.issuer, told)
             raise
-        if client.userinfo_signed_response_alg is None:
+        jwt = await self._jwt(claims, client)
+        if jwt is None:
             return json_response(claims)
-        return await self._signed(claims, client)
-
-    async def _signed(self, claims: Mapping[str, object], client: Client) -> web.Response:
-        """The claims as a JWT for this client (OIDC Core §5.3.2)."""
-        key = self.keys.signing_key(client.userinfo_signed_response_alg)
-        addressed = {**claims, "iss": self.active_tokens.issuer, "aud": client.client_id}
-        jwt = await key.sign(addressed, typ="JWT")
         return web.Response(body=jwt.encode(), headers=NO_STORE, content_type="application/jwt")
+
+    async def _jwt(self, claims: Mapping[str, object], client: Client) -> str | None:
+        """The claims as the client is registered for: signed, encrypted, or the one in the other."""
+        signed = await self._signed(claims, client)
+        alg = client.metadata.get("userinfo_encrypted_response_alg")
+        if alg is None:
+            return signed
+        enc = client.metadata.get("userinfo_encrypted_response_enc", DEFAULT_ENC)
+        content, cty = (signed.encode(), "JWT") if signed else (orjson.dumps(claims), None)
+        return await self.keys.encrypt(content, client, alg=str(alg), enc=str(enc), cty=cty)
+
+    async def _signed(self, claims: Mapping[str, object], client: Client) -> str | None:
+        """The claims as a JWT for this client (OIDC Core §5.3.2)."""
+        if client.userinfo_signed_response_alg is None:
+            return None
+        key = self.keys.signing_key(client, client.userinfo_signed_response_alg)
+        addressed = {**claims, "iss": self.active_tokens.issuer, "aud": client.client_id}
+        return await key.sign(addressed, typ="JWT")
 
     async def _token(self, text: str) -> ActiveToken:
         token = await self.active_tokens.find(text)

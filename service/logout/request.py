@@ -49,7 +49,8 @@ async def read_logout_request(
 ) -> LogoutRequest:
     """Read it; what does not fit together is not refused, it only earns no redirect (§4)."""
     sent_hint, named = params.get("id_token_hint"), params.get("client_id")
-    hint = await hints.read(sent_hint) if sent_hint else None
+    sender = await clients.find(named) if named else None
+    hint = await hints.read(sent_hint, sender=sender) if sent_hint else None
     audience = hint.client.client_id if hint else None
     agree = (hint is not None or sent_hint is None) and (
         not (named and audience) or named == audience

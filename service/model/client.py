@@ -126,8 +126,6 @@ class Client:
             or self.require_signed_request_object
             or self.dpop_bound_access_tokens
             or self.tls_client_certificate_bound_access_tokens
-            or self.id_token_encrypted_response_alg is not None
-            or "userinfo_encrypted_response_alg" in self.metadata
         )
 
     @property

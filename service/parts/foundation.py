@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from time import time
 
+from service.clients.algorithms import ClientAlgorithms
 from service.clients.http import ClientHttp
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
@@ -140,6 +141,11 @@ class Foundation(ABC):
     @cached_property
     def client_http(self) -> ClientHttp:
         return ClientHttp(free=self.outgoing, guarded=self.guarded)
+
+    @cached_property
+    def client_algorithms(self) -> ClientAlgorithms:
+        registration = self.configuration.registration.enabled
+        return ClientAlgorithms(ring=self.keys, registry=self.registry, registration=registration)
 
     @cached_property
     def client_keys(self) -> ClientKeys:

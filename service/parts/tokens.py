@@ -34,7 +34,7 @@ class Tokens(People):
         return IdTokens(
             issuer=self.issuer,
             registry=self.registry,
-            keys=self.keys,
+            keys=self.client_keys,
             identifiers=self.subject_identifiers,
         )
 
@@ -42,7 +42,7 @@ class Tokens(People):
     def id_token_hints(self) -> IdTokenHints:
         return IdTokenHints(
             issuer=self.issuer,
-            keys=self.keys,
+            keys=self.client_keys,
             clients=self.clients,
             identifiers=self.subject_identifiers,
         )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
 from typing import Any
 
-from service.keys.keyring import KeyRing
+from service.clients.keys import ClientKeys
+from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry
@@ -41,7 +42,7 @@ class IdTokens:
 
     issuer: str
     registry: LiveRegistry
-    keys: KeyRing
+    keys: ClientKeys
     identifiers: SubjectIdentifiers
 
     async def mint(
@@ -53,12 +54,12 @@ class IdTokens:
         user_claims: Mapping[str, object],
         now: int,
     ) -> str:
-        """The signed identity token.
+        """The identity token, signed, and encrypted where the client is registered for that (OIDC Core §16.14).
 
         User claims stand in it where no access token is issued to fetch them with, where the
         client's registration says so (OIDC Core §5.4), or where it asks for them there (§5.5).
         """
-        key = self.keys.signing_key(client.id_token_signed_response_alg)
+        key = self.keys.signing_key(client, client.id_token_signed_response_alg)
         claims: dict[str, object | None] = {
             "iss": self.issuer,
             "sub": self.identifiers.of(client, str(authorization.subject)),
@@ -82,7 +83,13 @@ class IdTokens:
         if asked is not None:
             names, locales = asked.id_token, asked.locales
             present = individual_claims(registry, client, names, user_claims, locales) | present
-        return await key.sign(present, typ=ID_TOKEN_TYPE)
+        signed = await key.sign(present, typ=ID_TOKEN_TYPE)
+        alg, enc = client.id_token_encrypted_response_alg, client.id_token_encrypted_response_enc
+        if alg is None:
+            return signed
+        return await self.keys.encrypt(
+            signed.encode(), client, alg=alg, enc=enc or DEFAULT_ENC, cty="JWT"
+        )
 
 
 def half_hash(value: str | None, alg: str) -> str | None:

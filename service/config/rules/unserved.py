@@ -25,8 +25,6 @@ CLIENT_KEYS: Mapping[str, str] = {
     "tls_client_auth_subject_dn": "mutual TLS (RFC 8705) is",
     "tls_client_auth_san_dns": "mutual TLS (RFC 8705) is",
     "self_signed_certificates": "mutual TLS (RFC 8705) is",
-    "userinfo_encrypted_response_alg": "encrypted userinfo is",
-    "id_token_encrypted_response_alg": "encryption of identity tokens is",
     "authorization_signed_response_alg": "JARM is",
     "frontchannel_logout_uri": "front-channel logout is",
     "backchannel_logout_uri": "back-channel logout is",

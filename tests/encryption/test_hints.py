@@ -1,0 +1,93 @@
+"""An identity token comes back as a hint though it is signed by a secret or encrypted to us (OIDC Core §3.1.2.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from joserfc.jwe import encrypt_compact
+from joserfc.jwk import JWKRegistry
+
+from service.keys.jose import Key
+from service.keys.jwe import encrypt, encryption_key_of_secret
+from tests.driving.client_app import ClientApp
+from tests.encryption.conftest import SECRET, as_registered, decrypted
+
+pytestmark = pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#3.1.2.2")
+
+
+async def silently(app: ClientApp, hint: str) -> str | None:
+    """The error, if any, of a request without a page that names the person so."""
+    return (await app.authorize(prompt="none", id_token_hint=hint)).error
+
+
+async def id_token(app: ClientApp, username: str = "alice") -> str:
+    """As the authorize endpoint gives it."""
+    page = await app.login(username, response_type="id_token", scope="openid")
+    return page.parameters["id_token"]
+
+
+@as_registered({"id_token_signed_response_alg": "HS256"})
+async def test_one_that_is_signed_by_the_secret_is_read(app_of: Any) -> None:
+    app = app_of("implicit")
+    assert await silently(app, await id_token(app)) is None
+
+
+@as_registered({"id_token_signed_response_alg": "HS256"})
+async def test_a_secret_signs_for_its_own_client_only(app_of: Any, app: ClientApp) -> None:
+    app_of("implicit")
+    claims = {"iss": app.service.issuer, "aud": "spa", "sub": "818727", "exp": 1}
+    for audience in ("spa", "nobody", "machine"):
+        key = Key.of_secret(SECRET, "HS256")
+        hint = await key.sign(claims | {"aud": audience}, typ="JWT")
+        assert await silently(app, hint) == "invalid_request"
+
+
+@pytest.mark.rfc("8725#3.1")
+@as_registered({"id_token_signed_response_alg": "ES256"})
+async def test_a_secret_does_not_sign_for_a_client_registered_for_a_key(app: ClientApp) -> None:
+    claims = {"iss": app.service.issuer, "aud": "web", "sub": "818727", "exp": 1}
+    hint = await Key.of_secret(SECRET, "HS256").sign(claims, typ="JWT")
+    assert await silently(app, hint) == "invalid_request"
+
+
+@as_registered({"id_token_encrypted_response_alg": "ECDH-ES"})
+async def test_one_that_is_encrypted_to_the_client_cannot_be_read(app_of: Any) -> None:
+    app = app_of("implicit")
+    assert await silently(app, await id_token(app)) == "invalid_request"
+
+
+@as_registered({"id_token_encrypted_response_alg": "A128KW"})
+async def test_one_that_is_encrypted_by_the_secret_is_read(app_of: Any) -> None:
+    app = app_of("implicit")
+    assert await silently(app, await id_token(app)) is None
+
+
+@as_registered(
+    {"id_token_encrypted_response_alg": "ECDH-ES", "request_object_encryption_alg": "ECDH-ES"}
+)
+async def test_one_that_the_client_has_encrypted_to_us_is_read(app_of: Any) -> None:
+    app = app_of("implicit")
+    _, content = decrypted(await id_token(app))
+    jwks = (await app.service.get("/.well-known/jwks.json"))["keys"]
+    ours = next(key for key in jwks if key["use"] == "enc")
+    header = {"alg": ours["alg"], "enc": "A128GCM", "kid": ours["kid"]}
+    hint = encrypt_compact(header, content, JWKRegistry.import_key(ours))
+    assert await silently(app, hint) is None
+
+
+@as_registered({"id_token_encrypted_response_alg": "dir"})
+async def test_somebody_elses_secret_reads_nothing(app_of: Any) -> None:
+    app = app_of("implicit")
+    hint = encrypt(
+        b"x", encryption_key_of_secret("other" * 8, "dir", "A128GCM"), enc="A128GCM", cty=None
+    )
+    assert await silently(app, hint) == "invalid_request"
+
+
+@as_registered({"id_token_signed_response_alg": "HS256"})
+async def test_logout_understands_it(app_of: Any) -> None:
+    app = app_of("implicit")
+    hint = await id_token(app)
+    page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
+    assert page.has("logout-success")

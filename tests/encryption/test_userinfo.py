@@ -1,0 +1,70 @@
+"""Userinfo is signed, encrypted, or the one in the other, as the client is registered (OIDC Core §5.3.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from tests.driving.registry import client_in
+from tests.driving.service import Answer, RunningService, header_of
+from tests.encryption.conftest import SECRET, Signed, as_registered, decrypted
+
+pytestmark = pytest.mark.rfc("openid-core#5.3.2", "openid-core#10.2")
+
+
+async def userinfo(service: RunningService) -> Answer:
+    """What `frontend` is told of alice."""
+    form = {"username": "alice", "password": "alice-password", "scope": "openid email"}
+    answer = await service.token(("frontend", SECRET), grant_type="password", **form)
+    token = answer["access_token"]
+    return await service.get("/connect/userinfo", headers={"Authorization": f"Bearer {token}"})
+
+
+@as_registered({"userinfo_signed_response_alg": "HS256"}, {"userinfo_signed_response_alg": "ES256"})
+async def test_it_is_signed(service: RunningService, signed: Signed) -> None:
+    answer = await userinfo(service)
+    claims = signed(answer.body.decode())
+    assert answer.headers["Content-Type"] == "application/jwt"
+    assert (claims["iss"], claims["aud"]) == (service.issuer, "frontend")
+    assert (claims["sub"], claims["email"]) == ("818727", "alice@example.com")
+
+
+@as_registered(
+    {"userinfo_encrypted_response_alg": "RSA-OAEP-256"},
+    {
+        "userinfo_encrypted_response_alg": "ECDH-ES",
+        "userinfo_encrypted_response_enc": "A256GCM",
+    },
+)
+async def test_it_is_encrypted(service: RunningService, config: dict[str, Any]) -> None:
+    answer = await userinfo(service)
+    header, content = decrypted(answer.body.decode())
+    client = client_in(config, "frontend")
+    assert answer.headers["Content-Type"] == "application/jwt"
+    assert header["enc"] == client.get("userinfo_encrypted_response_enc", "A128CBC-HS256")
+    assert "cty" not in header
+    assert orjson.loads(content)["email"] == "alice@example.com"
+
+
+@pytest.mark.rfc("7519#5.2", "openid-core#16.14")
+@as_registered(
+    {"userinfo_encrypted_response_alg": "ECDH-ES", "userinfo_signed_response_alg": "HS256"}
+)
+async def test_it_is_signed_and_then_encrypted(service: RunningService, signed: Signed) -> None:
+    header, content = decrypted((await userinfo(service)).body.decode())
+    assert header["cty"] == "JWT"
+    assert header_of(content.decode())["alg"] == "HS256"
+    assert signed(content.decode())["sub"] == "818727"
+
+
+@as_registered({"userinfo_encrypted_response_alg": "ECDH-ES"})
+async def test_without_a_key_nothing_is_told(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    client_in(config, "frontend")["jwks"] = {"keys": []}
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    assert (await userinfo(service)).refusal == (400, "unauthorized_client")
