@@ -10,6 +10,7 @@ import com.nimbusds.oauth2.sdk.pkce.CodeVerifier;
 import com.nimbusds.openid.connect.sdk.Nonce;
 import com.nimbusds.openid.connect.sdk.Prompt;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
+import com.nimbusds.openid.connect.sdk.rp.OIDCClientInformation;
 import com.nimbusds.openid.connect.sdk.token.OIDCTokens;
 
 /** Nimbus' SDK through its natural flow: what it validates, we need not. */
@@ -19,6 +20,7 @@ public final class Nimbus {
     private final Steps steps = new Steps();
     private OIDCProviderMetadata provider;
     private OIDCTokens tokens;
+    private OIDCClientInformation registered;
 
     private Nimbus() {}
 
@@ -37,6 +39,7 @@ public final class Nimbus {
         signsInAndOut("client_secret_post", new Application(provider, web, () -> new ClientSecretPost(web, secret)));
         signsInAndOut("client_secret_jwt", Signing.withSecret(provider));
         signsInAndOut("private_key_jwt", Signing.withKey(provider));
+        registersItself(new Registration(provider));
         actsForItself();
     }
 
@@ -64,6 +67,24 @@ public final class Nimbus {
             Steps.expect("state=" + state, app.signOut(tokens.getIDToken(), state).getQuery());
             var silently = new Prompt(Prompt.Type.NONE);
             refusedWith("login_required", () -> app.authorize(new Nonce(), new CodeVerifier(), silently));
+        });
+    }
+
+    private void registersItself(Registration registration) {
+        steps.step("registration: a client registers itself and reads what it registered", () -> {
+            registered = registration.register(Registration.metadata("Nimbus"));
+            Steps.expect("Nimbus", registration.read(registered).getOIDCMetadata().getName());
+        });
+        steps.step("registration: it gives itself another name", () -> {
+            var renamed = registration.update(registered, Registration.metadata("Strato"));
+            Steps.expect("Strato", renamed.getOIDCMetadata().getName());
+        });
+        signsInAndOut("registered", registration.application(registered));
+        steps.step("registration: it ends itself, and is a stranger", () -> {
+            registration.delete(registered);
+            refusedWith("invalid_token", () -> registration.read(registered));
+            var grant = new ClientCredentialsGrant();
+            refusedWith("invalid_client", () -> registration.application(registered).ask(grant, null));
         });
     }
 

@@ -140,4 +140,5 @@ await step("a wrong secret is invalid_client with 401", async () => {
 });
 
 await import("./signing.mjs");
+await import("./registration.mjs");
 finish();
