@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from service.authorize.interaction import Interaction
 from service.authorize.request import AuthorizeRequest
+from service.identity.participants import takes_part
 from service.model.authorization import Authorization
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
@@ -54,7 +55,7 @@ class Answering:
                 user_claims=interaction.user_claims,
                 now=now,
             )
-        await self._make_active(authorization, request, code, access, now)
+        await self._make_active(authorization, interaction, session, code, access)
         self.emit(
             AuthorizationGranted(
                 client_id=request.client.client_id,
@@ -81,20 +82,24 @@ class Answering:
     async def _make_active(
         self,
         authorization: Authorization,
-        request: AuthorizeRequest,
+        interaction: Interaction,
+        session: Session,
         code: Handle | None,
         access: MintedToken | None,
-        now: int,
     ) -> None:
         """Write it all in one round trip, unless the session ended in the same moment.
 
         The session's presence is asked last: a logout that comes later finds the index filled.
         """
-        client, stores = request.client, self.stores
+        request, now, stores = interaction.request, interaction.now, self.stores
+        client = request.client
         lifetime = client.authorization_code_lifetime + REPLAY_WINDOW if code else 0
         if access is not None:
             lifetime = max(lifetime, access.expires_at - now)
-        writes: list[Write] = begin(stores, authorization, ttl=max(lifetime, 1), now=now)
+        writes: list[Write] = [
+            *begin(stores, authorization, ttl=max(lifetime, 1), now=now),
+            *takes_part(stores, client, session, now=now),
+        ]
         if code is not None:
             record = AuthorizationCode(
                 redirect_uri=request.reply_to.redirect_uri,
@@ -105,7 +110,7 @@ class Answering:
             writes.append(stores.codes.put(record, code.selector, code.digest, ttl=seconds))
         if access is not None:
             writes += access.writes
-        alive = stores.sessions.exists(str(authorization.session_id))
+        alive = stores.sessions.exists(session.id)
         answers = await stores.kv.write(*writes, alive)
         if not answers[-1]:
             await stores.kv.write(stores.authorizations.drop(authorization.id))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from service.identity import participants
 from service.model.authorization import Authorization
 from service.model.events import Emit, SessionEnded, SessionStarted
 from service.model.handle import (
@@ -49,6 +51,8 @@ class Sessions:
 
     stores: Stores
     limits: SessionLimits
+    ended: asyncio.Event
+    """Set when a session has ended here, for whoever tells the clients that took part in it."""
     now: Callable[[], int]
     emit: Emit
 
@@ -106,25 +110,32 @@ class Sessions:
             max(use or 0, session.started_at) for session, use in zip(sessions, found, strict=True)
         )
 
-    async def end(self, session: Session) -> tuple[Authorization, ...]:
-        """End it with its tokens, all but the offline ones; which authorizations it had.
+    async def end(self, session: Session) -> tuple[str, ...]:
+        """End it with its tokens, all but the offline ones; the ids of the clients that took part in it.
 
+        That they are to be told is written together with the end (OIDC Back-Channel Logout §2.5).
         The session goes last, so that an end that was cut short can be repeated; what was granted
-        meanwhile is in the index by then.
+        meanwhile is in the indexes by then.
         """
         stores, owner = self.stores, digest(session.subject)
-        before = await self._authorizations_of(session)
+        before, told = await self._authorizations_of(session), await self._clients_of(session)
         await stores.kv.write(
+            *participants.tell(stores, session, told, now=self.now()),
             *self._without(before, owner),
             stores.session_uses.drop(session.id),
             stores.subject_sessions.remove(owner, session.id),
             stores.sessions.drop(session.id),
         )
-        meanwhile = await self._authorizations_of(session)
-        index = stores.session_authorizations.key(session.id)
-        await stores.kv.write(*self._without(meanwhile, owner), Drop(index))
+        meanwhile, clients = await self._authorizations_of(session), await self._clients_of(session)
+        await stores.kv.write(
+            *participants.tell(stores, session, set(clients).difference(told), now=self.now()),
+            *self._without(meanwhile, owner),
+            Drop(stores.session_authorizations.key(session.id)),
+            Drop(stores.session_clients.key(session.id)),
+        )
+        self.ended.set()
         self.emit(SessionEnded(session_id=session.id, subject=session.subject))
-        return tuple({one.id: one for one in (*before, *meanwhile)}.values())
+        return tuple(dict.fromkeys((*told, *clients)))
 
     async def of_subject(self, subject: str) -> tuple[Session, ...]:
         """Everywhere this person is signed in, the latest first."""
@@ -146,6 +157,10 @@ class Sessions:
         ids = await self.stores.kv.members(index, now=self.now())
         found = await self.stores.kv.read(*[self.stores.authorizations.read(one) for one in ids])
         return [one for one in found if one is not None]
+
+    async def _clients_of(self, session: Session) -> tuple[str, ...]:
+        index = self.stores.session_clients.key(session.id)
+        return await self.stores.kv.members(index, now=self.now())
 
     def _without(self, authorizations: list[Authorization], owner: str) -> list[Write]:
         """What ends those that do not outlive their session (OIDC Core §11)."""
@@ -181,7 +196,8 @@ class Sessions:
             digest(session.subject), session.id, expires_at=session.ends_at, now=self.now()
         )
         write = Swap(put.key, put.value, put.ttl) if renewed else put
-        _, written = await self.stores.kv.write(listed, write)
+        kept = participants.keep(self.stores, session, now=self.now())
+        _, _, written = await self.stores.kv.write(listed, kept, write)
         return bool(written)
 
     def _lifetime(self, session: Session) -> int:

@@ -62,6 +62,21 @@ COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell 
     ),
     Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
     Counted(events.LoggedOut, "logouts", "Logouts by the session's person."),
+    Counted(
+        events.BackChannelLogoutDelivered,
+        "backchannel_logouts_delivered",
+        "Clients told of ended sessions.",
+    ),
+    Counted(
+        events.BackChannelLogoutPostponed,
+        "backchannel_logouts_postponed",
+        "Attempts to tell a client that failed and will be repeated.",
+    ),
+    Counted(
+        events.BackChannelLogoutFailed,
+        "backchannel_logouts_failed",
+        "Clients that could not be told.",
+    ),
     Counted(events.TokenIntrospected, "introspections", "Answers about tokens.", ("active",)),
     Counted(events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
     Counted(events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),

@@ -20,6 +20,7 @@ class Readings(Collector):
     registry_generation: Callable[[], str]
     signing_keys: Callable[[], Mapping[str, str]]
     """The key id that signs now, by algorithm."""
+    logout_deliveries: Callable[[], int]
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
@@ -32,6 +33,11 @@ class Readings(Collector):
             f"{NAMESPACE}_store_failures",
             "Calls of the store that failed.",
             self.store_failures(),
+        )
+        yield GaugeMetricFamily(
+            f"{NAMESPACE}_logout_deliveries",
+            "Clients that wait in the store to be told of an ended session.",
+            self.logout_deliveries(),
         )
         registry = GaugeMetricFamily(
             f"{NAMESPACE}_registry_info", "The registry in force.", labels=("generation",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from math import ceil
 from time import time
 
 from service.clients.algorithms import ClientAlgorithms
@@ -23,6 +24,7 @@ from service.keys.key_source import (
     longest_lifetime,
 )
 from service.keys.keyring import KeyRing
+from service.logout.queue import LEASE_MARGIN, LogoutQueue
 from service.model.events import Emit
 from service.model.registry import Registry
 from service.observe.event_log import EventLog
@@ -76,6 +78,7 @@ class Foundation(ABC):
                 store_failures=lambda: self.kv.failures,
                 registry_generation=lambda: self.registry.current.generation,
                 signing_keys=lambda: self.keys.signing_kids,
+                logout_deliveries=lambda: self.logout_queue.waiting,
             ),
         )
 
@@ -137,6 +140,11 @@ class Foundation(ABC):
         outgoing = self.configuration.outgoing
         policy = AddressPolicy(outgoing.allowed_networks)
         return GuardedOutgoing(timeout=outgoing.timeout, ca_file=outgoing.ca_file, policy=policy)
+
+    @cached_property
+    def logout_queue(self) -> LogoutQueue:
+        lease = ceil(self.configuration.outgoing.timeout) + LEASE_MARGIN
+        return LogoutQueue(stores=self.stores, lease=lease, now=self.now)
 
     @cached_property
     def client_http(self) -> ClientHttp:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cached_property
 
 from service.identity.authorizations import Authorizations
@@ -61,7 +62,17 @@ class People(Registration):
     def sessions(self) -> Sessions:
         session = self.configuration.session
         limits = SessionLimits(lifetime=session.lifetime, max_lifetime=session.max_lifetime)
-        return Sessions(stores=self.stores, limits=limits, now=self.now, emit=self.emit)
+        return Sessions(
+            stores=self.stores,
+            limits=limits,
+            ended=self.session_ended,
+            now=self.now,
+            emit=self.emit,
+        )
+
+    @cached_property
+    def session_ended(self) -> asyncio.Event:
+        return asyncio.Event()
 
     @cached_property
     def consents(self) -> Consents:

@@ -106,6 +106,13 @@ class KeyValue:
         (found,) = await self._ask([("ZRANGEBYSCORE", index, f"({now}", "+inf")])
         return tuple(member.decode() for member in found)
 
+    async def due(self, queue: str, *, now: int, at_most: int) -> tuple[tuple[str, ...], int]:
+        """The members of a queue whose time has come, the earliest first, and how many wait in all."""
+        found, waiting = await self._ask(
+            [("ZRANGEBYSCORE", queue, "-inf", now, "LIMIT", 0, at_most), ("ZCARD", queue)]
+        )
+        return tuple(member.decode() for member in found), waiting
+
     async def get(self, key: str) -> bytes | None:
         """The raw value of a key, for `replace`."""
         value: bytes | None

@@ -5,16 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.model.authorization import Authorization
+from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Consent, SealedRequest, Session
+from service.model.session import Consent, ParkedRequest, Session
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
 from service.store.verbs import Defer, Enqueue, IndexAdd, IndexCount, IndexRemove
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
+
+LOGOUT = "logout"
+"""The selector of all that tells clients of ended sessions: one slot of a Redis Cluster."""
+
+TOLD_WITHIN = 24 * 3600
+"""Seconds after which a client is not told any more that a session has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,10 @@ class Stores:
     sessions: Records[Session]
     session_uses: Records[int]
     session_authorizations: Index
+    session_clients: Index
+    logout_queue: Queue
+    logout_deliveries: Records[LogoutDelivery]
+    logout_leases: Records[bool]
     consents: Records[Consent]
     subject_sessions: Index
     subject_authorizations: Index
@@ -121,6 +132,11 @@ class Stores:
             sessions=Records(prefix, "ss", Session),  # idle or absolute end
             session_uses=Records(prefix, "su", int),  # likewise; when it was last used
             session_authorizations=index("sa"),  # what ends with the session
+            session_clients=index("sc"),  # the session's absolute end; who is told when it ends
+            # Under LOGOUT, the deliveries under a digest:
+            logout_queue=Queue(prefix, LOGOUT, "lq", TOLD_WITHIN),
+            logout_deliveries=Records(prefix, "ld", LogoutDelivery),  # TOLD_WITHIN
+            logout_leases=Records(prefix, "ll", bool),  # an attempt, and some seconds
             # Under the digest of a subject:
             consents=Records(prefix, "co", Consent),  # consent_lifetime
             subject_sessions=index("us"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -72,3 +73,14 @@ def logout(browser: Browser, send: Logout) -> Logout:
 async def is_signed_in(app: ClientApp) -> bool:
     """Whether the client gets a code without anybody being asked."""
     return "code" in (await app.authorize(prompt="none")).parameters
+
+
+async def nothing_waits(service: RunningService) -> None:
+    """Until every client that is to be told of a logout has been."""
+    queue = service.parts.stores.logout_queue.key
+    for _ in range(500):
+        _, waiting = await service.parts.kv.due(queue, now=service.parts.now(), at_most=1)
+        if waiting == 0:
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("somebody is still to be told")

@@ -1,0 +1,41 @@
+"""Which clients took part in a session, and are to be told when it ends? (OIDC Back-Channel Logout §2.3)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from service.model.client import Client
+from service.model.logout_delivery import LogoutDelivery
+from service.model.session import Session
+from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
+from service.store.verbs import Extend, Write
+
+
+def takes_part(stores: Stores, client: Client, session: Session, *, now: int) -> list[Write]:
+    """Note that the client relies on the session, for as long as the session can last."""
+    if client.frontchannel_logout_uri is None and client.backchannel_logout_uri is None:
+        return []
+    clients = stores.session_clients
+    entry = clients.add(session.id, client.client_id, expires_at=now + clients.ttl, now=now)
+    return [entry, keep(stores, session, now=now)]
+
+
+def keep(stores: Stores, session: Session, *, now: int) -> Extend:
+    """Let what is noted last until the session's absolute end, however long ago it was noted."""
+    return Extend(stores.session_clients.key(session.id), session.ends_at - now)
+
+
+def tell(stores: Stores, session: Session, client_ids: Iterable[str], *, now: int) -> list[Write]:
+    """Put into the queue that these clients are to be told; whether they can be is seen there."""
+    deliveries = [
+        LogoutDelivery(client_id=client_id, session_id=session.id, subject=session.subject)
+        for client_id in client_ids
+    ]
+    return [
+        write
+        for each in deliveries
+        for write in (
+            stores.logout_deliveries.put_new(each, LOGOUT, each.id, ttl=TOLD_WITHIN),
+            stores.logout_queue.add(each.id, due=now),
+        )
+    ]
