@@ -203,6 +203,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             emit=parts.emit,
         ),
         AccountEndpoint(
+            issuer=parts.issuer,
             sign_in=edge.sign_in_pages,
             sessions=parts.sessions,
             access=parts.granted_access,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -17,17 +18,22 @@ from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.protocol.errors import InvalidRequest
+from service.protocol.redirect_uri import with_query
 from service.web.error_page import ErrorPages
 from service.web.login_page import ACCOUNT
 from service.web.respond import see_other
 from service.web.shown_scopes import shown_scopes
 from service.web.sign_in_pages import SignInPages
 
+LOGIN_URI = "initiate_login_uri"
+"""Where a client takes a login that somebody else starts (OpenID Connect Registration §2)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountEndpoint:
     """Shows a person what is the own, and ends nothing that is another's."""
 
+    issuer: str
     sign_in: SignInPages
     sessions: Sessions
     access: GrantedAccess
@@ -46,20 +52,22 @@ class AccountEndpoint:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show it all; a stranger is asked to log in."""
-        visitor, _ = await self.sign_in.open(request)
+        visitor, params = await self.sign_in.open(request)
         if visitor.session is None:
             return self._go(request, visitor, Login.path)
         granted = await self.access.of_subject(visitor.session.subject)
         clients = [await self.clients.find(each.client_id) for each in granted]
+        applications = await self._applications(clients, params.get("client_id"))
         context = {
             "action": ACCOUNT,
             "user": await self.sign_in.visits.shown_user(visitor),
             "sessions": await self._sessions(visitor.session),
+            "applications": [self._start(client) for client in applications],
             "grants": [
                 self._grant(each, client) for each, client in zip(granted, clients, strict=True)
             ],
         }
-        logos = [client.logo_uri for client in clients if client is not None]
+        logos = [client.logo_uri for client in (*clients, *applications) if client is not None]
         return self.sign_in.show(
             request, "account.html", visitor, None, images=logos, context=context
         )
@@ -103,6 +111,23 @@ class AccountEndpoint:
             for session, used in zip(sessions, uses, strict=True)
         ]
         return sorted(shown, key=lambda each: not each["current"])
+
+    async def _applications(
+        self, granted: Iterable[Client | None], named: str | None
+    ) -> list[Client]:
+        """Who takes a login that starts here: the operator's clients, and those that registered
+        themselves only where the person has granted them something, or was sent here for them.
+        """
+        written_down = self.registry.current.clients.values()
+        asked = await self.clients.find(named) if named else None
+        known = {one.client_id: one for one in (*written_down, *granted, asked) if one is not None}
+        return [one for one in known.values() if one.enabled and LOGIN_URI in one.metadata]
+
+    def _start(self, client: Client) -> Mapping[str, object]:
+        """The link that begins a login at the client; who the person is, it is not told (OIDC Core §4)."""
+        uri = str(client.metadata[LOGIN_URI])
+        href = with_query(uri, {"iss": self.issuer})
+        return {"client": client, "host": urlsplit(uri).hostname, "href": href}
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """What a client may do; of one that is registered no longer only the id is known."""

@@ -44,6 +44,22 @@ IMPOSSIBLE = {
         client(allowed_grant_types=["authorization_code", "authorisation_code"]),
         "clients[web].allowed_grant_types[authorisation_code]",
     ),
+    "a login by a third party without TLS": (
+        client(initiate_login_uri="http://app.example/start"),
+        "clients[web].initiate_login_uri",
+    ),
+    "a login by a third party with a fragment": (
+        client(initiate_login_uri="https://app.example/start#here"),
+        "clients[web].initiate_login_uri",
+    ),
+    "registration beside key files in a shared store": (
+        {
+            "registration": {"enabled": True, "allowed_scopes": ["openid"]},
+            "store": {"url": "redis://localhost"},
+            "signing": {"source": "files", "keys": [{"path": "key.pem"}]},
+        },
+        "signing.encryption_key",
+    ),
     "a response type without its grant type": (
         client(allowed_response_types=["code", "code token"]),
         "clients[web].allowed_response_types[code token]",

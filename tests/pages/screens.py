@@ -87,6 +87,13 @@ SCREENS: dict[str, dict[str, object]] = {
                 current=True,
             )
         ],
+        "applications": [
+            SimpleNamespace(
+                client=CLIENT,
+                host="web.example",
+                href="https://web.example/start?iss=https%3A%2F%2Fop",
+            )
+        ],
         "grants": [
             SimpleNamespace(client=CLIENT, scopes=[scope("email")], granted_at=1_750_000_000)
         ],
