@@ -1,4 +1,4 @@
-"""mod_auth_openidc protects a page of Apache: sign in, refresh, sign out (OIDC Core §3.1)."""
+"""mod_auth_openidc protects a page of Apache: sign in, refresh, sign out here and there (OIDC Core §3.1, Back-Channel §2.5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import click
 
-from tests.interop.addresses import ERRANDS, RELYING_PARTY
+from tests.interop.addresses import ERRANDS, ISSUER, RELYING_PARTY
 from tests.interop.mod_auth_openidc.apache import apache
 from tests.interop.person import Person, a_person
 from tests.interop.steps import Steps
@@ -19,6 +19,7 @@ PAGE = f"{RELYING_PARTY}/protected/"
 HOOK = f"{RELYING_PARTY}/protected/callback"
 """The module's own URL, for answers and everything else it can do."""
 SUBJECT = "818727"
+ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,14 @@ class Visitor:
         await self.person.page.goto(PAGE)
         return await self.person.page.locator("#login").count() > 0
 
+    async def becomes_a_stranger(self) -> None:
+        """Wait for what the provider tells the module behind the visitor's back."""
+        for _ in range(ATTEMPTS):
+            if await self.is_a_stranger():
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError("the module still knows the visitor")
+
 
 async def signs_in(visitor: Visitor, steps: Steps) -> None:
     """From the protected page to the provider and back."""
@@ -64,6 +73,13 @@ async def signs_out(visitor: Visitor, steps: Steps) -> None:
         )
         assert arrival.url == f"{ERRANDS}/signed-out"
         assert await visitor.is_a_stranger()
+    with steps.step(
+        "back-channel logout: who signs out at the provider is a stranger here as well"
+    ):
+        await visitor.person.visit(PAGE)
+        assert not await visitor.is_a_stranger()
+        await visitor.person.visit(f"{ISSUER}/connect/endsession")
+        await visitor.becomes_a_stranger()
 
 
 async def everything(steps: Steps) -> None:
