@@ -1,4 +1,4 @@
-"""/account/consent: may the client do that? (OIDC Core §3.1.2.4, RFC 6749 §10.2)"""
+"""/account/consent: may the client do that? (OIDC Core §3.1.2.4, §5.5, RFC 6749 §10.2)"""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from service.authorize.flow import Outcome, Visitor
+from service.authorize.request import AuthorizeRequest
 from service.authorize.steps.consent import AskConsent
+from service.identity.consents import Wishes
 from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
@@ -25,7 +27,7 @@ PATH = AskConsent.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentEndpoint:
-    """Shows each scope value, and takes the person's word for the ones that are ticked."""
+    """Shows each scope value and each claim beyond, and takes the person's word for what is ticked."""
 
     sign_in: SignInPages
     registry: LiveRegistry
@@ -53,6 +55,7 @@ class ConsentEndpoint:
             "user": await self.sign_in.visits.shown_user(visitor),
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
+            "claims": sorted(waiting.request.claims_beyond_scope),
             "can_remember": waiting.request.client.allow_remember_consent,
         }
         return self.sign_in.show(request, "consent.html", visitor, waiting, context=context)
@@ -73,23 +76,28 @@ class ConsentEndpoint:
     async def _allowed(
         self, waiting: Waiting, visitor: Visitor, session: Session, params: Params
     ) -> Outcome:
-        client, allowed = waiting.request.client, self._ticked(params, waiting)
-        if not allowed:
+        request, client = waiting.request, waiting.request.client
+        allowed = self._ticked(params, request)
+        if not allowed.scope:
             return await self._denied(waiting, session)
         remembered = client.allow_remember_consent and params.get("remember") is not None
         if remembered:
+            asked = Wishes(scope=request.scope, claims=request.claims_beyond_scope)
             await self.sign_in.flow.consents.remember(
-                session.subject, client, asked=waiting.request.scope, allowed=allowed
+                session.subject, client, asked=asked, allowed=allowed
             )
         self.emit(
             ConsentGiven(
                 client_id=client.client_id,
                 subject=session.subject,
-                scope=allowed,
+                scope=allowed.scope,
+                claims=allowed.claims,
                 remembered=remembered,
             )
         )
-        answers = replace(waiting.parked.answers, consented_scope=allowed)
+        answers = replace(
+            waiting.parked.answers, consented_scope=allowed.scope, consented_claims=allowed.claims
+        )
         return await self.sign_in.answered(waiting, visitor, answers)
 
     async def _denied(self, waiting: Waiting, session: Session) -> Outcome:
@@ -97,11 +105,13 @@ class ConsentEndpoint:
         self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return await self.sign_in.refused(waiting, AccessDenied("the person did not allow it"))
 
-    def _ticked(self, params: Params, waiting: Waiting) -> frozenset[str]:
+    def _ticked(self, params: Params, request: AuthorizeRequest) -> Wishes:
         """What was allowed; required values count, though their boxes are not submitted."""
-        asked = waiting.request.scope
-        required = {each.name for each in self._scopes(asked) if each.required}
-        return asked & (frozenset(params.every("scope")) | required)
+        required = {each.name for each in self._scopes(request.scope) if each.required}
+        return Wishes(
+            scope=request.scope & (frozenset(params.every("scope")) | required),
+            claims=request.claims_beyond_scope & frozenset(params.every("claim")),
+        )
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
         """What is shown of each value; openid is what makes it a sign-in at all."""

@@ -16,6 +16,14 @@ YEAR = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What a person is asked to allow: scope values, and claims that none of them stands for."""
+
+    scope: frozenset[str]
+    claims: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Consents:
     """Remembers one consent for each subject and client."""
 
@@ -31,12 +39,17 @@ class Consents:
         return consent
 
     async def remember(
-        self, subject: str, client: Client, *, asked: frozenset[str], allowed: frozenset[str]
+        self, subject: str, client: Client, *, asked: Wishes, allowed: Wishes
     ) -> Consent:
         """Add what was allowed to what was before, less what was asked and is no longer allowed."""
         before = await self.find(subject, client.client_id)
-        kept = before.scope - asked if before else frozenset[str]()
-        consent = Consent(client_id=client.client_id, scope=kept | allowed, given_at=self.now())
+        nothing = frozenset[str]()
+        consent = Consent(
+            client_id=client.client_id,
+            scope=(before.scope - asked.scope if before else nothing) | allowed.scope,
+            claims=(before.claims - asked.claims if before else nothing) | allowed.claims,
+            given_at=self.now(),
+        )
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime
         await self.stores.kv.write(

@@ -249,6 +249,8 @@ class ConsentGiven:
     client_id: str
     subject: str
     scope: frozenset[str]
+    claims: frozenset[str] = frozenset()
+    """Asked for by name, beyond those that the scope stands for."""
     remembered: bool
 
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 def redirect_hosts(redirect_uris: Iterable[str]) -> frozenset[str]:
     """The hosts that a client answers at; a private-use scheme has none (RFC 8252 §7.1)."""
-    web = (urlsplit(uri) for uri in redirect_uris if uri.startswith(("https://", "http://")))
-    return frozenset(parts.hostname for parts in web if parts.hostname)
+    web = (_host(uri) for uri in redirect_uris if uri.startswith(("https://", "http://")))
+    return frozenset(host for host in web if host)
 
 
 def sector_identifier(
@@ -20,6 +20,13 @@ def sector_identifier(
     The registration refuses several hosts without a document.
     """
     if sector_identifier_uri is not None:
-        return urlsplit(sector_identifier_uri).hostname
+        return _host(sector_identifier_uri)
     hosts = redirect_hosts(redirect_uris)
     return next(iter(hosts)) if len(hosts) == 1 else None
+
+
+def _host(uri: str) -> str | None:
+    try:
+        return urlsplit(uri).hostname
+    except ValueError:
+        return None

@@ -48,7 +48,7 @@ class SignInPages:
 
     async def submitted(self, request: web.Request) -> tuple[Visitor, Params]:
         """The visitor and the parameters of a POST, which must be of a page of ours."""
-        params = await form_params(request, repeatable=frozenset({"scope"}))
+        params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
         check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
         return await self.visits.visitor(request), params
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from msgspec import structs
+
 from service.protocol.errors import AccessDenied, InvalidGrant
 from service.store.keyvalue import StoreUnavailable
 from service.tokens.granting import GrantServices, TokenRequest
@@ -19,7 +21,7 @@ def _raise(error: BaseException) -> Any:
 
 def _altered(request: TokenRequest, **changes: Any) -> Any:
     success = request.granted_to("818727")
-    return replace(success, authorization=replace(success.authorization, **changes))
+    return replace(success, authorization=structs.replace(success.authorization, **changes))
 
 
 WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 import time_machine
+from msgspec.structs import replace
 
 from service.identity.authorizations import Authorizations
-from service.identity.consents import Consents
+from service.identity.consents import Consents, Wishes
 from service.identity.file_users import FileUsers
 from service.identity.subjects import Subjects
 from service.model.authorization import Authorization
@@ -50,9 +50,11 @@ async def allow(
     consents: Consents, of: Client, asked: str, allowed: str | None = None, *, subject: str = "1"
 ) -> None:
     given = asked if allowed is None else allowed
-    await consents.remember(
-        subject, of, asked=frozenset(asked.split()), allowed=frozenset(given.split())
-    )
+    await consents.remember(subject, of, asked=wishes(asked), allowed=wishes(given))
+
+
+def wishes(scope: str) -> Wishes:
+    return Wishes(scope=frozenset(scope.split()), claims=frozenset())
 
 
 async def scope(consents: Consents) -> set[str] | None:

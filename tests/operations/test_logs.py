@@ -42,6 +42,7 @@ def test_an_event_is_one_line_with_all_that_it_says(log: EventLog, lines: list[s
         "client_id": "c",
         "subject": "s",
         "scope": ["a", "b"],
+        "claims": [],
         "remembered": True,
     }
 

@@ -64,6 +64,7 @@ SCREENS: dict[str, dict[str, object]] = {
         "user": ALICE,
         "identity_scopes": [scope("openid", required=True), scope("email")],
         "api_scopes": [scope("api1"), scope("offline_access")],
+        "claims": ["birthdate", "shoe_size"],
         "can_remember": True,
         **FORM,
     },

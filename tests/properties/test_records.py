@@ -37,11 +37,9 @@ KINDS: Mapping[str, Records[Any] | OneTimeRecords[Any]] = {
 
 def values_of(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a type, as deep as it goes."""
-    if is_dataclass(kind):
+    if is_dataclass(kind) or isinstance(kind, type(msgspec.Struct)):
         hints = get_type_hints(kind)
-        return st.builds(
-            kind, **{field.name: values_of(hints[field.name]) for field in fields(kind)}
-        )
+        return st.builds(kind, **{name: values_of(hint) for name, hint in hints.items()})
     if get_origin(kind) in {Union, UnionType}:
         return st.one_of(*(values_of(one) for one in get_args(kind)))
     if kind is int:

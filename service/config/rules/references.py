@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from service.config.problem import Finding, Location, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.rules.names import api_scope_names
-from service.config.rules.uris import split_uri
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 from service.config.schema_findings import nearest
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.sector_identifier import redirect_hosts
 
 _SIGNED_RESPONSES = (
     "id_token_signed_response_alg",
@@ -91,10 +90,9 @@ def pairwise_subjects_can_be_made(file: ConfigurationFile) -> Iterator[Finding]:
         if file.pairwise_salt is None:
             message = "pairwise needs pairwise_salt at the top of the file"
             yield Finding(("clients", at, "subject_type"), message, "openssl rand -base64 24")
-        if client.sector_identifier_uri is None and len(_hosts(client)) > 1:
+        if client.sector_identifier_uri is None and len(redirect_hosts(client.redirect_uris)) > 1:
             message = "redirect_uris of several hosts need it for pairwise (OIDC Core §8.1)"
             yield Finding(("clients", at, "sector_identifier_uri"), message)
-
-
-def _hosts(client: ClientEntry) -> set[str | None]:
-    return {parts.hostname for uri in client.redirect_uris if (parts := split_uri(uri))}
+        if client.access_token_type == "jwt":
+            message = "the client can read the local subject in its access tokens"
+            yield warning(("clients", at, "access_token_type"), message, "set reference")

@@ -16,6 +16,7 @@ from service.config.rules import (
     secrets,
     service,
     unserved,
+    user_claims,
 )
 from service.config.rules.rule import ClientRule, FileRule, of_each_client
 from service.config.schema.file import ConfigurationFile
@@ -66,6 +67,7 @@ FILE_RULES: tuple[FileRule, ...] = (
     service.named_files_exist,
     service.providers_are_reachable_safely,
     service.users_come_from_one_source,
+    user_claims.standard_claims_have_their_types,
     user_claims.standard_claims_have_their_types,
     registration.registered_secrets_are_encrypted,
     registration.registered_clients_may_ask_for_something,
