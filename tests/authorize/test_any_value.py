@@ -46,6 +46,7 @@ PARAMETERS = [
     "display",
     "acr_values",
     "claims",
+    "claims_locales",
     "resource",
     "code_challenge",
     "code_challenge_method",

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.rfc("openid-core#5.5.1.1")
 def config() -> dict[str, Any]:
     return fresh_configuration() | {
         "authentication_contexts": [
+            {"acr": "weak", "amr": ["pwd"]},
             {"acr": "password", "amr": ["pwd"]},
             {"acr": "strong", "amr": ["pwd", "otp"]},
         ],
@@ -60,6 +61,27 @@ async def test_none_cannot_ask_for_a_better_sign_in(app: ClientApp) -> None:
     await app.login()
     page = await app.authorize(claims=insisting(value="strong"), prompt="none")
     assert page.error == "login_required"
+
+
+@pytest.mark.parametrize(
+    ("wished", "acr_values", "acr"),
+    [
+        ({"value": "weak"}, None, "weak"),
+        ({"values": ["strong", "weak"]}, None, "weak"),
+        ({"values": ["strong", "weak"]}, "password", "weak"),
+        ({"values": ["strong", "unheard of"]}, None, "password"),
+        (None, None, "password"),
+        (None, "weak", "weak"),
+        (None, "strong", "password"),
+        ({"essential": True}, "weak", "password"),
+    ],
+)
+async def test_what_is_wished_for_is_told_if_it_is_met_and_else_what_is_met(
+    app: ClientApp, wished: object, acr_values: str | None, acr: str
+) -> None:
+    claims = json.dumps({"id_token": {"acr": wished}})
+    tokens = await app.tokens(claims=claims, acr_values=acr_values)
+    assert claims_in(tokens["id_token"])["acr"] == acr
 
 
 @pytest.mark.parametrize(

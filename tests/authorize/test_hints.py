@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.driving.client_app import ClientApp
-from tests.driving.registry import fresh_configuration
+from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.1")
@@ -15,7 +16,9 @@ pytestmark = pytest.mark.rfc("openid-core#3.1.2.1")
 
 @pytest.fixture
 def config() -> dict[str, Any]:
-    return fresh_configuration() | {
+    configuration = fresh_configuration()
+    client_in(configuration, "spa")["default_acr_values"] = ["tenant:acme", "strong", "weak"]
+    return configuration | {
         "tenants": [{"name": "acme", "display_name": "Acme & Sons"}],
         "authentication_contexts": [
             {"acr": "weak", "amr": ["pwd"]},
@@ -102,3 +105,22 @@ async def test_the_first_context_that_is_met_is_the_acr(
     tokens = await app.tokens(acr_values=acr_values)
     assert claims_in(tokens["id_token"]).get("acr") == acr
     assert claims_in(tokens["access_token"]).get("acr") == acr
+
+
+@pytest.mark.rfc("openid-registration#2")
+@pytest.mark.parametrize(
+    ("acr_values", "acr", "shown"), [(None, "weak", True), ("password", "password", False)]
+)
+async def test_a_client_may_register_what_counts_where_a_request_says_nothing(
+    app_of: Callable[[str], ClientApp], acr_values: str | None, acr: str, shown: bool
+) -> None:
+    page = await app_of("spa").authorize(acr_values=acr_values)
+    assert ("Acme &amp; Sons" in page.text) == shown
+    tokens = await app_of("spa").tokens(acr_values=acr_values)
+    assert claims_in(tokens["id_token"])["acr"] == acr
+
+
+@pytest.mark.parametrize("login_hint", ["alice", "bob@example.com", "nobody", "+1 555 0100"])
+async def test_a_login_hint_is_a_hint_and_no_more(app: ClientApp, login_hint: str) -> None:
+    assert "code" in (await app.login(login_hint=login_hint)).parameters
+    assert "code" in (await app.authorize(login_hint="bob", prompt="none")).parameters

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
+from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, claims_in
@@ -56,6 +57,35 @@ async def test_login_and_consent_ask_both(app: ClientApp) -> None:
     page = await app.authorize(prompt="consent login")
     assert page.path == "/account/login"
     assert (await app.browser.log_in(page)).path == "/account/consent"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "paths"),
+    [
+        ("login consent", ["login", "consent"]),
+        ("select_account login", ["select", "login"]),
+        ("consent select_account", ["select", "consent"]),
+        ("login consent select_account", ["select", "login", "consent"]),
+        ("login login", ["login"]),
+    ],
+)
+async def test_values_together_ask_one_thing_after_the_other(
+    app: ClientApp, prompt: str, paths: list[str]
+) -> None:
+    await app.login()
+    page, walked = await app.authorize(prompt=prompt), []
+    while page.url.startswith(app.service.issuer):
+        walked.append(page.path.rpartition("/")[2])
+        page = await answered(app, page)
+    assert (walked, page.error) == (paths, None)
+
+
+async def answered(app: ClientApp, page: Page) -> Page:
+    """The page after this one, where the person agrees to everything."""
+    if page.has("login"):
+        return await app.browser.log_in(page)
+    action = "continue" if page.has("account-continue") else "allow"
+    return await app.browser.submit(page, action=action)
 
 
 async def test_select_account_offers_the_one_that_is_signed_in(app: ClientApp) -> None:
