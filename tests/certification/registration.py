@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 from joserfc.jwk import RSAKey
 
 from tests.certification.plan import Plan
-from tests.certification.provider import ISSUER, Provider
+from tests.certification.profiles import INITIAL_ACCESS_TOKEN
+from tests.certification.provider import ALIAS, ISSUER, Provider
 from tests.certification.relying_party import RelyingParty
 from tests.driving.browser import Browser
 from tests.driving.service import Answer
 
-INITIAL_ACCESS_TOKEN = "initial-access-token-for-the-conformance-suite"
+REDIRECT_URI = f"https://localhost.emobix.co.uk:8443{ALIAS}/callback"
+"""The suite's own: no client that uses the implicit flow may be at a loopback address."""
 
 
 @dataclass
@@ -30,17 +32,21 @@ class Registrar:
     auth_method: str = "private_key_jwt"
     registered: list[dict[str, Any]] = field(default_factory=list)
 
+    def grant_types(self, *further: str) -> list[str]:
+        """Those that the plan's response type needs, and others."""
+        code = ["authorization_code"] if "code" in self.plan.words else []
+        implicit = ["implicit"] if self.plan.words != {"code"} else []
+        return [*code, *implicit, *further]
+
     def metadata(self, **changes: Any) -> dict[str, Any]:
         """A registration as the suite asks for it, with some members changed or (None) left out."""
-        words = self.plan.words
-        flows = {"authorization_code": "code" in words, "implicit": words != {"code"}}
         usual = {
             "client_name": "OIDF Conformance Test",
-            "grant_types": [name for name, is_used in flows.items() if is_used],
+            "grant_types": self.grant_types(),
             "jwks": jwks_of(self.key),
             "token_endpoint_auth_method": self.auth_method,
             "response_types": [self.plan.response_type],
-            "redirect_uris": [self.provider.redirect_uri],
+            "redirect_uris": [REDIRECT_URI],
             "contacts": ["certification@oidf.org"],
         }
         return {name: value for name, value in (usual | changes).items() if value is not None}

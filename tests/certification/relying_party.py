@@ -13,17 +13,13 @@ from joserfc.jwk import RSAKey
 
 from tests.certification.flow import Flow
 from tests.certification.plan import Plan
+from tests.certification.profiles import secret_of
 from tests.certification.provider import ISSUER, Provider
 from tests.certification.response import Response
 from tests.driving.browser import Browser, Page
 from tests.driving.service import Answer
 
 JWT_BEARER = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-
-
-def secret_of(client_id: str) -> str:
-    """The secret of a static client, as the file's first lines say."""
-    return f"{client_id}-secret-for-the-conformance-suite"
 
 
 @dataclass(kw_only=True)
@@ -119,4 +115,5 @@ class RelyingParty:
         assert self.key is not None
         now = int(time.time())
         times = {"iat": now, "exp": now + 60, "jti": secrets.token_urlsafe()}
-        return jwt.encode({"alg": "RS256", "kid": self.key.kid}, times | claims, self.key)
+        name = {} if self.key.kid is None else {"kid": self.key.kid}
+        return jwt.encode({"alg": "RS256"} | name, times | claims, self.key)

@@ -1,0 +1,28 @@
+"""Dynamic OP: the provider changes its own keys (OIDC Core §10.1.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.keys.by_hand import KeysByHand
+from service.keys.rotation import StoredKeys
+from tests.certification.provider import Provider
+
+
+class TestKeyRotation:
+    """What `python -m service keys rotate` does."""
+
+    @pytest.mark.conformance("oidcc-server-rotate-keys")
+    @pytest.mark.rfc("openid-core#10.1.1", "7517#4.5")
+    async def test_a_new_key_stands_beside_the_old_one(self, provider: Provider) -> None:
+        before = await published_kids(provider)
+        source = provider.service.parts.key_source
+        assert isinstance(source, StoredKeys)
+        await KeysByHand(source).announce_next()
+        await source.refresh()
+        assert before < await published_kids(provider)
+
+
+async def published_kids(provider: Provider) -> set[str]:
+    """The key ids of those keys that sign, or will."""
+    return {key["kid"] for key in (await provider.jwks())["keys"] if key["use"] == "sig"}
