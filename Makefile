@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 
 .PHONY: help
 help: ## every target with a line
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: install
 install: .venv/installed ## the virtual environment .venv from the lock file
@@ -42,6 +42,17 @@ check: lint test ## format, lint, types and tests: what to run before each commi
 bench: .venv/developing ## the benchmark table
 	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
 	$(BIN)/python -m benchmarks
+
+.PHONY: bench-peers
+bench-peers: .venv/developing ## the same with node-oidc-provider in the same run
+	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
+	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
+	$(BIN)/python -m benchmarks --peers
+
+.PHONY: bench-check
+bench-check: .venv/developing ## fails where a ratio to the floor is below its bar by more than the noise
+	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
+	$(BIN)/python -m benchmarks --check
 
 .PHONY: docs
 docs: .venv/developing ## the generated documentation

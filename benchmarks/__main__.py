@@ -7,77 +7,112 @@ import asyncio
 import json
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks import peer
 from benchmarks.load import Requests, drive
 from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
-from benchmarks.table import FLOOR, SERVICE, Measured, Table
+from benchmarks.table import FLOOR, PEER, SERVICE, Measured, Table
 from benchmarks.works import WORKS, Work
 from service.config.load import load
 from service.parts import Parts
 
 CONFIGURATION = Path(__file__).with_name("service.yaml")
-PER_SECOND = 12_000
+PER_SECOND = {SERVICE: 12_000, PEER: 6_000}
 """More than can be served of what each request uses up."""
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One of those that take turns."""
+
+    running: Running
+    port: int
+
+
 def main() -> None:
-    """Measure every work and its floor in turns, and print what came out."""
+    """Measure every work at every server in turns, and print what came out."""
     arguments = _arguments()
     works = [work for work in WORKS if not arguments.only or arguments.only in work.name]
-    redis_port, service_port, floor_port = free_port(), free_port(), free_port()
-    redis_url = f"redis://127.0.0.1:{redis_port}"
-    environ = {"SERVICE_STORE_URL": redis_url}
-    redis = ["redis-server", "--port", str(redis_port), "--save", "", "--appendonly", "no"]
-    service = [sys.executable, "-m", "service", "serve", "--config", str(CONFIGURATION)]
-    service += ["--port", str(service_port)]
-    floor = [sys.executable, "-m", "benchmarks.floor", str(floor_port), redis_url]
+    table = Table(works)
     with ExitStack() as stack:
-        stack.enter_context(started(redis, cpu=OTHERS_CPU, port=redis_port))
-        servers = {
-            SERVICE: (
-                stack.enter_context(
-                    started(service, cpu=SERVER_CPU, port=service_port, environ=environ)
-                ),
-                service_port,
-            ),
-            FLOOR: (
-                stack.enter_context(started(floor, cpu=SERVER_CPU, port=floor_port)),
-                floor_port,
-            ),
-        }
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        table = Table(works)
+        redis_url = _redis(stack)
+        servers = _servers(stack, redis_url, with_peer=arguments.peers)
         for _ in range(arguments.rounds):
             for work in works:
-                requests = asyncio.run(_prepare(work, environ, folder, arguments.seconds))
-                for name, (running, port) in servers.items():
-                    asked = (
-                        requests if name == SERVICE else replace(requests, path=f"/{work.floor}")
-                    )
-                    table.add(work, name, _measure(running, port, asked, arguments))
-        sys.stdout.write(table.text(memory=servers[SERVICE][0].memory) + "\n")
+                for name, requests in _asked(work, redis_url, folder, servers, arguments).items():
+                    table.add(work, name, _measure(servers[name], requests, arguments))
+        memory = {name: server.running.memory / 2**20 for name, server in servers.items()}
+    sys.stdout.write(f"{table.text()}\n{arguments.rounds} rounds in turns, medians; memory: ")
+    sys.stdout.write(", ".join(f"{name} {mib:.0f} MiB" for name, mib in memory.items()) + "\n")
     if arguments.json:
-        arguments.json.write_text(json.dumps(table.rows(), indent=2))
+        arguments.json.write_text(json.dumps({"works": table.as_json(), "mib": memory}, indent=2))
+    if arguments.check and (missed := table.missed()):
+        sys.exit(f"below the bar by more than the noise: {', '.join(missed)}")
 
 
-def _measure(
-    running: Running, port: int, requests: Requests, arguments: argparse.Namespace
-) -> Measured:
-    before = running.cpu_seconds
-    sample = drive(port, requests, connections=arguments.connections, seconds=arguments.seconds)
-    return Measured(sample, running.cpu_seconds - before)
+def _redis(stack: ExitStack) -> str:
+    """The URL of a Redis of the benchmark's own, for all servers."""
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"]
+    stack.enter_context(started(command, cpu=OTHERS_CPU, port=port))
+    return f"redis://127.0.0.1:{port}"
 
 
-async def _prepare(work: Work, environ: dict[str, str], folder: Path, seconds: int) -> Requests:
+def _servers(stack: ExitStack, redis_url: str, *, with_peer: bool) -> dict[str, Server]:
+    """Start them all on the same CPU, where they take turns."""
+    serve = [sys.executable, "-m", "service", "serve", "--config", str(CONFIGURATION), "--port"]
+    commands: dict[str, Callable[[int], list[str]]] = {
+        SERVICE: lambda port: [*serve, str(port)],
+        FLOOR: lambda port: [sys.executable, "-m", "benchmarks.floor", str(port), redis_url],
+    }
+    if with_peer:
+        commands[PEER] = lambda port: peer.command(port, redis_url)
+    environ = {"SERVICE_STORE_URL": redis_url, "NODE_ENV": "production"}
+    servers: dict[str, Server] = {}
+    for name, command in commands.items():
+        port = free_port()
+        running = started(command(port), cpu=SERVER_CPU, port=port, environ=environ)
+        servers[name] = Server(stack.enter_context(running), port)
+    return servers
+
+
+def _asked(
+    work: Work,
+    redis_url: str,
+    folder: Path,
+    servers: Mapping[str, Server],
+    arguments: argparse.Namespace,
+) -> dict[str, Requests]:
+    """What each server is asked in this work; the floor the same as the service."""
+    ours = asyncio.run(_prepare(work, redis_url, folder, arguments.seconds))
+    asked = {SERVICE: ours, FLOOR: replace(ours, path=f"/{work.floor}")}
+    if PEER in servers and work.floor in peer.WORKS:
+        most = PER_SECOND[PEER] * arguments.seconds
+        asked[PEER] = peer.WORKS[work.floor](servers[PEER].port, folder, most)
+    return asked
+
+
+async def _prepare(work: Work, redis_url: str, folder: Path, seconds: int) -> Requests:
+    environ = {"SERVICE_STORE_URL": redis_url}
     parts = Parts(load(CONFIGURATION, environ), environ)
     await parts.key_source.start()
     try:
-        return await work.prepare(parts, folder, PER_SECOND * seconds if work.once else 0)
+        return await work.prepare(parts, folder, PER_SECOND[SERVICE] * seconds if work.once else 0)
     finally:
         await parts.kv.close()
+
+
+def _measure(server: Server, requests: Requests, arguments: argparse.Namespace) -> Measured:
+    before = server.running.cpu_seconds
+    sample = drive(
+        server.port, requests, connections=arguments.connections, seconds=arguments.seconds
+    )
+    return Measured(sample, server.running.cpu_seconds - before)
 
 
 def _arguments() -> argparse.Namespace:
@@ -86,7 +121,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=3, help="of each work in each round")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--only", help="works whose name holds this")
+    parser.add_argument("--peers", action="store_true", help="node-oidc-provider, too")
     parser.add_argument("--json", type=Path, help="write the medians there, too")
+    parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
     return parser.parse_args()
 
 

@@ -1,16 +1,16 @@
-"""Medians, their spread, and the ratio of service to floor, as a table."""
+"""Medians, their spread, and the ratios of the service to floor and peer, as a table."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 
 from benchmarks.load import Sample
 from benchmarks.works import Work
 
-SERVICE, FLOOR = "service", "floor"
+SERVICE, FLOOR, PEER = "service", "floor", "peer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,40 @@ class Measured:
         return self.sample.requests / self.cpu_seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """How the service compares with another server over the rounds."""
+
+    median: float
+    spread: float
+    """Between the best and the worst round, as a part of the median."""
+    bar: float
+
+    @property
+    def missed(self) -> bool:
+        """Whether the bar is out of reach even where the noise is taken off it."""
+        return self.median < self.bar * (1 - min(self.spread / 2, 0.1))
+
+    def __str__(self) -> str:
+        mark = "!" if self.median < self.bar else " "
+        return f"{self.median:5.2f}{mark} {self.bar:5.2f} {self.spread:6.0%}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Everything about one work."""
+
+    work: str
+    to_floor: Ratio
+    to_peer: Ratio | None
+    req_per_cpu_second: dict[str, float]
+    """By server, as the following ones."""
+    req_per_second: dict[str, float]
+    p50_ms: dict[str, float]
+    p99_ms: dict[str, float]
+    failed: int
+
+
 @dataclass
 class Table:
     """What was measured, by work and by server."""
@@ -39,42 +73,68 @@ class Table:
         """Note one round."""
         self.measured[work.name, server].append(one)
 
-    def rows(self) -> list[dict[str, float | str | int]]:
-        """A row for each work; the ratio is the median of the ratios of each round."""
+    def rows(self) -> list[Row]:
+        """A row for each work; a ratio is the median of the ratios of each round."""
         return [self._row(work) for work in self.works]
 
-    def text(self, *, memory: int) -> str:
-        """The rows, aligned."""
-        head = (
-            f"{'work':38} {'ratio':>6} {'bar':>5} {'spread':>7} {'req/CPU-s':>10} {'floor':>8} "
-            f"{'req/s':>8} {'p50 ms':>7} {'p99 ms':>7} {'failed':>6}"
-        )
-        lines = [
-            f"{row['work']:38} {row['ratio']:6.2f} {row['bar']:5.2f} {row['spread']:7.0%} "
-            f"{row['req_per_cpu_second']:10.0f} {row['floor_req_per_cpu_second']:8.0f} "
-            f"{row['req_per_second']:8.0f} {row['p50_ms']:7.2f} {row['p99_ms']:7.2f} {row['failed']:6}"
-            for row in self.rows()
-        ]
-        rounds = len(next(iter(self.measured.values())))
-        foot = f"{rounds} rounds in turns, medians; memory of the service {memory / 2**20:.0f} MiB"
-        return "\n".join([head, *lines, foot])
+    def missed(self) -> list[str]:
+        """The works whose ratio to the floor is below its bar by more than the noise."""
+        return [row.work for row in self.rows() if row.to_floor.missed]
 
-    def _row(self, work: Work) -> dict[str, float | str | int]:
-        service, floor = self.measured[work.name, SERVICE], self.measured[work.name, FLOOR]
-        ratios = [
-            ours.per_cpu_second / least.per_cpu_second
-            for ours, least in zip(service, floor, strict=True)
-        ]
-        samples = [each.sample for each in service]
-        return {
-            "work": work.name,
-            "ratio": median(ratios),
-            "bar": work.at_least,
-            "spread": (max(ratios) - min(ratios)) / median(ratios),
-            "req_per_cpu_second": median(each.per_cpu_second for each in service),
-            "floor_req_per_cpu_second": median(each.per_cpu_second for each in floor),
-            "req_per_second": median(each.requests / each.seconds for each in samples),
-            "p50_ms": median(each.p50 for each in samples) * 1000,
-            "p99_ms": median(each.p99 for each in samples) * 1000,
-            "failed": sum(each.failed for each in [*samples, *(one.sample for one in floor)]),
+    def as_json(self) -> list[dict[str, object]]:
+        """The rows for other programs."""
+        return [asdict(row) for row in self.rows()]
+
+    def text(self) -> str:
+        """The rows, aligned; an exclamation mark stands beside what is below its bar."""
+        titles = f"{'floor':>6} {'bar':>5} {'spread':>6}  {'peer':>6} {'bar':>5} {'spread':>6}"
+        head = f"{'work':38} {titles} {'req/CPU-s':>10} {'req/s':>8} {'p50 ms':>7} {'p99 ms':>7} {'failed':>6}"
+        return "\n".join([head, *map(_line, self.rows())])
+
+    def _row(self, work: Work) -> Row:
+        by_server = {
+            server: self.measured[work.name, server]
+            for server in (SERVICE, FLOOR, PEER)
+            if (work.name, server) in self.measured
         }
+        samples = {name: [one.sample for one in rounds] for name, rounds in by_server.items()}
+        return Row(
+            work=work.name,
+            to_floor=_ratio(by_server[SERVICE], by_server[FLOOR], work.at_least),
+            to_peer=_ratio(by_server[SERVICE], by_server[PEER], work.at_least_of_peer or 0.0)
+            if PEER in by_server
+            else None,
+            req_per_cpu_second={
+                name: median(each.per_cpu_second for each in rounds)
+                for name, rounds in by_server.items()
+            },
+            req_per_second={
+                name: median(each.requests / each.seconds for each in rounds)
+                for name, rounds in samples.items()
+            },
+            p50_ms=_milliseconds(samples, "p50"),
+            p99_ms=_milliseconds(samples, "p99"),
+            failed=sum(each.failed for rounds in samples.values() for each in rounds),
+        )
+
+
+def _ratio(ours: Sequence[Measured], theirs: Sequence[Measured], bar: float) -> Ratio:
+    ratios = [a.per_cpu_second / b.per_cpu_second for a, b in zip(ours, theirs, strict=True)]
+    middle = median(ratios)
+    return Ratio(median=middle, spread=(max(ratios) - min(ratios)) / middle, bar=bar)
+
+
+def _milliseconds(samples: dict[str, list[Sample]], percentile: str) -> dict[str, float]:
+    return {
+        name: median(getattr(each, percentile) for each in rounds) * 1000
+        for name, rounds in samples.items()
+    }
+
+
+def _line(row: Row) -> str:
+    peer = str(row.to_peer) if row.to_peer else " " * 19
+    return (
+        f"{row.work:38} {row.to_floor} {peer} {row.req_per_cpu_second[SERVICE]:10.0f} "
+        f"{row.req_per_second[SERVICE]:8.0f} {row.p50_ms[SERVICE]:7.2f} "
+        f"{row.p99_ms[SERVICE]:7.2f} {row.failed:6}"
+    )

@@ -7,6 +7,7 @@ from asyncio import CancelledError, create_task
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from aiohttp import web
 
@@ -39,7 +40,7 @@ from service.store.keyvalue import KeyValue
 from service.web.cors import Cors
 from service.web.draining import Draining
 from service.web.endpoint import Endpoint
-from service.web.gate import GATE, Gate, name_endpoint
+from service.web.gate import GATE, DirectHandler, Gate, name_endpoint
 from service.web.security_headers import SecurityHeaders
 
 
@@ -196,7 +197,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
         EndSessionEndpoint(
             clients=parts.clients,
             hints=parts.id_token_hints,
-            parking=parts.parking,
+            parking=parts.parked_logouts,
             visits=edge.visits,
             pages=edge.pages,
             errors=edge.errors,
@@ -235,7 +236,8 @@ def _application(
 ) -> web.Application:
     """An app that answers these endpoints, with the gate before it that all requests go through.
 
-    The direct ones are found by method and exact path, without aiohttp's router.
+    The direct ones are found by method and exact path, without aiohttp's router, and take requests
+    of the fast lane: their handlers are content with a `Message`.
     """
     cors = Cors(
         registry=parts.registry,
@@ -248,7 +250,7 @@ def _application(
     )
     app[GATE] = Gate(
         direct={
-            (route.method, route.path): route.handler
+            (route.method, route.path): cast("DirectHandler", route.handler)
             for endpoint in direct
             for route in endpoint.routes()
         },

@@ -15,6 +15,7 @@ from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.scope import OFFLINE_ACCESS
 from service.web.endpoint import Endpoint
+from service.web.message import Message
 from service.web.respond import document, document_headers
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
@@ -27,7 +28,7 @@ _HEADERS = document_headers(max_age=MAX_AGE)
 
 @dataclass(slots=True, kw_only=True)
 class DiscoveryEndpoint:
-    """Publishes what every other endpoint says of itself; the bytes are made once per registry."""
+    """Publishes what every other endpoint says of itself; the bytes are made anew when that changes."""
 
     issuer: str
     endpoints: tuple[Endpoint, ...]
@@ -56,16 +57,14 @@ class DiscoveryEndpoint:
             ],
             **self.algorithms.metadata("id_token"),
             "ui_locales_supported": list(self.locales),
-            "request_parameter_supported": False,
-            "request_uri_parameter_supported": False,
             "claims_parameter_supported": True,
         }
 
-    async def configuration(self, request: web.Request) -> web.Response:
+    async def configuration(self, request: Message) -> web.Response:
         """The document, with every path under the configured issuer, whatever Host says."""
-        generation = self.registry.current.generation
-        if self._document[0] != generation:
-            self._document = (generation, orjson.dumps(self._build()))
+        made_of = self.registry.current.generation, self.keys.encryption_algorithms
+        if self._document[0] != made_of:
+            self._document = (made_of, orjson.dumps(self._build()))
         return document(self._document[1], _HEADERS)
 
     def _build(self) -> Mapping[str, object]:

@@ -18,6 +18,7 @@ from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims
 from service.tokens.subject import SubjectIdentifiers
+from service.web.message import Message
 from service.web.read import credentials, form_params
 from service.web.respond import NO_STORE, json_response
 
@@ -52,7 +53,7 @@ class IntrospectionEndpoint:
             "introspection_signing_alg_values_supported": list(self.keys.algorithms),
         }
 
-    async def introspect(self, request: web.Request) -> web.Response:
+    async def introspect(self, request: Message) -> web.Response:
         """Answer about one token."""
         params = await form_params(request)
         try:
@@ -122,7 +123,7 @@ class IntrospectionEndpoint:
         }
 
 
-def _wants_signature(request: web.Request, caller: Caller) -> bool:
+def _wants_signature(request: Message, caller: Caller) -> bool:
     """Whether the caller asked for a signed answer, now or by its registration (RFC 9701 §4)."""
     registered = isinstance(caller, ApiResource) and caller.introspection_signed_response
     return registered or SIGNED in request.headers.get("Accept", "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.keys.keyring import KeyRing
+from service.web.message import Message
 from service.web.respond import document, document_headers
 
 PATH = "/.well-known/jwks.json"
@@ -31,6 +32,6 @@ class JwksEndpoint:
         """Where it is."""
         return {"jwks_uri": PATH}
 
-    async def jwks(self, request: web.Request) -> web.Response:
+    async def jwks(self, request: Message) -> web.Response:
         """The key set, as bytes made when the keys last changed."""
         return document(self.keys.public_jwks(), _HEADERS)

@@ -13,6 +13,7 @@ from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.tokens.active import ActiveTokens
 from service.tokens.revocation import Revocation
+from service.web.message import Message
 from service.web.read import credentials, form_params
 from service.web.respond import NO_STORE
 
@@ -40,7 +41,7 @@ class RevocationEndpoint:
             **self.client_auth.metadata("revocation_endpoint"),
         }
 
-    async def revoke(self, request: web.Request) -> web.Response:
+    async def revoke(self, request: Message) -> web.Response:
         """200 with an empty body, whatever the token was (RFC 7009 §2.2)."""
         params = await form_params(request)
         try:

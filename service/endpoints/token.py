@@ -26,6 +26,7 @@ from service.tokens.granting import Grant, ScopeRule, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.requested_scope import requested_resources, requested_scope
 from service.tokens.response import TokenResponse
+from service.web.message import Message
 from service.web.proxy import ClientAddress
 from service.web.read import credentials, form_params
 from service.web.respond import json_response
@@ -66,7 +67,7 @@ class TokenEndpoint:
             **self.client_auth.metadata("token_endpoint"),
         }
 
-    async def token(self, request: web.Request) -> web.Response:
+    async def token(self, request: Message) -> web.Response:
         """Answer a token request (RFC 6749 §5)."""
         params = await form_params(request)
         client: Client | None = None
@@ -80,7 +81,7 @@ class TokenEndpoint:
             raise
         return json_response(response.as_json())
 
-    async def _granted(self, request: web.Request, params: Params, client: Client) -> TokenResponse:
+    async def _granted(self, request: Message, params: Params, client: Client) -> TokenResponse:
         await self.rate_limit.count(client.client_id)
         grant = self._grant(params, client)
         result = await grant.handle(self._token_request(request, params, client, grant.scope_rule))
@@ -103,7 +104,7 @@ class TokenEndpoint:
         return grant
 
     def _token_request(
-        self, request: web.Request, params: Params, client: Client, rule: ScopeRule
+        self, request: Message, params: Params, client: Client, rule: ScopeRule
     ) -> TokenRequest:
         registry = self.registry.current
         scope = requested_scope(params, client, registry, rule)

@@ -27,6 +27,7 @@ from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import identity_claims, individual_claims
 from service.tokens.subject import SubjectIdentifiers
+from service.web.message import Message
 from service.web.read import FORM, authorization, form_params
 from service.web.respond import NO_STORE, json_response
 
@@ -63,7 +64,7 @@ class UserinfoEndpoint:
             **self.algorithms.metadata("userinfo"),
         }
 
-    async def userinfo(self, request: web.Request) -> web.Response:
+    async def userinfo(self, request: Message) -> web.Response:
         """The claims as JSON, or signed and encrypted for a client that registered for that."""
         try:
             token = await self._token(await _bearer_token(request))
@@ -136,7 +137,7 @@ class UserinfoEndpoint:
         return {**told, "sub": self.identifiers.of(client, str(token.subject))}
 
 
-async def _bearer_token(request: web.Request) -> str:
+async def _bearer_token(request: Message) -> str:
     """The token in the header or the form body, and never in the query (RFC 6750 §2)."""
     scheme, _, token = (authorization(request) or "").partition(" ")
     in_header = token.strip() if scheme.lower() == "bearer" else ""

@@ -9,7 +9,7 @@ from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Consent, ParkedRequest, Session
+from service.model.session import Consent, SealedRequest, Session
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
 from service.store.verbs import Defer, Enqueue, IndexAdd, IndexCount, IndexRemove
@@ -103,7 +103,7 @@ class Stores:
     subject_sessions: Index
     subject_authorizations: Index
     subject_consents: Index
-    parked: Records[ParkedRequest]
+    parked: Records[SealedRequest]
     pending_sign_ins: OneTimeRecords[PendingSignIn]
     registered_clients: Records[RegisteredClient]
     registered_origins: Index
@@ -143,7 +143,7 @@ class Stores:
             subject_authorizations=index("ua"),
             subject_consents=index("uc"),
             # Under the digest of an opaque id:
-            parked=Records(prefix, "pk", ParkedRequest),  # 15 minutes
+            parked=Records(prefix, "pk", SealedRequest),  # 15 minutes
             pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
             # Under a part of the client_id:
             registered_clients=Records(prefix, "rc", RegisteredClient),  # client_lifetime, if any

@@ -12,6 +12,7 @@ from service.clients.origins import RegisteredOrigins
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of
 from service.store.keyvalue import StoreUnavailable
+from service.web.message import Message
 
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -33,15 +34,13 @@ class Cors:
     _origins: frozenset[str] = field(default=frozenset(), init=False)
     _origins_of: Registry | None = field(default=None, init=False)
 
-    def preflight(self, path: str, request: web.Request) -> web.Response | None:
-        """The answer to what a browser asks first; `add_headers` tells whose scripts may go on."""
+    def opens(self, path: str, request: web.Request) -> bool:
+        """Whether this is what a browser asks first, and there is something for it to ask."""
         asked = "Access-Control-Request-Method" in request.headers
-        if asked and (path in self.open_paths or path in self.client_paths):
-            return web.Response(status=204, headers=_PREFLIGHT)
-        return None
+        return asked and (path in self.open_paths or path in self.client_paths)
 
     def add_headers(
-        self, path: str, request: web.Request, headers: MutableMapping[str, str]
+        self, path: str, request: Message, headers: MutableMapping[str, str]
     ) -> str | None:
         """Say who may read this answer, be it an error; gives the origin that `add_for` has to ask about."""
         if path in self.open_paths:
@@ -87,3 +86,8 @@ def _is_origin(text: str) -> bool:
 def _allow(origin: str, headers: MutableMapping[str, str]) -> None:
     headers["Access-Control-Allow-Origin"] = origin
     headers["Access-Control-Expose-Headers"] = _READABLE
+
+
+async def allow(_: web.Request) -> web.Response:
+    """The answer to a preflight; `add_headers` tells whose scripts may go on."""
+    return web.Response(status=204, headers=_PREFLIGHT)

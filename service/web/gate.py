@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import perf_counter
+from typing import Any, cast
 
 import structlog
 from aiohttp import web
@@ -13,14 +14,16 @@ from aiohttp import web
 from service.model.events import Emit, RequestAnswered, current_request_id
 from service.protocol.errors import OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
-from service.web.cors import Cors
+from service.web.cors import Cors, allow
 from service.web.draining import Draining
 from service.web.errors import error_response, http_error
 from service.web.head_limit import head_is_too_large
+from service.web.message import Message, WholeRequest
 from service.web.request_id import HEADER, request_id_of
 from service.web.security_headers import SecurityHeaders
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+DirectHandler = Callable[[Message], Awaitable[web.Response]]
 
 COMMANDS = 2
 """How many times the time-out of one command a whole request may spend in the store."""
@@ -42,8 +45,8 @@ class Gate:
     top to bottom (docs/performance.md).
     """
 
-    direct: Mapping[tuple[str, str], Handler]
-    """Handlers by method and exact path; what is not among them aiohttp's router finds."""
+    direct: Mapping[tuple[str, str], DirectHandler]
+    """Handlers by method and exact path, the fast lane's; all others aiohttp's router finds."""
     cors: Cors
     security_headers: SecurityHeaders
     draining: Draining
@@ -52,15 +55,37 @@ class Gate:
     emit: Emit
 
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
-        """The answer; never an exception, whatever happens behind the gate."""
+        """The answer to a request that aiohttp has read; `route` finds what is not direct."""
+        path = request.rel_url.raw_path
+        direct = self.direct.get((request.method, path))
+        if head_is_too_large(request):
+            return await self._guarded(request, path, _refuse_head)
+        if direct is not None:
+            return await self._guarded(request, path, direct, endpoint=path)
+        preflight = request.method == "OPTIONS" and self.cors.opens(path, request)
+        return await self._guarded(request, path, allow if preflight else route)
+
+    async def answer_whole(self, request: WholeRequest) -> web.Response:
+        """The answer to a request of the fast lane, whose path is a direct one."""
+        path = request.path
+        direct = self.direct[request.method, path]
+        return cast("web.Response", await self._guarded(request, path, direct, endpoint=path))
+
+    async def _guarded(
+        self,
+        request: Message,
+        path: str,
+        handler: Callable[[Any], Awaitable[web.StreamResponse]],
+        *,
+        endpoint: str | None = None,
+    ) -> web.StreamResponse:
+        """What the handler says; never an exception, whatever happens behind the gate."""
         started = perf_counter()
         identifier = request_id_of(request)
         current_request_id.set(identifier)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
-        path = request.rel_url.raw_path
-        handler = self.direct.get((request.method, path))
         try:
-            response = self._refusal(request, path) or await (handler or route)(request)
+            response = await handler(request)
         except OAuthError as error:
             response = error_response(error)
         except web.HTTPException as error:
@@ -78,19 +103,22 @@ class Gate:
         self.emit(
             RequestAnswered(
                 method=request.method,
-                endpoint=path if handler else request.get(ENDPOINT, UNROUTED),
+                endpoint=endpoint or _routed(request),
                 status=response.status,
                 seconds=round(perf_counter() - started, 6),
             )
         )
         return response
 
-    def _refusal(self, request: web.Request, path: str) -> web.Response | None:
-        """The answer to what no handler needs to see."""
-        if head_is_too_large(request):
-            status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-            return web.Response(status=status, text="request header fields too large")
-        return self.cors.preflight(path, request) if request.method == "OPTIONS" else None
+
+async def _refuse_head(_: web.Request) -> web.Response:
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+    return web.Response(status=status, text="request header fields too large")
+
+
+def _routed(request: Message) -> str:
+    """The path of the route that aiohttp found, if it found one."""
+    return request.get(ENDPOINT, UNROUTED) if isinstance(request, web.Request) else UNROUTED
 
 
 GATE = web.AppKey("gate", Gate)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-from aiohttp import web
+from service.web.message import Message
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -23,7 +23,7 @@ class ClientAddress:
     trusted: Sequence[Network]
     """`server.trusted_proxies`."""
 
-    def of(self, request: web.Request) -> str:
+    def of(self, request: Message) -> str:
         """The address of the first hop, seen from here, that is no trusted proxy."""
         hop = _address(request.remote or "")
         if hop is None:
@@ -41,7 +41,7 @@ class ClientAddress:
         return any(address in network for network in self.trusted)
 
 
-def _hops(request: web.Request) -> Iterable[str]:
+def _hops(request: Message) -> Iterable[str]:
     """What the proxies say they were asked by, the nearest first; X-Forwarded-For where both headers are there."""
     listed = ",".join(request.headers.getall("X-Forwarded-For", ()))
     if listed:

@@ -13,6 +13,7 @@ from aiohttp import web
 from service.model.credentials import CredentialSource
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
 from service.protocol.params import REPEATABLE, Params
+from service.web.message import Message, WholeRequest
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -21,7 +22,7 @@ BODY_SECONDS = 30
 """How long a body may take to arrive."""
 
 
-async def form_params(request: web.Request, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
+async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
     """The parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
     params = await raw_form_params(request)
     params.refuse_repeated(repeatable)
@@ -29,7 +30,7 @@ async def form_params(request: web.Request, *, repeatable: frozenset[str] = REPE
     return params
 
 
-async def raw_form_params(request: web.Request) -> Params:
+async def raw_form_params(request: Message) -> Params:
     """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
     _check_media_type(request, FORM)
     try:
@@ -57,14 +58,14 @@ def query_params(request: web.Request) -> Params:
     return Params.parse(request.rel_url.raw_query_string)
 
 
-def credentials(request: web.Request, params: Params, *, now: int) -> CredentialSource:
+def credentials(request: Message, params: Params, *, now: int) -> CredentialSource:
     """What the request shows to authenticate its sender: the header and the body, never the query."""
     return CredentialSource(
         endpoint=request.path, authorization=authorization(request), params=params, now=now
     )
 
 
-def authorization(request: web.Request) -> str | None:
+def authorization(request: Message) -> str | None:
     """The Authorization header, which stands once (RFC 9110 §5.3, §11.6.2)."""
     headers = request.headers.getall("Authorization", [])
     if len(headers) > 1:
@@ -72,13 +73,13 @@ def authorization(request: web.Request) -> str | None:
     return headers[0] if headers else None
 
 
-def bearer_token(request: web.Request) -> str | None:
+def bearer_token(request: Message) -> str | None:
     """The token in the Authorization header, if it is of the Bearer scheme (RFC 6750 §2.1)."""
     scheme, _, token = (authorization(request) or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _check_media_type(request: web.Request, wanted: str) -> None:
+def _check_media_type(request: Message, wanted: str) -> None:
     # The header as it nearly always is, and only otherwise what it means with its parameters.
     if request.headers.get("Content-Type") != wanted and request.content_type != wanted:
         raise UnsupportedMediaType(f"the body has to be {wanted}")
@@ -93,7 +94,9 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-async def _body(request: web.Request) -> bytes:
+async def _body(request: Message) -> bytes:
+    if isinstance(request, WholeRequest):
+        return request.body
     try:
         if request.content.is_eof():  # all of it is here, as nearly always: no timer is needed
             return await request.read()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from random import getrandbits
 
-from aiohttp import web
-
 from service.model.events import current_request_id
+from service.web.message import Message
 
 HEADER = "X-Request-ID"
 
@@ -24,7 +23,7 @@ def new_request_id() -> str:
     return f"{getrandbits(64):016x}"
 
 
-def request_id_of(request: web.Request) -> str:
+def request_id_of(request: Message) -> str:
     """The caller's own id where it is sane, else a new one."""
     given = request.headers.get(HEADER)
     return given if given is not None and _SANE.fullmatch(given) else new_request_id()

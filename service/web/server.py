@@ -13,6 +13,8 @@ from aiohttp.web_protocol import RequestHandler
 
 from service.web.gate import GATE, Handler
 from service.web.head_limit import MAX_HEAD_BYTES
+from service.web.lane import Lane
+from service.web.message import WholeRequest
 from service.web.request_id import HEADER, new_request_id
 
 log = structlog.stdlib.get_logger(__name__)
@@ -40,21 +42,54 @@ class Runner(web.AppRunner):
         made = await super()._make_server()
         gate, route = self.app[GATE], cast("Handler", made.request_handler)
 
-        async def counted(request: web.BaseRequest) -> web.StreamResponse:
-            self._running += 1
-            self._idle.clear()
+        async def routed(request: web.BaseRequest) -> web.StreamResponse:
+            self._begin()
             try:
                 return await gate.answer(cast("web.Request", request), route)
             finally:
-                self._running -= 1
-                if not self._running:
-                    self._idle.set()
+                self._end()
 
-        return _Server(counted, request_factory=made.request_factory)
+        async def direct(request: WholeRequest) -> web.Response:
+            self._begin()
+            try:
+                return await gate.answer_whole(request)
+            finally:
+                self._end()
+
+        server = _Server(routed, request_factory=made.request_factory)
+        server.lane = Lane(
+            served=gate.direct, answer=direct, otherwise=server.routed, idle_seconds=_IDLE_SECONDS
+        )
+        return server
+
+    def _begin(self) -> None:
+        self._running += 1
+        self._idle.clear()
+
+    def _end(self) -> None:
+        self._running -= 1
+        if not self._running:
+            self._idle.set()
 
 
 class _Server(web.Server):
-    def __call__(self) -> RequestHandler:
+    lane: Lane
+
+    def __call__(self) -> asyncio.Protocol:  # type: ignore[override]
+        return self.lane.connection()
+
+    def pre_shutdown(self) -> None:
+        """Let every connection know that it is to end."""
+        self.lane.begin_to_close()
+        super().pre_shutdown()
+
+    async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - aiohttp's own
+        """End every connection, after `timeout` seconds also where something runs on it."""
+        await self.lane.closed(timeout)
+        await super().shutdown(timeout)
+
+    def routed(self) -> RequestHandler:
+        """A connection whose requests aiohttp reads and routes."""
         return _Connection(
             self,
             loop=asyncio.get_running_loop(),

@@ -1,0 +1,80 @@
+"""node-oidc-provider on the same Redis, asked for the same works (`make bench-peers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+from benchmarks.load import Requests
+from benchmarks.works import VERIFIER, basic
+from service.protocol.pkce import s256
+
+FOLDER = Path(__file__).with_name("peers") / "node_oidc_provider"
+NODE = FOLDER / "node_modules/.bin/node"
+
+Prepare = Callable[[int, Path, int], Requests]
+"""Makes what a work needs of the peer at a port, in a folder, for so many requests at the most."""
+
+
+def command(port: int, redis_url: str) -> list[str]:
+    """What runs it."""
+    return [str(NODE), str(FOLDER / "server.mjs"), str(port), redis_url]
+
+
+def _introspect(port: int, _: Path, __: int) -> Requests:
+    (token,) = _prepared(port, "AccessToken", 1)
+    return Requests(
+        path="/token/introspection", authorization=basic("web"), body=urlencode({"token": token})
+    )
+
+
+def _client_credentials(**further: str) -> Prepare:
+    form = urlencode({"grant_type": "client_credentials", **further})
+    return lambda *_: Requests(path="/token", authorization=basic("web"), body=form)
+
+
+def _refresh(port: int, folder: Path, most: int) -> Requests:
+    tokens = _prepared(port, "RefreshToken", most)
+    return _each_once(folder, [{"grant_type": "refresh_token", "refresh_token": t} for t in tokens])
+
+
+def _code(port: int, folder: Path, most: int) -> Requests:
+    shared = {
+        "grant_type": "authorization_code",
+        "redirect_uri": "https://web.example/callback",
+        "code_verifier": VERIFIER,
+    }
+    codes = _prepared(port, "AuthorizationCode", most)
+    return _each_once(folder, [{**shared, "code": code} for code in codes])
+
+
+def _document(path: str) -> Prepare:
+    return lambda *_: Requests(path=path)
+
+
+WORKS: Mapping[str, Prepare] = {
+    "introspect-reference": _introspect,
+    "client-credentials-reference": _client_credentials(),
+    "client-credentials-es256": _client_credentials(scope="api1", resource="urn:es256"),
+    "client-credentials-rs256": _client_credentials(scope="api1", resource="urn:rs256"),
+    "refresh": _refresh,
+    "code": _code,
+    "discovery": _document("/.well-known/openid-configuration"),
+    "jwks-document": _document("/jwks"),
+}
+"""By the name of the floor's handler; what is missing here it cannot do alike."""
+
+
+def _prepared(port: int, kind: str, count: int) -> list[str]:
+    query = urlencode({"count": count, "challenge": s256(VERIFIER)})
+    with urlopen(f"http://127.0.0.1:{port}/prepared/{kind}?{query}") as answer:
+        lines: list[str] = answer.read().decode().split()
+    return lines
+
+
+def _each_once(folder: Path, forms: list[dict[str, str]]) -> Requests:
+    file = folder / "peer"
+    file.write_text("\n".join(urlencode(form) for form in forms) + "\n")
+    return Requests(path="/token", authorization=basic("web"), bodies=file)

@@ -1,0 +1,265 @@
+"""The fast lane: small requests of machines that arrive whole are answered without aiohttp's machinery.
+
+Whoever asks about tokens all day sends the same few hundred bytes again and again on a connection
+that stays open. For those this is the whole server. A request that is anything else (a page, a body
+that comes in pieces, a second request before the first is answered, another version of HTTP) goes
+to aiohttp with its connection, from its first byte on (docs/decisions/fast-lane.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Container, Mapping
+from http import HTTPStatus
+from time import time
+from typing import cast
+from wsgiref.handlers import format_date_time
+
+import structlog
+from aiohttp import web
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from multidict import CIMultiDict
+
+from service.web.message import WholeRequest
+
+log = structlog.stdlib.get_logger(__name__)
+
+LARGEST = 16384
+"""Bytes of a request; one that is larger is no everyday one."""
+
+_STAYS = "keep-alive"
+"""What a connection does that says nothing of it, too (RFC 9112 §9.3)."""
+
+_STATUS_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus
+}
+
+
+class Lane:
+    """What the connections of one server share."""
+
+    def __init__(
+        self,
+        *,
+        served: Container[tuple[str, str]],
+        answer: Callable[[WholeRequest], Awaitable[web.Response]],
+        otherwise: Callable[[], asyncio.Protocol],
+        idle_seconds: float,
+    ) -> None:
+        """Take the methods and paths that are served here, how, and aiohttp's protocol for all else."""
+        self.served = served
+        self.answer = answer
+        self.otherwise = otherwise
+        self.connections: set[LaneConnection] = set()
+        self.closing = False
+        self._idle_seconds = idle_seconds
+        self._date = (0, "")
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def connection(self) -> LaneConnection:
+        """A protocol for one connection."""
+        if self._sweeping is None:
+            self._sweep_later()
+        return LaneConnection(self, asyncio.get_running_loop())
+
+    def begin_to_close(self) -> None:
+        """Close what is idle now, and every other connection after its answer."""
+        self.closing = True
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for connection in tuple(self.connections):
+            connection.close_unless_answering()
+
+    async def closed(self, timeout: float | None) -> None:  # noqa: ASYNC109 - aiohttp's own name
+        """Wait so many seconds for the answers that are being made, then cut off what is left."""
+        answers = [each.answering for each in self.connections if each.answering is not None]
+        if answers:
+            await asyncio.wait(answers, timeout=timeout)
+        for connection in tuple(self.connections):
+            connection.abort()
+
+    def date(self) -> str:
+        """The present second as HTTP writes it, made once a second (RFC 9110 §6.6.1)."""
+        now = int(time())
+        if now != self._date[0]:
+            self._date = (now, format_date_time(now))
+        return self._date[1]
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeping = loop.call_later(self._idle_seconds / 10, self._sweep)
+
+    def _sweep(self) -> None:
+        """Close what has been idle for long; one timer for all is cheaper than one for each answer."""
+        oldest = asyncio.get_running_loop().time() - self._idle_seconds
+        for connection in tuple(self.connections):
+            connection.close_if_idle_since(oldest)
+        self._sweep_later()
+
+
+class LaneConnection(asyncio.Protocol):
+    """One connection, one request at a time."""
+
+    __slots__ = (
+        "_body",
+        "_complete",
+        "_headers",
+        "_idle_since",
+        "_lane",
+        "_later",
+        "_loop",
+        "_remote",
+        "_transport",
+        "_url",
+        "answering",
+    )
+
+    def __init__(self, lane: Lane, loop: asyncio.AbstractEventLoop) -> None:
+        self._lane = lane
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._remote: str | None = None
+        self._idle_since = loop.time()
+        self._later = b""
+        self.answering: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note who is there."""
+        self._transport = cast("asyncio.Transport", transport)
+        peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
+        self._remote = peer[0] if peer else None  # none at a unix socket
+        self._lane.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it; an answer that is being made reaches nobody."""
+        self._transport = None
+        self._lane.connections.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Begin to answer, or let aiohttp have the connection; what comes too early waits."""
+        if self.answering is not None:
+            self._later += data
+            if self._transport is not None:
+                self._transport.pause_reading()
+            return
+        request = self._whole(data)
+        if request is None:
+            self._hand_over(data)
+            return
+        self.answering = self._loop.create_task(self._answer(request))
+
+    def pause_writing(self) -> None:
+        """Whoever does not read its answers is not listened to."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The answers are read again."""
+        if self._transport is not None and not self._later:
+            self._transport.resume_reading()
+
+    def close_unless_answering(self) -> None:
+        """Close the connection if nobody waits for an answer there."""
+        if self.answering is None and self._transport is not None:
+            self._transport.close()
+
+    def close_if_idle_since(self, moment: float) -> None:
+        """Close it if nothing has happened since a moment of the loop's clock."""
+        if self._idle_since < moment:
+            self.close_unless_answering()
+
+    def abort(self) -> None:
+        """Close it whatever is going on."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def on_url(self, url: bytes) -> None:
+        """A part of the request's target: all of it, where the request is whole."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A field, decoded as aiohttp does it."""
+        self._headers.add(name.decode(), value.decode("utf-8", "surrogateescape"))
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        """The end of a request; there may be another one behind it."""
+        self._complete += 1
+
+    def _expect_request(self) -> None:
+        self._headers = CIMultiDict[str]()
+        self._url, self._body, self._complete = b"", b"", 0
+
+    def _whole(self, data: bytes) -> WholeRequest | None:
+        """The request, if this is exactly one that the lane serves."""
+        self._expect_request()
+        parser = HttpRequestParser(self)
+        try:
+            parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade):
+            return None
+        if self._complete != 1 or len(data) > LARGEST or parser.get_http_version() != "1.1":
+            return None
+        method, path = parser.get_method().decode(), self._url.decode("latin-1").partition("?")[0]
+        if (method, path) not in self._lane.served or not _is_ordinary(self._headers):
+            return None
+        return WholeRequest(
+            method=method, path=path, headers=self._headers, body=self._body, remote=self._remote
+        )
+
+    async def _answer(self, request: WholeRequest) -> None:
+        try:
+            response = await self._lane.answer(request)
+            answer = self._written(response)
+        except Exception:
+            log.exception("an answer could not be written")
+            self.abort()
+            return
+        self.answering = None
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        transport.write(answer)
+        if response.keep_alive is False or self._lane.closing:
+            transport.close()
+            return
+        self._idle_since = self._loop.time()
+        if self._later:
+            later, self._later = self._later, b""
+            transport.resume_reading()
+            self.data_received(later)
+
+    def _written(self, response: web.Response) -> bytes:
+        """The answer as it goes over the wire (RFC 9112 §4)."""
+        body = cast("bytes", response.body or b"")  # handlers of the lane make nothing else
+        fields = [f"{name}: {value}\r\n" for name, value in response.headers.items()]
+        head = "".join(fields)
+        if head.count("\n") != len(fields) or head.count("\r") != len(fields):
+            raise ValueError("a header field holds a line break")
+        end = f"Content-Length: {len(body)}\r\nDate: {self._lane.date()}\r\n\r\n"
+        return (_STATUS_LINES[response.status] + head + end).encode() + body
+
+    def _hand_over(self, data: bytes) -> None:
+        """From now on it is aiohttp's connection, as if it had been from the beginning."""
+        transport, protocol = self._transport, self._lane.otherwise()
+        if transport is None:
+            return
+        self._lane.connections.discard(self)
+        self._transport = None
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        protocol.data_received(data)
+
+
+def _is_ordinary(headers: Mapping[str, str]) -> bool:
+    """Whether nothing is said of the connection or the body that only aiohttp understands."""
+    return (
+        headers.get("Connection", _STAYS).lower() == _STAYS
+        and "Host" in headers  # RFC 9112 §3.2
+        and "Transfer-Encoding" not in headers
+        and "Expect" not in headers
+        and "Upgrade" not in headers
+    )

@@ -1,0 +1,117 @@
+"""However the bytes of a request arrive, the answer is the same (RFC 9112 §2.2, §9.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+import pytest
+
+from service.web.lane import LARGEST, Lane
+from tests.driving.service import RunningService
+
+FORM = b"grant_type=client_credentials&scope=api1"
+FIELDS = (
+    b"Host: x\r\nAuthorization: Basic cm9ib3Q6cm9ib3Qtc2VjcmV0\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\n"
+)
+LENGTH = b"Content-Length: %d\r\n" % len(FORM)
+WHOLE = b"POST /connect/token HTTP/1.1\r\n" + FIELDS + LENGTH + b"\r\n" + FORM
+LAST = WHOLE.replace(b"Host: x", b"Host: x\r\nConnection: close")
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(FORM), FORM)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [LAST],
+        [LAST[:10], LAST[10:]],
+        [LAST[: LAST.index(b"\r\n\r\n") + 4], FORM],
+        [WHOLE, LAST],
+        [WHOLE + LAST],
+        [WHOLE + LAST[:30], LAST[30:]],
+        [LAST.replace(b"/connect/token", b"/connect/token?x=y")],
+        [LAST.replace(b"HTTP/1.1", b"HTTP/1.0")],
+        [WHOLE.replace(b"Host: x", b"HOST: x\r\nconnection: Keep-Alive"), LAST],
+        [LAST.replace(LENGTH, b"Expect: 100-continue\r\n" + LENGTH)],
+        [LAST.replace(LENGTH, b"X: %s\r\n%s" % (b"x" * LARGEST, LENGTH))],
+        [LAST.partition(LENGTH)[0] + CHUNKED],
+        [WHOLE, b"GET /.well-known/jwks.json HTTP/1.1\r\nHost: x\r\n\r\n" + LAST],
+        [b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", LAST],
+    ],
+    ids=[
+        "whole",
+        "two pieces",
+        "head and body",
+        "one after the other",
+        "two at once",
+        "one and a half at once",
+        "with a query",
+        "HTTP/1.0",
+        "another case",
+        "with an expectation",
+        "large",
+        "chunked",
+        "three",
+        "after another path",
+    ],
+)
+async def test_the_last_answer_holds_a_token(service: RunningService, pieces: list[bytes]) -> None:
+    answers = await _exchange(service, pieces)
+    head, _, body = answers[answers.rindex(b"HTTP/1.") :].partition(b"\r\n\r\n")
+    assert head.split()[1] == b"200"
+    assert b'"access_token"' in body
+
+
+async def test_answers_come_in_the_order_of_the_requests(service: RunningService) -> None:
+    named = [WHOLE.replace(b"Host", b"X-Request-ID: %d\r\nHost" % each) for each in range(20)]
+    answers = await _exchange(service, [b"".join(named), LAST])
+    ids = [answers.index(b"X-Request-ID: %d\r\n" % each) for each in range(20)]
+    assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"Host: x\r\nContent-Length: +3\r\n\r\nabc",
+        b"Host: x\r\nContent-Length : 3\r\n\r\nabc",
+        b"Host: x\r\n Folded: 3\r\n\r\n",
+    ],
+    ids=["length and chunks", "two lengths", "signed length", "space before colon", "folded"],
+)
+@pytest.mark.rfc("9112#6.3")
+async def test_what_proxies_read_differently_is_refused(
+    service: RunningService, head: bytes
+) -> None:
+    answer = await _exchange(service, [b"POST /connect/token HTTP/1.1\r\n" + head])
+    assert answer.split()[1] == b"400"
+    assert answer.count(b"HTTP/1.") == 1
+
+
+async def test_a_connection_that_stays_silent_is_closed() -> None:
+    lane = Lane(served=(), answer=_never, otherwise=asyncio.Protocol, idle_seconds=0.05)
+    server = await asyncio.get_running_loop().create_server(lane.connection, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    assert await asyncio.wait_for(reader.read(), timeout=10) == b""
+    writer.close()
+    server.close()
+    lane.begin_to_close()
+
+
+async def _never(_: object) -> None:
+    raise AssertionError
+
+
+async def _exchange(service: RunningService, pieces: list[bytes]) -> bytes:
+    """Everything that comes back until the service closes the connection, or falls silent."""
+    address = urlsplit(service.issuer)
+    reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0.02)
+    answer = await asyncio.wait_for(reader.read(), timeout=30)
+    writer.close()
+    return answer
