@@ -31,6 +31,12 @@ OWN = {
 }
 """The clients' own private keys."""
 
+KEYLESS: list[dict[str, Any]] = [
+    {"jwks_uri": "http://127.0.0.1:1/"},
+    {"jwks": {"keys": [{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}]}},
+]
+"""Registrations that promise a key and have none."""
+
 
 @pytest.fixture
 def config(config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:

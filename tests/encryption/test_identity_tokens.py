@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
-from joserfc.jwk import ECKey, RSAKey
 
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, header_of
-from tests.encryption.conftest import SECRET, Signed, as_registered, decrypted
+from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypted
 
 pytestmark = pytest.mark.rfc("openid-core#10.1", "openid-core#10.2")
 
@@ -76,17 +75,13 @@ async def test_one_from_the_authorize_endpoint_is_encrypted_too(
 
 
 @as_registered({"id_token_encrypted_response_alg": "ECDH-ES"})
-@pytest.mark.parametrize("keys", ["none", "signing", "another kind"])
+@pytest.mark.parametrize("keys", KEYLESS, ids=["nobody there", "broken"])
 async def test_without_a_key_to_encrypt_to_there_is_no_token(
-    app: ClientApp, config: dict[str, Any], keys: str
+    app: ClientApp, config: dict[str, Any], keys: dict[str, Any]
 ) -> None:
-    known = {
-        "none": [],
-        "signing": [ECKey.generate_key("P-256", {"use": "sig"}).as_dict(private=False)],
-        "another kind": [RSAKey.generate_key(2048).as_dict(private=False)],
-    }
     code = await app.code()
-    client_in(config, "web")["jwks"] = {"keys": known[keys]}
+    del client_in(config, "web")["jwks"]
+    client_in(config, "web").update(keys)
     app.service.parts.configuration.file.write_text(yaml.safe_dump(config))
     assert app.service.parts.registry.reload()
     form = {"redirect_uri": app.redirect_uri, "code_verifier": app.code_verifier, "code": code}

@@ -10,7 +10,7 @@ import yaml
 
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, header_of
-from tests.encryption.conftest import SECRET, Signed, as_registered, decrypted
+from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypted
 
 pytestmark = pytest.mark.rfc("openid-core#5.3.2", "openid-core#10.2")
 
@@ -64,7 +64,7 @@ async def test_it_is_signed_and_then_encrypted(service: RunningService, signed: 
 async def test_without_a_key_nothing_is_told(
     service: RunningService, config: dict[str, Any]
 ) -> None:
-    client_in(config, "frontend")["jwks"] = {"keys": []}
+    client_in(config, "frontend").update(KEYLESS[1])
     service.parts.configuration.file.write_text(yaml.safe_dump(config))
     assert service.parts.registry.reload()
     assert (await userinfo(service)).refusal == (400, "unauthorized_client")

@@ -1,0 +1,85 @@
+"""What a client's algorithms need is there before anybody asks for a token (OIDC Core §10, §16.19)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.rfc("openid-core#10.2", "openid-core#16.19", "7518#3.2")
+
+EC = {"kty": "EC", "crv": "P-256", "x": "…", "y": "…"}
+ENCRYPTED = "id_token_encrypted_response_alg"
+
+
+def file(**keys: Any) -> str:
+    """One client with these keys beside what it needs anyway."""
+    web = {
+        "client_id": "web",
+        "client_secrets": [{"value": "x" * 48}],
+        "redirect_uris": ["https://a/"],
+    }
+    return yaml.dump({"clients": [web | keys]})
+
+
+@pytest.mark.parametrize(
+    ("alg", "least"), [("HS256", 32), ("HS384", 48), ("HS512", 64), ("A128KW", 32), ("dir", 32)]
+)
+def test_a_secret_that_is_a_key_is_long_enough(problems: Any, alg: str, least: int) -> None:
+    name = "id_token_signed_response_alg" if alg.startswith("HS") else ENCRYPTED
+    for length in (least - 1, least):
+        found = problems(file(**{name: alg}, client_secrets=[{"value": "x" * length}]))
+        assert list(found) == ([f"clients[web].{name}"] if length < least else [])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {ENCRYPTED: "dir", "client_secrets": [{"sha256": "0" * 64}]},
+        {ENCRYPTED: "ECDH-ES"},
+        {ENCRYPTED: "RSA-OAEP", "jwks": {"keys": [EC]}},
+        {ENCRYPTED: "ECDH-ES", "jwks": {"keys": [EC | {"use": "sig"}]}},
+        {ENCRYPTED: "ECDH-ES", "jwks": {"keys": [EC | {"alg": "ECDH-ES+A128KW"}]}},
+    ],
+    ids=["hashed secret", "no keys", "another type", "another use", "another algorithm"],
+)
+def test_encryption_needs_a_key_of_the_clients(problems: Any, keys: dict[str, Any]) -> None:
+    assert problems(file(**keys))[f"clients[web].{ENCRYPTED}"].severity == "error"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"jwks": {"keys": [EC]}},
+        {"jwks": {"keys": [EC | {"use": "enc"}]}},
+        {"jwks_uri": "https://a/"},
+    ],
+    ids=["any use", "its use", "behind a link"],
+)
+def test_a_key_for_it_will_do(problems: Any, keys: dict[str, Any]) -> None:
+    assert problems(file(**{ENCRYPTED: "ECDH-ES"}, **keys)) == {}
+
+
+@pytest.mark.rfc("openid-core#6.1")
+@pytest.mark.parametrize(
+    ("key", "sound"),
+    [
+        ({}, True),
+        ({"algorithm": "ECDH-ES"}, True),
+        ({"algorithm": "RSA-OAEP"}, False),
+        (None, False),
+    ],
+    ids=["any", "the same", "another", "none"],
+)
+def test_the_operators_keys_decrypt_what_clients_encrypt(
+    problems: Any, tmp_path: Any, key: dict[str, str] | None, sound: bool
+) -> None:
+    (tmp_path / "key.pem").touch()
+    keys = [
+        {"path": "key.pem"},
+        *([{"path": "key.pem", "use": "enc"} | key] if key is not None else []),
+    ]
+    signing = yaml.dump({"signing": {"source": "files", "keys": keys}})
+    found = problems(signing + file(request_object_encryption_alg="ECDH-ES"))
+    assert ("clients[web].request_object_encryption_alg" in found) is not sound
