@@ -14,7 +14,7 @@ import click
 from aiohttp import web
 
 from tests.driving.chromium import headless_chromium
-from tests.interop.client_key import new_client_key
+from tests.interop.client_keys import new_client_keys
 from tests.interop.clients import Outcome, every_client, run
 from tests.interop.errands import Errands
 from tests.interop.listening import listening
@@ -32,7 +32,7 @@ def main(names: Sequence[str]) -> bool:
             "WORKPLACE": folder,
         }
         with serving(environ, log):
-            outcomes = asyncio.run(run_all(names, environ, new_client_key(Path(folder))))
+            outcomes = asyncio.run(run_all(names, environ, new_client_keys(Path(folder))))
         show(outcomes)
         well = all(outcome.succeeded for outcome in outcomes)
         if not well:

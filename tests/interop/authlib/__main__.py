@@ -16,7 +16,7 @@ from authlib.oidc.discovery import OpenIDProviderMetadata, get_well_known_url
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet
 
-from tests.interop import client_key
+from tests.interop import client_keys
 from tests.interop.addresses import ERRANDS, ISSUER, WORKPLACE
 from tests.interop.person import Person, a_person
 from tests.interop.steps import Steps
@@ -92,7 +92,7 @@ def by_hmac() -> AsyncOAuth2Client:
 
 def by_key() -> AsyncOAuth2Client:
     """A client that signs with its key (RFC 7523 §2.2)."""
-    key = ECKey.import_key(json.loads(Path(WORKPLACE, client_key.FILE).read_text()))
+    key = ECKey.import_key(json.loads(Path(WORKPLACE, client_keys.SIGNING).read_text()))
     client = web_client("web-with-key", key, "private_key_jwt")
     headers = {"kid": key.kid}
     client.register_client_auth_method(PrivateKeyJWT(TOKEN_ENDPOINT, headers=headers, alg="ES256"))

@@ -30,9 +30,9 @@ import com.nimbusds.openid.connect.sdk.OIDCTokenResponseParser;
 import com.nimbusds.openid.connect.sdk.Prompt;
 import com.nimbusds.openid.connect.sdk.UserInfoRequest;
 import com.nimbusds.openid.connect.sdk.UserInfoResponse;
+import com.nimbusds.openid.connect.sdk.UserInfoSuccessResponse;
 import com.nimbusds.openid.connect.sdk.claims.AccessTokenHash;
 import com.nimbusds.openid.connect.sdk.claims.IDTokenClaimsSet;
-import com.nimbusds.openid.connect.sdk.claims.UserInfo;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
 import com.nimbusds.openid.connect.sdk.token.OIDCTokens;
 import com.nimbusds.openid.connect.sdk.validators.AccessTokenValidator;
@@ -41,9 +41,16 @@ import java.net.URI;
 import java.util.function.Supplier;
 
 /** A web application that is one client of the provider; each request has an authentication of its own. */
-record Application(OIDCProviderMetadata provider, ClientID id, Supplier<ClientAuthentication> authentication) {
+record Application(
+        OIDCProviderMetadata provider,
+        ClientID id,
+        Supplier<ClientAuthentication> authentication,
+        IDTokenValidator identityTokens) {
 
-    static final Scope EVERYTHING = new Scope("openid", "profile", "email", "api1", "offline_access");
+    /** A client whose identity tokens are signed, and no more. */
+    Application(OIDCProviderMetadata provider, ClientID id, Supplier<ClientAuthentication> authentication) {
+        this(provider, id, authentication, Verification.ofSignature(provider, id));
+    }
 
     /** A refusal, with the error that the provider gave as its reason. */
     static final class Refused extends Exception {
@@ -55,17 +62,17 @@ record Application(OIDCProviderMetadata provider, ClientID id, Supplier<ClientAu
     }
 
     /** The whole authorization code flow with PKCE, with everything that the answer is checked against. */
-    OIDCTokens signIn() throws Exception {
+    OIDCTokens signIn(Scope scope) throws Exception {
         var nonce = new Nonce();
         var verifier = new CodeVerifier();
-        var tokens = redeem(authorize(nonce, verifier, null), verifier);
+        var tokens = redeem(authorize(scope, nonce, verifier, null), verifier);
         verify(tokens, nonce);
         return tokens;
     }
 
-    AuthorizationCode authorize(Nonce nonce, CodeVerifier verifier, Prompt prompt) throws Exception {
+    AuthorizationCode authorize(Scope scope, Nonce nonce, CodeVerifier verifier, Prompt prompt) throws Exception {
         var state = new State();
-        var request = new AuthenticationRequest.Builder(ResponseType.CODE, EVERYTHING, id, Person.CALLBACK)
+        var request = new AuthenticationRequest.Builder(ResponseType.CODE, scope, id, Person.CALLBACK)
                 .endpointURI(provider.getAuthorizationEndpointURI())
                 .state(state)
                 .nonce(nonce)
@@ -91,21 +98,19 @@ record Application(OIDCProviderMetadata provider, ClientID id, Supplier<ClientAu
     }
 
     private void verify(OIDCTokens tokens, Nonce nonce) throws Exception {
-        var algorithm = provider.getIDTokenJWSAlgs().get(0);
-        var validator = new IDTokenValidator(provider.getIssuer(), id, algorithm, provider.getJWKSetURI().toURL());
-        IDTokenClaimsSet claims = validator.validate(tokens.getIDToken(), nonce);
+        IDTokenClaimsSet claims = identityTokens.validate(tokens.getIDToken(), nonce);
         Steps.expect(Nimbus.SUBJECT, claims.getSubject().getValue());
         AccessTokenHash hash = claims.getAccessTokenHash();
-        if (hash != null) AccessTokenValidator.validate(tokens.getAccessToken(), algorithm, hash);
+        if (hash != null) AccessTokenValidator.validate(tokens.getAccessToken(), Verification.ALGORITHM, hash);
     }
 
     OIDCTokens refresh(RefreshToken token) throws Exception {
         return ask(new RefreshTokenGrant(token), null).getOIDCTokens();
     }
 
-    UserInfo userInfo(AccessToken token) throws Exception {
+    UserInfoSuccessResponse userInfo(AccessToken token) throws Exception {
         var request = new UserInfoRequest(provider.getUserInfoEndpointURI(), token);
-        return UserInfoResponse.parse(request.toHTTPRequest().send()).toSuccessResponse().getUserInfo();
+        return UserInfoResponse.parse(request.toHTTPRequest().send()).toSuccessResponse();
     }
 
     TokenIntrospectionSuccessResponse introspect(Token token) throws Exception {

@@ -1,3 +1,6 @@
+import com.nimbusds.jose.proc.SecurityContext;
+import com.nimbusds.jwt.EncryptedJWT;
+import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import com.nimbusds.oauth2.sdk.ClientCredentialsGrant;
 import com.nimbusds.oauth2.sdk.Scope;
 import com.nimbusds.oauth2.sdk.auth.ClientSecretBasic;
@@ -12,10 +15,12 @@ import com.nimbusds.openid.connect.sdk.Prompt;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
 import com.nimbusds.openid.connect.sdk.rp.OIDCClientInformation;
 import com.nimbusds.openid.connect.sdk.token.OIDCTokens;
+import com.nimbusds.openid.connect.sdk.validators.IDTokenValidator;
 
 /** Nimbus' SDK through its natural flow: what it validates, we need not. */
 public final class Nimbus {
     static final String SUBJECT = "818727";
+    private static final Scope EVERYTHING = new Scope("openid", "profile", "email", "api1", "offline_access");
 
     private final Steps steps = new Steps();
     private OIDCProviderMetadata provider;
@@ -37,16 +42,20 @@ public final class Nimbus {
         var secret = new Secret("web-secret");
         signsInAndOut("client_secret_basic", new Application(provider, web, () -> new ClientSecretBasic(web, secret)));
         signsInAndOut("client_secret_post", new Application(provider, web, () -> new ClientSecretPost(web, secret)));
-        signsInAndOut("client_secret_jwt", Signing.withSecret(provider));
-        signsInAndOut("private_key_jwt", Signing.withKey(provider));
+        var withSecret = new ClientID("web-with-hmac");
+        signsInAndOut("client_secret_jwt", new Application(provider, withSecret, Signing.withSecret(provider, withSecret)));
+        var withKey = new ClientID("web-with-key");
+        signsInAndOut("private_key_jwt", new Application(provider, withKey, Signing.withKey(provider, withKey)));
+        readsWhatIsEncrypted(new ClientID("web-sealed"));
         registersItself(new Registration(provider));
         actsForItself();
     }
 
     private void signsInAndOut(String method, Application app) {
-        steps.step(method + ": code with PKCE, and an identity token that verifies", () -> tokens = app.signIn());
+        steps.step(method + ": code with PKCE, and an identity token that verifies", () ->
+                tokens = app.signIn(EVERYTHING));
         steps.step(method + ": userinfo knows the person", () -> {
-            var person = app.userInfo(tokens.getAccessToken());
+            var person = app.userInfo(tokens.getAccessToken()).getUserInfo();
             Steps.expect(SUBJECT, person.getSubject().getValue());
             Steps.expect("alice@example.com", person.getEmailAddress());
         });
@@ -66,7 +75,25 @@ public final class Nimbus {
             var state = new State();
             Steps.expect("state=" + state, app.signOut(tokens.getIDToken(), state).getQuery());
             var silently = new Prompt(Prompt.Type.NONE);
-            refusedWith("login_required", () -> app.authorize(new Nonce(), new CodeVerifier(), silently));
+            refusedWith("login_required", () -> app.authorize(EVERYTHING, new Nonce(), new CodeVerifier(), silently));
+        });
+    }
+
+    private void readsWhatIsEncrypted(ClientID id) throws Exception {
+        var decryption = Verification.decryptionBy(Keys.encryption());
+        var verification = Verification.keysOf(provider);
+        var validator = new IDTokenValidator(provider.getIssuer(), id, verification, decryption);
+        var app = new Application(provider, id, Signing.withKey(provider, id), validator);
+        steps.step("encryption: an identity token that only this client can read", () -> {
+            tokens = app.signIn(new Scope("openid", "email"));
+            Steps.expect(true, tokens.getIDToken() instanceof EncryptedJWT);
+        });
+        steps.step("encryption: userinfo that only this client can read", () -> {
+            var processor = new DefaultJWTProcessor<SecurityContext>();
+            processor.setJWSKeySelector(verification);
+            processor.setJWEKeySelector(decryption);
+            var claims = processor.process(app.userInfo(tokens.getAccessToken()).getUserInfoJWT(), null);
+            Steps.expect("alice@example.com", claims.getStringClaim("email"));
         });
     }
 

@@ -1,15 +1,13 @@
 // Clients that sign: assertions in place of a secret (RFC 7523 §2.2).
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import * as client from "openid-client";
 import { SUBJECT, discovered, refusedWith, signIn } from "./flow.mjs";
+import { privateKey } from "./keys.mjs";
 import { step } from "./steps.mjs";
 
 const HMAC_SECRET = "web-with-hmac-secret-of-more-than-32-bytes";
-const jwk = JSON.parse(await readFile(`${process.env.WORKPLACE}/client-key.json`));
-const algorithm = { name: "ECDSA", namedCurve: "P-256" };
-const key = { key: await crypto.subtle.importKey("jwk", jwk, algorithm, false, ["sign"]), kid: jwk.kid };
+const key = await privateKey("signing-key.json", "ECDSA", "sign");
 
 const METHODS = {
   private_key_jwt: ["web-with-key", client.PrivateKeyJwt(key)],
