@@ -77,7 +77,7 @@ class RegistrationPolicy:
         """The metadata that will be in force, defaults included; the error names the field (RFC 7591 §3.2)."""
         known = {name: value for name, value in asked.items() if value is not None}
         metadata = with_defaults(
-            {name: value for name, value in known.items() if name in REGISTRABLE},
+            {name: value for name, value in known.items() if name in {*REGISTRABLE, "scope"}},
             algorithms=self.offered.algorithms,
         )
         metadata["scope"] = self._scope(metadata)

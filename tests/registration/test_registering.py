@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
+from service.model.events import ClientRegistered, RegistrationRefused
+from tests.conftest import Start
 from tests.driving.registering import REDIRECT_URI, RegisteredApp, register
 from tests.driving.service import RunningService
 
 Registering = Callable[..., Awaitable[RegisteredApp]]
-pytestmark = pytest.mark.rfc("7591#3.2.1")
+pytestmark = pytest.mark.rfc("7591#3.2.1", "openid-registration#3.2")
 
 
 async def test_a_client_registers_itself_and_gets_tokens(
@@ -41,7 +44,163 @@ async def test_the_answer_says_what_is_in_force(service: RunningService) -> None
             "client_secret_expires_at": 0,
         }.items()
     )
-    assert (
-        told["registration_client_uri"] == f"{service.issuer}/connect/register/{told['client_id']}"
-    )
+    place = f"{service.issuer}/connect/register/{told['client_id']}"
+    assert told["registration_client_uri"] == place
     assert "unknown" not in told
+
+
+@pytest.mark.parametrize("alg", [["RS256", "ES256"], ["ES256", "RS256"], ["PS256"]], ids="-".join)
+async def test_identity_tokens_are_signed_by_rs256_where_that_is_offered(
+    start: Start, config: dict[str, Any], alg: list[str]
+) -> None:
+    service = await start(config | {"signing": {"algorithms": alg}})
+    told = await register(service)
+    wanted = "RS256" if "RS256" in alg else alg[0]
+    assert told["id_token_signed_response_alg"] == wanted
+
+
+async def test_no_two_clients_share_anything(service: RunningService) -> None:
+    one, other = await register(service), await register(service)
+    for secret in ("client_id", "client_secret", "registration_access_token"):
+        assert one[secret] != other[secret]
+
+
+@pytest.mark.rfc("7518#3.2")
+async def test_a_secret_is_long_enough_for_every_algorithm(service: RunningService) -> None:
+    assert len((await register(service))["client_secret"]) >= 64
+
+
+async def test_the_store_holds_neither_secret_nor_token(service: RunningService) -> None:
+    told = await register(service)
+    keys = [key async for key in service.parts.kv.keys("*:rc")]
+    stored = b"".join([await service.parts.kv.get(key) or b"" for key in keys])
+    assert told["client_id"].encode() in stored
+    assert told["client_secret"].encode() not in stored
+    assert told["registration_access_token"].encode() not in stored
+
+
+async def test_every_replica_knows_the_client(start: Start, config: dict[str, Any]) -> None:
+    config["issuer"] = "https://id.example"
+    one, other = await start(config), await start(config)
+    if config["store"]["url"] == "memory://":
+        pytest.skip("the embedded store belongs to one process")
+    told = await register(one, token_endpoint_auth_method="client_secret_post")
+    form = {"client_id": told["client_id"], "client_secret": told["client_secret"]}
+    answer = await other.post("/connect/revocation", token="at_unknown", **form)
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "method", ["client_secret_basic", "client_secret_post", "none", "client_secret_jwt"]
+)
+async def test_who_has_no_use_for_a_secret_gets_none(service: RunningService, method: str) -> None:
+    told = await register(service, token_endpoint_auth_method=method)
+    assert ("client_secret" in told.json) is (method != "none")
+    assert ("client_secret_expires_at" in told.json) is (method != "none")
+
+
+async def test_only_the_registered_method_authenticates(service: RunningService) -> None:
+    told = await register(service, grant_types=["client_credentials"], redirect_uris=None)
+    form = {"client_id": told["client_id"], "client_secret": told["client_secret"]}
+    refused = await service.token(None, grant_type="client_credentials", **form)
+    assert refused.refusal == (401, "invalid_client")
+
+
+async def test_a_client_may_act_for_itself(service: RunningService) -> None:
+    told = await register(service, grant_types=["client_credentials"], redirect_uris=None)
+    pair = told["client_id"], told["client_secret"]
+    answer = await service.token(pair, grant_type="client_credentials", scope="api1")
+    assert answer.status == 200
+
+
+@pytest.mark.rfc("7636#4.4.1")
+async def test_a_public_client_has_to_send_a_challenge(registering: Registering) -> None:
+    client = await registering(token_endpoint_auth_method="none")
+    page = await client.authorize(code_challenge=None, code_challenge_method=None)
+    assert page.error == "invalid_request"
+    assert (await client.tokens()).status == 200
+
+
+async def test_a_confidential_client_need_not(registering: Registering) -> None:
+    client = await registering()
+    code = await client.code(code_challenge=None, code_challenge_method=None)
+    assert (await client.redeem(code, code_verifier=None)).status == 200
+
+
+@pytest.mark.rfc("openid-core#3.1.2.4")
+async def test_a_person_is_asked_what_a_stranger_may_have(registering: Registering) -> None:
+    page = await (await registering(client_name="Stranger")).login()
+    assert page.has("consent-allow")
+    assert "Stranger" in page.text
+
+
+@pytest.mark.rfc("openid-core#3.1.2.4")
+async def test_the_answer_is_remembered(registering: Registering) -> None:
+    client = await registering()
+    page = await client.login()
+    await client.browser.submit(page, action="allow", remember="true")
+    assert "code" in (await client.authorize(prompt="none")).parameters
+
+
+async def test_a_client_may_want_less_scope(registering: Registering) -> None:
+    client = await registering(scope="openid email")
+    assert client.registered["scope"] == "email openid"
+    assert (await client.authorize(scope="openid api1")).error == "invalid_scope"
+
+
+@pytest.mark.rfc("openid-core#11")
+async def test_offline_access_is_for_who_refreshes(registering: Registering) -> None:
+    client = await registering(grant_types=["authorization_code", "refresh_token"])
+    tokens = await client.tokens(scope="openid offline_access")
+    assert (await client.refresh(tokens["refresh_token"])).status == 200
+    other = await registering()
+    assert "offline_access" not in other.registered["scope"]
+    assert (await other.authorize(scope="openid offline_access")).error == "invalid_scope"
+
+
+async def test_an_id_of_another_form_costs_no_look_up(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("the store was asked")
+
+    monkeypatch.setattr(type(service.parts.kv), "read", fail)
+    for unknown in (
+        "stranger",
+        "dc_",
+        "dc_tooshort",
+        "dc_0123456789abcdef0",
+        "dc_0123456789abcde{",
+    ):
+        assert await service.parts.clients.find(unknown) is None
+    assert await service.parts.clients.find("web") is not None
+
+
+async def test_what_happens_is_told(service: RunningService, events: list[object]) -> None:
+    told = await register(service, client_name="Mine")
+    await register(service, redirect_uris=None)
+    assert ClientRegistered(client_id=told["client_id"], client_name="Mine") in events
+    refused = [event.error for event in events if isinstance(event, RegistrationRefused)]
+    assert refused == ["invalid_redirect_uri"]
+
+
+class TestSwitchedOff:
+    """Registration is off where the configuration says nothing."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["registration"]["enabled"] = False
+        return config
+
+    async def test_nobody_registers(self, service: RunningService) -> None:
+        assert (await register(service)).status == 404
+        assert (await service.get("/connect/register/dc_0123456789abcdef")).status == 404
+
+    async def test_discovery_says_nothing_of_it(self, service: RunningService) -> None:
+        document = await service.get("/.well-known/openid-configuration")
+        assert "registration_endpoint" not in document.json
+
+    async def test_who_registered_before_is_unknown(self, service: RunningService) -> None:
+        told = await service.parts.client_registration.register({"redirect_uris": [REDIRECT_URI]})
+        assert await service.parts.registered_clients.find(told.record.client_id) is not None
+        assert await service.parts.clients.find(told.record.client_id) is None

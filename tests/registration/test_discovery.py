@@ -1,0 +1,33 @@
+"""Discovery tells what can be registered (RFC 8414 §2, OpenID Connect Discovery §3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("8414#2")
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """No client but those that will come."""
+    config["clients"] = []
+    return config
+
+
+async def test_all_that_can_be_registered_is_told(service: RunningService) -> None:
+    document = (await service.get("/.well-known/openid-configuration")).json
+    assert document["registration_endpoint"] == f"{service.issuer}/connect/register"
+    assert document["grant_types_supported"] == [
+        "authorization_code",
+        "client_credentials",
+        "implicit",
+        "refresh_token",
+    ]
+    assert len(document["response_types_supported"]) == 7
+    assert "offline_access" in document["scopes_supported"]
+    assert "none" in document["token_endpoint_auth_methods_supported"]
+    assert document["id_token_signing_alg_values_supported"] == ["ES256", "HS256", "HS384", "HS512"]

@@ -1,0 +1,76 @@
+"""Who may register: whoever has an initial access token, or everybody, but not too often (RFC 7591 §1.2, §3)."""
+
+from __future__ import annotations
+
+import time
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from service.endpoints.register import OPEN_PER_MINUTE
+from tests.conftest import Clock
+from tests.driving.registering import register
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("7591#3.1")
+
+
+class TestClosed:
+    """Two tokens open it."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        hashes = [sha256(token.encode()).hexdigest() for token in ("first", "second")]
+        config["registration"]["initial_access_token_sha256"] = hashes
+        return config
+
+    @pytest.mark.parametrize("token", ["first", "second"])
+    async def test_each_of_the_tokens_opens_it_again_and_again(
+        self, service: RunningService, token: str
+    ) -> None:
+        assert (await register(service, token=token)).status == 201
+        assert (await register(service, token=token)).status == 201
+
+    @pytest.mark.rfc("6750#3.1")
+    async def test_without_a_token_it_is_closed(self, service: RunningService) -> None:
+        answer = await register(service)
+        assert answer.refusal == (401, "invalid_token")
+        assert answer.headers["WWW-Authenticate"] == f'Bearer realm="{service.issuer}"'
+
+    @pytest.mark.rfc("6750#3.1")
+    @pytest.mark.parametrize("token", ["third", "first ", "FIRST", "ä"])
+    async def test_another_token_does_not_open_it(
+        self, service: RunningService, token: str
+    ) -> None:
+        answer = await register(service, token=f"{token}x")
+        assert answer.refusal == (401, "invalid_token")
+        assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
+
+    async def test_the_token_is_asked_for_before_the_body(self, service: RunningService) -> None:
+        answer = await service.request("POST", "/connect/register", data=b"{")
+        assert answer.refusal == (401, "invalid_token")
+
+    async def test_a_token_in_the_query_counts_for_nothing(self, service: RunningService) -> None:
+        path = "/connect/register?access_token=first"
+        answer = await service.request("POST", path, json={"redirect_uris": ["https://a.example"]})
+        assert answer.refusal == (401, "invalid_token")
+
+    async def test_it_does_not_manage_clients(self, service: RunningService) -> None:
+        told = await register(service, token="first")
+        path = f"/connect/register/{told['client_id']}"
+        answer = await service.get(path, headers={"Authorization": "Bearer first"})
+        assert answer.refusal == (401, "invalid_token")
+
+
+@pytest.mark.rfc("6585#4")
+async def test_an_open_registration_takes_so_many_from_one_address(
+    service: RunningService, clock: Clock
+) -> None:
+    clock.forward(seconds=60 - time.time() % 60)
+    for _ in range(OPEN_PER_MINUTE):
+        assert (await register(service, redirect_uris=None)).status == 400
+    answer = await register(service)
+    assert answer.refusal == (429, "temporarily_unavailable")
+    clock.forward(seconds=int(answer.headers["Retry-After"]))
+    assert (await register(service)).status == 201

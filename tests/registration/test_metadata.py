@@ -1,0 +1,283 @@
+"""Every value is judged, and the refusal names the field (RFC 7591 §2, §3.2.2, OpenID Connect Registration §2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving.registering import register
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("7591#2", "7591#3.2.2", "openid-registration#2")
+
+PUBLIC_KEY = {
+    "kty": "EC",
+    "crv": "P-256",
+    "kid": "one",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+    "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+}
+JWKS = {"keys": [PUBLIC_KEY]}
+URL = "https://registered.example/x"
+
+REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "a grant type for passwords": ("grant_types", {"grant_types": ["password"]}),
+    "an extension grant": ("grant_types", {"grant_types": ["delegation"]}),
+    "an unknown grant type": ("grant_types", {"grant_types": ["wish"]}),
+    "grant types that are no list": ("grant_types", {"grant_types": "authorization_code"}),
+    "a response type without its grant": ("response_types", {"response_types": ["id_token"]}),
+    "a hybrid one without implicit": ("response_types", {"response_types": ["code token"]}),
+    "an unknown response type": ("response_types", {"response_types": ["wish"]}),
+    "a code grant without code": (
+        "response_types",
+        {"grant_types": ["authorization_code", "implicit"], "response_types": ["id_token"]},
+    ),
+    "implicit without a token": (
+        "response_types",
+        {"grant_types": ["authorization_code", "implicit"], "response_types": ["code"]},
+    ),
+    "no response type": ("response_types", {"response_types": []}),
+    "an unknown method": ("token_endpoint_auth_method", {"token_endpoint_auth_method": "wish"}),
+    "a method that is a list": ("token_endpoint_auth_method", {"token_endpoint_auth_method": []}),
+    "a method of certificates": (
+        "token_endpoint_auth_method",
+        {"token_endpoint_auth_method": "tls_client_auth"},
+    ),
+    "a method without its keys": (
+        "token_endpoint_auth_method",
+        {"token_endpoint_auth_method": "private_key_jwt"},
+    ),
+    "an assertion algorithm of another method": (
+        "token_endpoint_auth_signing_alg",
+        {
+            "token_endpoint_auth_method": "private_key_jwt",
+            "jwks": JWKS,
+            "token_endpoint_auth_signing_alg": "HS256",
+        },
+    ),
+    "a public client for itself": (
+        "grant_types",
+        {"token_endpoint_auth_method": "none", "grant_types": ["client_credentials"]},
+    ),
+    "an algorithm nobody has": (
+        "id_token_signed_response_alg",
+        {"id_token_signed_response_alg": "XX256"},
+    ),
+    "an algorithm that is not offered": (
+        "id_token_signed_response_alg",
+        {"id_token_signed_response_alg": "PS512"},
+    ),
+    "identity tokens that nobody signs": (
+        "id_token_signed_response_alg",
+        {"id_token_signed_response_alg": "none"},
+    ),
+    "a secret's algorithm without a secret": (
+        "id_token_signed_response_alg",
+        {"token_endpoint_auth_method": "none", "id_token_signed_response_alg": "HS256"},
+    ),
+    "userinfo by an algorithm nobody has": (
+        "userinfo_signed_response_alg",
+        {"userinfo_signed_response_alg": "XX256"},
+    ),
+    "encryption without a key": (
+        "id_token_encrypted_response_alg",
+        {"id_token_encrypted_response_alg": "RSA-OAEP"},
+    ),
+    "an enc without its alg": (
+        "userinfo_encrypted_response_enc",
+        {"userinfo_encrypted_response_enc": "A128GCM"},
+    ),
+    "an unknown enc": (
+        "id_token_encrypted_response_enc",
+        {
+            "jwks": JWKS,
+            "id_token_encrypted_response_alg": "ECDH-ES",
+            "id_token_encrypted_response_enc": "A1",
+        },
+    ),
+    "a private key": ("jwks", {"jwks": {"keys": [PUBLIC_KEY | {"d": "secret"}]}}),
+    "a symmetric key": ("jwks", {"jwks": {"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}}),
+    "keys that are none": ("jwks", {"jwks": {"keys": "none"}}),
+    "a key that is none": ("jwks", {"jwks": {"keys": ["none"]}}),
+    "jwks that is no object": ("jwks", {"jwks": [PUBLIC_KEY]}),
+    "both jwks and jwks_uri": ("jwks_uri", {"jwks": JWKS, "jwks_uri": URL}),
+    "a jwks_uri without TLS": ("jwks_uri", {"jwks_uri": "http://registered.example/jwks"}),
+    "a jwks_uri that is none": ("jwks_uri", {"jwks_uri": "keys"}),
+    "an application type": ("application_type", {"application_type": "toaster"}),
+    "a subject type": ("subject_type", {"subject_type": "anonymous"}),
+    "pairwise without salt": ("subject_type", {"subject_type": "pairwise"}),
+    "a sector without TLS": (
+        "sector_identifier_uri",
+        {"sector_identifier_uri": "http://registered.example/sector"},
+    ),
+    "a login started without TLS": (
+        "initiate_login_uri",
+        {"initiate_login_uri": "http://registered.example/start"},
+    ),
+    "a login started at a fragment": ("initiate_login_uri", {"initiate_login_uri": URL + "#here"}),
+    "a request_uri without TLS": (
+        "request_uris",
+        {"request_uris": ["http://registered.example/r"]},
+    ),
+    "request_uris that are no list": ("request_uris", {"request_uris": URL}),
+    "a max age of words": ("default_max_age", {"default_max_age": "15m"}),
+    "a max age below none": ("default_max_age", {"default_max_age": -1}),
+    "a max age that is true": ("default_max_age", {"default_max_age": True}),
+    "an auth_time of words": ("require_auth_time", {"require_auth_time": "yes"}),
+    "acr values that are no list": ("default_acr_values", {"default_acr_values": "password"}),
+    "contacts that are no list": ("contacts", {"contacts": "me@registered.example"}),
+    "a contact that is a number": ("contacts", {"contacts": [1]}),
+    "a name that is a number": ("client_name", {"client_name": 1}),
+    "an empty name": ("client_name", {"client_name": ""}),
+    "a name that turns the text": ("client_name", {"client_name": "Bank\u202eknaB"}),
+    "a name with a line break": ("client_name", {"client_name": "Bank\nYou have won"}),
+    "a script for a logo": ("logo_uri", {"logo_uri": "javascript:alert(1)"}),
+    "a script for a policy": ("policy_uri", {"policy_uri": "javascript:alert(1)"}),
+    "terms by file": ("tos_uri", {"tos_uri": "file:///etc/passwd"}),
+    "a home page by data": ("client_uri", {"client_uri": "data:text/html,hello"}),
+    "a long logo_uri": ("logo_uri", {"logo_uri": "https://a.example/" + "x" * 2048}),
+    "a logout URI with a fragment": (
+        "post_logout_redirect_uris",
+        {"post_logout_redirect_uris": [URL + "#bye"]},
+    ),
+    "a logout URI without TLS": (
+        "post_logout_redirect_uris",
+        {"post_logout_redirect_uris": ["http://registered.example/bye"]},
+    ),
+    "a back channel with a fragment": (
+        "backchannel_logout_uri",
+        {"backchannel_logout_uri": URL + "#bye"},
+    ),
+    "a back channel without TLS": (
+        "backchannel_logout_uri",
+        {"backchannel_logout_uri": "http://registered.example/bye"},
+    ),
+    "a front channel elsewhere": (
+        "frontchannel_logout_uri",
+        {"frontchannel_logout_uri": "https://other.example/bye"},
+    ),
+    "an unknown scope": ("scope", {"scope": "openid wish"}),
+    "a scope of others": ("scope", {"scope": "openid api2"}),
+    "a scope that is a list": ("scope", {"scope": ["openid"]}),
+    "a scope that is no scope": ("scope", {"scope": '"'}),
+    "pushed requests": (
+        "require_pushed_authorization_requests",
+        {"require_pushed_authorization_requests": True},
+    ),
+    "DPoP": ("dpop_bound_access_tokens", {"dpop_bound_access_tokens": True}),
+    "a name in another language that is none": ("client_name#de", {"client_name#de": 1}),
+    "a policy in another language that is none": ("policy_uri#de", {"policy_uri#de": "x"}),
+}
+
+ACCEPTED: dict[str, dict[str, Any]] = {
+    "what people are shown": {
+        "client_name": "Eine Anwendung",
+        "client_uri": URL,
+        "logo_uri": URL,
+        "policy_uri": URL,
+        "tos_uri": URL,
+        "contacts": ["me@registered.example"],
+    },
+    "other languages": {
+        "client_name": "An application",
+        "client_name#de": "Eine Anwendung",
+        "client_name#ja-Jpan-JP": "アプリ",
+        "tos_uri#fr": URL,
+    },
+    "every response type": {
+        "grant_types": ["authorization_code", "implicit", "refresh_token"],
+        "response_types": [
+            "code",
+            "id_token",
+            "token id_token",
+            "code id_token",
+            "code token",
+            "code id_token token",
+        ],
+    },
+    "keys": {"jwks": JWKS, "token_endpoint_auth_method": "private_key_jwt"},
+    "keys behind a link": {"jwks_uri": URL, "token_endpoint_auth_method": "private_key_jwt"},
+    "an algorithm of the secret": {
+        "token_endpoint_auth_method": "client_secret_jwt",
+        "token_endpoint_auth_signing_alg": "HS512",
+        "id_token_signed_response_alg": "HS256",
+        "userinfo_signed_response_alg": "ES256",
+    },
+    "session rules": {
+        "default_max_age": 3600,
+        "require_auth_time": True,
+        "default_acr_values": ["password"],
+        "initiate_login_uri": URL,
+        "request_uris": [URL + "#digest"],
+    },
+    "logout": {
+        "post_logout_redirect_uris": [URL],
+        "frontchannel_logout_uri": URL,
+        "frontchannel_logout_session_required": True,
+        "backchannel_logout_uri": URL,
+        "backchannel_logout_session_required": True,
+    },
+    "what software it is": {"software_id": "4NRB1", "software_version": "2.1"},
+    "nothing pushed": {"require_pushed_authorization_requests": False},
+}
+
+
+@pytest.mark.parametrize(("field", "metadata"), REFUSED.values(), ids=REFUSED)
+async def test_what_cannot_be_is_refused_by_its_name(
+    service: RunningService, field: str, metadata: dict[str, Any]
+) -> None:
+    answer = await register(service, **metadata)
+    assert answer.refusal == (400, "invalid_client_metadata")
+    assert answer["error_description"].startswith(field)
+
+
+@pytest.mark.parametrize("metadata", ACCEPTED.values(), ids=ACCEPTED)
+async def test_what_can_be_is_in_force_and_told(
+    service: RunningService, metadata: dict[str, Any]
+) -> None:
+    answer = await register(service, **metadata)
+    assert answer.status == 201, answer.json
+    assert answer.json.items() >= metadata.items()
+
+
+async def test_null_counts_as_left_out(service: RunningService) -> None:
+    sent = {"redirect_uris": ["https://a.example/cb"], "jwks_uri": None, "grant_types": None}
+    answer = await service.request("POST", "/connect/register", json=sent)
+    assert answer["grant_types"] == ["authorization_code"]
+    assert "jwks_uri" not in answer.json
+
+
+async def test_what_only_an_operator_decides_is_ignored(service: RunningService) -> None:
+    decided = {"require_consent": False, "enabled": False, "claims": {"admin": True}}
+    answer = await register(service, **decided, access_token_lifetime=10**9)
+    client = await service.parts.clients.find(answer["client_id"])
+    assert client is not None
+    assert (client.require_consent, client.enabled, client.claims) == (True, True, {})
+    assert client.access_token_lifetime == 3600
+    assert not decided.keys() & answer.json.keys()
+
+
+@pytest.mark.rfc("openid-registration#2")
+async def test_encryption_without_an_enc_has_the_usual_one(service: RunningService) -> None:
+    metadata = {"jwks": JWKS, "userinfo_encrypted_response_alg": "ECDH-ES"}
+    answer = await register(service, **metadata)
+    assert answer["userinfo_encrypted_response_enc"] == "A128CBC-HS256"
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("no JWT", "invalid_software_statement"),
+        (17, "invalid_software_statement"),
+        ("eyJhbGciOiJub25lIn0.eyJzb2Z0d2FyZV9pZCI6IngifQ.", "unapproved_software_statement"),
+        ("eyJhbGciOiJSUzI1NiJ9.eyJzb2Z0d2FyZV9pZCI6IngifQ.c2ln", "unapproved_software_statement"),
+    ],
+    ids=["text", "number", "unsigned", "signed"],
+)
+@pytest.mark.rfc("7591#2.3")
+async def test_a_software_statement_is_never_trusted(
+    service: RunningService, statement: object, error: str
+) -> None:
+    answer = await register(service, software_statement=statement)
+    assert answer.refusal == (400, error)
