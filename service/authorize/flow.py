@@ -9,8 +9,9 @@ from service.authorize.answer import Answering
 from service.authorize.checks import check
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parking import Parking
-from service.authorize.reply_to import ReplyTo, find_reply_to
+from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
+from service.authorize.request_object import RequestObjects
 from service.clients.directory import Clients
 from service.identity.consents import Consents
 from service.model.delivery import Delivery
@@ -18,6 +19,7 @@ from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, ParkedRequest, Session
 from service.protocol.errors import (
+    InvalidRequest,
     LoginRequired,
     OAuthError,
     TemporarilyUnavailable,
@@ -39,6 +41,16 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request that has just come in, with what its request object says, and where it is answered."""
+
+    params: Params
+    reply_to: ReplyTo
+    refusal: OAuthError | None
+    """What is wrong with its request object."""
+
+
+@dataclass(frozen=True, slots=True)
 class NextStep:
     """The person is to be asked something, about the request with this id."""
 
@@ -56,6 +68,7 @@ class AuthorizeFlow:
     issuer: str
     registry: LiveRegistry
     clients: Clients
+    request_objects: RequestObjects
     hints: IdTokenHints
     steps: tuple[Step, ...]
     parking: Parking
@@ -64,9 +77,23 @@ class AuthorizeFlow:
     emit: Emit
     now: Callable[[], int]
 
+    async def arrive(self, sent: Params) -> Arrival:
+        """Take a request in: from here on there are parameters only, and no request object.
+
+        An OAuthError from here is a page, never a redirect.
+        """
+        client = await find_client(sent, self.clients)
+        merged = await self.request_objects.merged(sent, client)
+        try:
+            reply_to = find_reply_to(merged.params, client, issuer=self.issuer)
+        except InvalidRequest as untrusted:
+            raise merged.refusal or untrusted from untrusted
+        return Arrival(merged.params, reply_to, merged.refusal)
+
     async def reply_to(self, params: Params) -> ReplyTo:
-        """Where the answer goes; an OAuthError from here is a page, never a redirect."""
-        return await find_reply_to(params, self.clients, issuer=self.issuer)
+        """Where the answer to a request that waited goes; an OAuthError from here is a page, too."""
+        client = await find_client(params, self.clients)
+        return find_reply_to(params, client, issuer=self.issuer)
 
     async def read(self, params: Params, reply_to: ReplyTo) -> AuthorizeRequest:
         """The request, valid in itself; an OAuthError goes to the client."""
@@ -74,23 +101,29 @@ class AuthorizeFlow:
         check(request, self.registry.current)
         return request
 
-    async def begin(self, params: Params, visitor: Visitor) -> Outcome:
+    async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
         """A request that has just arrived."""
-        return await self._advance(params, visitor, Answers(), parked_id=None)
+        if arrival.refusal is not None:
+            return self.refused(arrival.reply_to, arrival.refusal)
+        return await self._advance(
+            arrival.params, arrival.reply_to, visitor, Answers(), parked_id=None
+        )
 
-    async def postpone(self, params: Params, path: str) -> Outcome:
+    async def postpone(self, arrival: Arrival, path: str) -> Outcome:
         """A request that came without cookies: to be continued at a path of ours, by GET."""
-        reply_to = await self.reply_to(params)
         try:
-            await self.read(params, reply_to)
-            return NextStep(path, await self.parking.park(params, browser=None))
+            if arrival.refusal is not None:
+                raise arrival.refusal
+            await self.read(arrival.params, arrival.reply_to)
+            return NextStep(path, await self.parking.park(arrival.params, browser=None))
         except OAuthError as error:
-            return self.refused(reply_to, error)
+            return self.refused(arrival.reply_to, error)
 
     async def resume(self, parked_id: str, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """A request that waited, after the person has answered something."""
         params = Params(parked.params)
-        return await self._advance(params, visitor, parked.answers, parked_id=parked_id)
+        reply_to = await self.reply_to(params)
+        return await self._advance(params, reply_to, visitor, parked.answers, parked_id=parked_id)
 
     async def refuse(self, parked_id: str, parked: ParkedRequest, error: OAuthError) -> Delivery:
         """End a request that waited, because the person refused or cannot meet it."""
@@ -119,9 +152,14 @@ class AuthorizeFlow:
         )
 
     async def _advance(
-        self, params: Params, visitor: Visitor, answers: Answers, *, parked_id: str | None
+        self,
+        params: Params,
+        reply_to: ReplyTo,
+        visitor: Visitor,
+        answers: Answers,
+        *,
+        parked_id: str | None,
     ) -> Outcome:
-        reply_to = await self.reply_to(params)
         try:
             request = await self.read(params, reply_to)
             interaction = await self.interaction(request, visitor, answers)

@@ -1,13 +1,22 @@
-"""Authorization requests that wait for a person: pages carry only a short id (RFC 9700 §4.16)."""
+"""Requests that wait for a person: pages carry only a short id (RFC 9700 §4.16).
+
+The store knows the id's hash, and so nothing of what is asked: the parameters are encrypted with a
+key that is made of the id.
+"""
 
 from __future__ import annotations
 
 import hmac
 import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import msgspec
+from cryptography.fernet import Fernet, InvalidToken
+
 from service.model.handle import digest
-from service.model.session import Answers, ParkedRequest
+from service.model.session import Answers, ParkedRequest, SealedRequest
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.store.stores import Stores
@@ -16,6 +25,7 @@ LIFETIME = 15 * 60
 """Seconds that a person has for all the pages of one request."""
 
 _MAX_ID_LENGTH = 64
+_decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +33,8 @@ class Parking:
     """Keeps requests in the store, each for the browser that began it."""
 
     stores: Stores
+    purpose: str
+    """What the requests are for; what was parked for another purpose is not found here."""
 
     async def park(self, params: Params, *, browser: str | None) -> str:
         """Keep a request; its id. Without a browser it belongs to the first that continues it."""
@@ -30,8 +42,10 @@ class Parking:
         parked = ParkedRequest(
             params=params.values, browser_digest=None if browser is None else digest(browser)
         )
-        put = self.stores.parked.put(parked, digest(parked_id), ttl=LIFETIME)
-        await self.stores.kv.write(put)
+        sealed = self._sealed(parked_id, parked)
+        await self.stores.kv.write(
+            self.stores.parked.put(sealed, self._place(parked_id), ttl=LIFETIME)
+        )
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
@@ -58,17 +72,44 @@ class Parking:
 
     async def forget(self, parked_id: str) -> None:
         """The request is answered."""
-        await self.stores.kv.write(self.stores.parked.drop(digest(parked_id)))
+        await self.stores.kv.write(self.stores.parked.drop(self._place(parked_id)))
 
     async def _read(self, parked_id: str) -> ParkedRequest | None:
         if len(parked_id) > _MAX_ID_LENGTH:
             return None
-        (parked,) = await self.stores.kv.read(self.stores.parked.read(digest(parked_id)))
-        return parked
+        (sealed,) = await self.stores.kv.read(self.stores.parked.read(self._place(parked_id)))
+        return None if sealed is None else self._opened(parked_id, sealed)
 
     async def _change(self, parked_id: str, parked: ParkedRequest) -> None:
         """Keep it as it is now, for what is left of its time."""
-        await self.stores.kv.write(self.stores.parked.rewrite(parked, digest(parked_id)))
+        sealed = self._sealed(parked_id, parked)
+        await self.stores.kv.write(self.stores.parked.rewrite(sealed, self._place(parked_id)))
+
+    def _place(self, parked_id: str) -> str:
+        return digest(f"{self.purpose} {parked_id}")
+
+    def _sealed(self, parked_id: str, parked: ParkedRequest) -> SealedRequest:
+        return SealedRequest(
+            sealed=_cipher(parked_id).encrypt(msgspec.json.encode(parked.params)).decode(),
+            browser_digest=parked.browser_digest,
+            answers=parked.answers,
+        )
+
+    def _opened(self, parked_id: str, sealed: SealedRequest) -> ParkedRequest | None:
+        try:
+            params: Mapping[str, tuple[str, ...]] = _decode(
+                _cipher(parked_id).decrypt(sealed.sealed)
+            )
+        except (InvalidToken, msgspec.MsgspecError):
+            return None
+        return ParkedRequest(
+            params=params, browser_digest=sealed.browser_digest, answers=sealed.answers
+        )
+
+
+def _cipher(parked_id: str) -> Fernet:
+    """Under another hash of the id than the one that the store knows."""
+    return Fernet(urlsafe_b64encode(hmac.digest(parked_id.encode(), b"parameters", "sha256")))
 
 
 def _is_of(parked: ParkedRequest, browser: str) -> bool:

@@ -19,9 +19,6 @@ from service.protocol.response_type import (
     parse_response_type,
 )
 
-TRUSTED_ONCE = frozenset({"client_id", "redirect_uri"})
-"""Sent twice, neither can be trusted, so there is nowhere to send the refusal."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyTo:
@@ -44,15 +41,17 @@ class ReplyTo:
         return self.deliver({"error": error.code, "error_description": error.description})
 
 
-async def find_reply_to(params: Params, clients: Clients, *, issuer: str) -> ReplyTo:
-    """Where to answer; InvalidRequest, to be shown on a page, where that cannot be trusted."""
-    for name in TRUSTED_ONCE:
-        if len(params.values.get(name, ())) > 1:
-            raise InvalidRequest(f"{name} is sent more than once")
-    client = await clients.find(params.require("client_id"))
+async def find_client(params: Params, clients: Clients) -> Client:
+    """Who sends the request; InvalidRequest, to be shown on a page, where that is nobody known."""
+    client = await clients.find(_required_once(params, "client_id"))
     if client is None or not client.enabled:
         raise InvalidRequest("client_id is not that of a registered client")
-    redirect_uri = params.require("redirect_uri")
+    return client
+
+
+def find_reply_to(params: Params, client: Client, *, issuer: str) -> ReplyTo:
+    """Where to answer; InvalidRequest, to be shown on a page, where that cannot be trusted."""
+    redirect_uri = _required_once(params, "redirect_uri")
     if len(redirect_uri) > MAX_LENGTH["redirect_uri"] or not is_registered(
         redirect_uri, client.redirect_uris, loopback_port_may_vary=client.is_public
     ):
@@ -66,6 +65,13 @@ async def find_reply_to(params: Params, clients: Clients, *, issuer: str) -> Rep
         response_mode=_mode_in_force(params, client),
         state=_only(params, "state"),
     )
+
+
+def _required_once(params: Params, name: str) -> str:
+    """A value without which there is nowhere to send a refusal; sent twice, neither is trusted."""
+    if len(params.values.get(name, ())) > 1:
+        raise InvalidRequest(f"{name} is sent more than once")
+    return params.require(name)
 
 
 def _mode_in_force(params: Params, client: Client) -> ResponseMode:

@@ -15,8 +15,6 @@ from service.protocol.errors import (
     InvalidRequest,
     InvalidScope,
     RegistrationNotSupported,
-    RequestNotSupported,
-    RequestUriNotSupported,
 )
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
@@ -82,7 +80,7 @@ async def read_request(
     """Read every parameter; what cannot be understood is refused at the client."""
     params.refuse_repeated()
     params.refuse_too_long(except_for=frozenset({"redirect_uri", "client_id"}))
-    _refuse_request_objects(params)
+    _refuse_registration(params)
     response_type = parse_response_type(params.require("response_type"))
     mode = params.get("response_mode")
     if mode is not None:
@@ -115,12 +113,8 @@ async def read_request(
     )
 
 
-def _refuse_request_objects(params: Params) -> None:
-    """Parameters that pass other parameters are not served (OIDC Core §3.1.2.6)."""
-    if params.get("request") is not None:
-        raise RequestNotSupported("the request parameter is not supported")
-    if params.get("request_uri") is not None:
-        raise RequestUriNotSupported("the request_uri parameter is not supported")
+def _refuse_registration(params: Params) -> None:
+    """A client cannot register in passing (OIDC Core §3.1.2.6, §7.2.1)."""
     if params.get("registration") is not None:
         raise RegistrationNotSupported("the registration parameter is not supported")
 

@@ -52,27 +52,29 @@ class AuthorizeEndpoint:
             "code_challenge_methods_supported": [S256, PLAIN] if plain else [S256],
             "prompt_values_supported": list(PROMPTS),
             "authorization_response_iss_parameter_supported": True,
+            **self.sign_in.flow.request_objects.metadata(),
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
         """Answer, or lead the person to the first page."""
-        params, flow, visitor = query_params(request), self.sign_in.flow, None
-        reply_to = await flow.reply_to(params)
+        flow, visitor = self.sign_in.flow, None
+        arrival = await flow.arrive(query_params(request))
         try:
             visitor = await self.sign_in.visits.visitor(request)
-            outcome = await flow.begin(params, visitor)
+            outcome = await flow.begin(arrival, visitor)
         except TemporarilyUnavailable as error:
-            outcome = flow.refused(reply_to, error)
+            outcome = flow.refused(arrival.reply_to, error)
         except Exception:
             log.exception("unforeseen error in an authorization request")
-            outcome = flow.refused(reply_to, ServerError("something unforeseen happened"))
-        return self.sign_in.go_on(request, outcome, visitor, params.get("ui_locales"))
+            outcome = flow.refused(arrival.reply_to, ServerError("something unforeseen happened"))
+        return self.sign_in.go_on(request, outcome, visitor, arrival.params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
-        params = await raw_form_params(request)
-        outcome = await self.sign_in.flow.postpone(params, CONTINUE)
-        return self.sign_in.go_on(request, outcome, None, params.get("ui_locales"))
+        flow = self.sign_in.flow
+        arrival = await flow.arrive(await raw_form_params(request))
+        outcome = await flow.postpone(arrival, CONTINUE)
+        return self.sign_in.go_on(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Go on with what came by POST, now with the browser's cookies."""

@@ -123,7 +123,6 @@ class Client:
         """Whether the registration asks for a protection that is not built: then it gets no token."""
         return (
             self.require_pushed_authorization_requests
-            or self.require_signed_request_object
             or self.dpop_bound_access_tokens
             or self.tls_client_certificate_bound_access_tokens
         )

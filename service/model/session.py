@@ -49,6 +49,15 @@ class ParkedRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SealedRequest:
+    """A request that waits, as it is kept: its parameters under a key that is made of its id."""
+
+    sealed: str
+    browser_digest: str | None
+    answers: Answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
     """What a person allowed a client for later requests too (OIDC Core §3.1.2.4)."""
 

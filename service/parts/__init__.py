@@ -7,6 +7,8 @@ from functools import cached_property
 from service.authorize.answer import Answering
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parking import Parking
+from service.authorize.request_object import RequestObjects
+from service.authorize.request_uri import RequestUris
 from service.authorize.steps import builtin_steps
 from service.grants import GrantParts, Grants
 from service.logout.back_channel import BackChannel
@@ -59,9 +61,10 @@ class Parts(Tokens):
             issuer=self.issuer,
             registry=self.registry,
             clients=self.clients,
+            request_objects=self.request_objects,
             hints=self.id_token_hints,
             steps=builtin_steps(),
-            parking=self.parking,
+            parking=Parking(stores=self.stores, purpose="authorize"),
             consents=self.consents,
             answering=answering,
             emit=self.emit,
@@ -85,5 +88,15 @@ class Parts(Tokens):
         )
 
     @cached_property
-    def parking(self) -> Parking:
-        return Parking(stores=self.stores)
+    def request_objects(self) -> RequestObjects:
+        return RequestObjects(
+            issuer=self.issuer,
+            keys=self.client_keys,
+            uris=RequestUris(self.client_http, now=self.now),
+            clock_skew=self.configuration.server.clock_skew,
+            now=self.now,
+        )
+
+    @cached_property
+    def parked_logouts(self) -> Parking:
+        return Parking(stores=self.stores, purpose="logout")

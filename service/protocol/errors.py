@@ -132,16 +132,16 @@ class UnmetAuthenticationRequirements(OAuthError):
     code = "unmet_authentication_requirements"
 
 
-class RequestNotSupported(OAuthError):
-    """Request objects by value are not accepted (OIDC Core §3.1.2.6)."""
+class InvalidRequestObject(OAuthError):
+    """The request object cannot be verified, or says something else than what was sent (RFC 9101 §7)."""
 
-    code = "request_not_supported"
+    code = "invalid_request_object"
 
 
-class RequestUriNotSupported(OAuthError):
-    """Request objects by reference are not accepted (OIDC Core §3.1.2.6)."""
+class InvalidRequestUri(OAuthError):
+    """There is no request object behind the request_uri, or the URL is not registered (RFC 9101 §7)."""
 
-    code = "request_uri_not_supported"
+    code = "invalid_request_uri"
 
 
 class RegistrationNotSupported(OAuthError):

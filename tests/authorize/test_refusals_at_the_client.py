@@ -27,7 +27,6 @@ def config() -> dict[str, Any]:
 
 DEMANDS = {
     "pushing": "require_pushed_authorization_requests",
-    "signing": "require_signed_request_object",
     "proving": "dpop_bound_access_tokens",
     "certified": "tls_client_certificate_bound_access_tokens",
 }
@@ -104,10 +103,9 @@ async def test_a_state_sent_twice_is_not_repeated(app: ClientApp) -> None:
 
 
 @pytest.mark.rfc("openid-core#3.1.2.6")
-@pytest.mark.parametrize("name", ["request", "request_uri", "registration"])
-async def test_passing_parameters_in_parameters_is_not_supported(app: ClientApp, name: str) -> None:
-    page = await app.authorize(**{name: "https://web.example/request.jwt"})
-    assert page.error == f"{name}_not_supported"
+async def test_a_client_cannot_register_in_passing(app: ClientApp) -> None:
+    page = await app.authorize(registration='{"client_name":"Somebody"}')
+    assert page.error == "registration_not_supported"
 
 
 @pytest.mark.rfc("6749#3.1")

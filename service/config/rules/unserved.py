@@ -17,9 +17,6 @@ GRANT_TYPES: Mapping[str, str] = {
 AUTH_METHODS = frozenset({"tls_client_auth", "self_signed_tls_client_auth"})
 CLIENT_KEYS: Mapping[str, str] = {
     "require_pushed_authorization_requests": "pushed authorization requests (RFC 9126) are",
-    "require_signed_request_object": "request objects (RFC 9101) are",
-    "request_object_signing_alg": "request objects (RFC 9101) are",
-    "request_uris": "request objects (RFC 9101) are",
     "dpop_bound_access_tokens": "DPoP (RFC 9449) is",
     "tls_client_certificate_bound_access_tokens": "mutual TLS (RFC 8705) is",
     "tls_client_auth_subject_dn": "mutual TLS (RFC 8705) is",

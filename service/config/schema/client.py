@@ -169,8 +169,8 @@ class ClientEntry(ClientMetadata):
     """How identity tokens are encrypted."""
     userinfo_signed_response_alg: RegisteredAlgorithm | None = None
     """Userinfo answers with a JWT signed so."""
-    request_object_signing_alg: RegisteredAlgorithm | None = None
-    """The one algorithm of the client's request objects."""
+    request_object_signing_alg: RegisteredAlgorithm | Literal["none"] | None = None
+    """The one algorithm of the client's request objects, none for unsigned ones; null: any that is signed."""
     authorization_signed_response_alg: SigningAlgorithm | None = None
     """The algorithm of authorization responses (JARM §3)."""
     introspection_signed_response_alg: SigningAlgorithm | None = None
