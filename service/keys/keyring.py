@@ -18,6 +18,7 @@ class NoSigningKey(TemporarilyUnavailable):
 @dataclass(frozen=True, slots=True)
 class _Content:
     signing: Mapping[str, Key]
+    encrypting: tuple[str, ...]
     verifying: Mapping[str, Key]
     decrypting: tuple[Key, ...]
     public_jwks: bytes
@@ -29,7 +30,7 @@ class KeyRing:
     def __init__(self, algorithms: Sequence[str]) -> None:
         """Take the configured algorithms, the default first."""
         self.algorithms = tuple(algorithms)
-        self._content = _Content({}, {}, (), b'{"keys":[]}')
+        self._content = _Content({}, (), {}, (), b'{"keys":[]}')
 
     def replace(self, *, in_use: Iterable[Key], held: Iterable[Key]) -> None:
         """Put these keys in force: the current one for each algorithm, and all that may be needed.
@@ -45,7 +46,9 @@ class KeyRing:
         published = [key.public_jwk for key in (*verifying.values(), *recipients)]
         jwks = orjson.dumps({"keys": published})
         decrypting = tuple(key for key in every if key.use == "enc")
-        self._content = _Content(signing, verifying, decrypting, jwks)
+        self._content = _Content(
+            signing, tuple(key.alg for key in recipients), verifying, decrypting, jwks
+        )
 
     @property
     def ready(self) -> bool:
@@ -68,6 +71,11 @@ class KeyRing:
     def signing_kids(self) -> Mapping[str, str]:
         """The key id that signs now, by algorithm."""
         return {alg: key.kid for alg, key in self._content.signing.items()}
+
+    @property
+    def encryption_algorithms(self) -> tuple[str, ...]:
+        """Those for which there is a key to encrypt to."""
+        return self._content.encrypting
 
     def find(self, kid: str) -> Key | None:
         """The announced, signing or retired key of that id; never one that decrypts (RFC 8725 §2.7)."""
