@@ -19,6 +19,7 @@ from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.protocol.errors import InvalidRequest
 from service.protocol.redirect_uri import with_query
+from service.tokens.claims import claims_of_scope
 from service.web.error_page import ErrorPages
 from service.web.login_page import ACCOUNT
 from service.web.respond import see_other
@@ -135,6 +136,9 @@ class AccountEndpoint:
             "client": client
             or {"client_id": access.client_id, "client_name": None, "logo_uri": None},
             "scopes": shown_scopes(self.registry.current, access.scope),
+            "claims": sorted(
+                access.claims.difference(claims_of_scope(self.registry.current, access.scope))
+            ),
             "granted_at": access.since,
         }
 

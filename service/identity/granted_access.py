@@ -15,6 +15,8 @@ class ClientAccess:
     client_id: str
     """It need not be registered any longer."""
     scope: frozenset[str]
+    claims: frozenset[str]
+    """Names of claims that were asked for by name (OIDC Core §5.5)."""
     since: int
     """Seconds since the epoch, of what is the oldest and still in force."""
 
@@ -30,11 +32,21 @@ class GrantedAccess:
         """One entry for each client, the latest first."""
         parts = [
             *[
-                ClientAccess(client_id=one.client_id, scope=one.scope, since=one.given_at)
+                ClientAccess(
+                    client_id=one.client_id,
+                    scope=one.scope,
+                    claims=one.claims,
+                    since=one.given_at,
+                )
                 for one in await self.consents.of_subject(subject)
             ],
             *[
-                ClientAccess(client_id=one.client_id, scope=one.scope, since=one.created_at)
+                ClientAccess(
+                    client_id=one.client_id,
+                    scope=one.scope,
+                    claims=one.claims_request.names if one.claims_request else frozenset(),
+                    since=one.created_at,
+                )
                 for one in await self.authorizations.of_subject(subject)
             ],
         ]
@@ -55,5 +67,6 @@ def _joined(one: ClientAccess, other: ClientAccess) -> ClientAccess:
     return ClientAccess(
         client_id=one.client_id,
         scope=one.scope | other.scope,
+        claims=one.claims | other.claims,
         since=min(one.since, other.since),
     )

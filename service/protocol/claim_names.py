@@ -29,8 +29,6 @@ def find_claim(claims: Mapping[str, object], name: str, locales: Collection[str]
     """
     if "#" in name:
         return _spelled(claims, name)
-    if not locales:
-        return name if name in claims else None
     wanted = (f"{name}#{tag}" for locale in locales for tag in _ever_shorter(locale))
     found = (spelled for one in wanted if (spelled := _spelled(claims, one)) is not None)
     return next(found, name if name in claims else None)

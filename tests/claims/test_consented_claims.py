@@ -106,3 +106,10 @@ async def test_what_was_allowed_is_an_event(client: ClientApp, events: list[obje
     await allow(client, claim=["email"])
     (given,) = [event for event in events if isinstance(event, ConsentGiven)]
     assert (given.scope, given.claims) == ({"openid"}, {"email"})
+
+
+async def test_what_was_allowed_is_shown_on_the_account_page(client: ClientApp) -> None:
+    await allow(client, claims=asking(id_token={"birthdate": None, "email": None}), claim=["email"])
+    page = await client.browser.get("/account")
+    assert "Email address" in page.text
+    assert "Date of birth" not in page.text

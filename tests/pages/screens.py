@@ -96,7 +96,12 @@ SCREENS: dict[str, dict[str, object]] = {
             )
         ],
         "grants": [
-            SimpleNamespace(client=CLIENT, scopes=[scope("email")], granted_at=1_750_000_000)
+            SimpleNamespace(
+                client=CLIENT,
+                scopes=[scope("email")],
+                claims=["birthdate"],
+                granted_at=1_750_000_000,
+            )
         ],
     },
 }
