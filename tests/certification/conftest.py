@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,31 +88,6 @@ def plan(request: pytest.FixtureRequest) -> Plan:
     return chosen
 
 
-@pytest.fixture
-def party(provider: Provider, browser: Browser, plan: Plan) -> RelyingParty:
-    """The first static client of the plan, in that browser."""
-    return RelyingParty(provider=provider, browser=browser, plan=plan, client_id=plan.client_id)
-
-
-@pytest.fixture
-def second_party(provider: Provider, browser: Browser, plan: Plan) -> RelyingParty:
-    """Its second static client, in the same browser."""
-    client_id = f"{plan.client_id}-2"
-    return RelyingParty(provider=provider, browser=browser, plan=plan, client_id=client_id)
-
-
-@pytest.fixture
-def posting_party(provider: Provider, browser: Browser, plan: Plan) -> RelyingParty:
-    """The one that authenticates by client_secret_post."""
-    return RelyingParty(
-        provider=provider,
-        browser=browser,
-        plan=plan,
-        client_id=f"{plan.client_id}-post",
-        auth_method="client_secret_post",
-    )
-
-
 @pytest.fixture(scope="session")
 def suite_keys() -> tuple[RSAKey, RSAKey]:
     """The key of the suite's clients, and the one that comes after it; neither has a name."""
@@ -127,3 +102,43 @@ async def registrar(
     registrar = Registrar(provider, browser, plan, suite_keys[0])
     yield registrar
     await registrar.take_away()
+
+
+Enter = Callable[..., Awaitable[RelyingParty]]
+
+
+@pytest.fixture
+def enter(provider: Provider, browser: Browser, plan: Plan, registrar: Registrar) -> Enter:
+    """A client of the plan, in that browser: of the file, by the end of its name, or registered just now."""
+
+    async def entered(suffix: str = "", auth_method: str = "client_secret_basic") -> RelyingParty:
+        if plan.client_id is None:
+            registrar.auth_method = auth_method
+            return await registrar.register(grant_types=registrar.grant_types("refresh_token"))
+        return RelyingParty(
+            provider=provider,
+            browser=browser,
+            plan=plan,
+            client_id=plan.client_id + suffix,
+            auth_method=auth_method,
+        )
+
+    return entered
+
+
+@in_session
+async def party(enter: Enter) -> RelyingParty:
+    """The suite's first client."""
+    return await enter()
+
+
+@in_session
+async def second_party(enter: Enter) -> RelyingParty:
+    """Its second one, in the same browser."""
+    return await enter("-2")
+
+
+@in_session
+async def posting_party(enter: Enter) -> RelyingParty:
+    """The one that authenticates by client_secret_post."""
+    return await enter("-post", "client_secret_post")

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Plan:
     """One run: who asks, and for what by which mode."""
 
-    client_id: str
     response_type: str
+    client_id: str | None = None
+    """The first static client of the file; None: clients register themselves."""
     form_post: bool = False
 
     @property

@@ -10,3 +10,9 @@ class TestCode(runs.Code):
     """By query."""
 
     plan = Plan(client_id="basic", response_type="code")
+
+
+class TestRegisteredClient(runs.Code):
+    """By query too; the plan can be run with clients that register themselves, who are asked for consent."""
+
+    plan = Plan(response_type="code")

@@ -20,7 +20,7 @@ def initiate_login_uri(registrar: Registrar) -> str:
 class TestThirdPartyLogin:
     """A client registers where a third party may start a login."""
 
-    plan = Plan(client_id="", response_type="code")
+    plan = Plan(response_type="code")
 
     @pytest.mark.conformance("oidcc-3rd_party-init-login")
     @pytest.mark.rfc("openid-registration#3.2", "openid-registration#4.3", "7592#2.1")
