@@ -61,26 +61,39 @@ record Application(
         }
     }
 
+    /** How a request travels: as it is, or in a JWT. */
+    @FunctionalInterface
+    interface Packing {
+        AuthenticationRequest pack(AuthenticationRequest request) throws Exception;
+    }
+
     /** The whole authorization code flow with PKCE, with everything that the answer is checked against. */
-    OIDCTokens signIn(Scope scope) throws Exception {
+    OIDCTokens signIn(Scope scope, Packing packing) throws Exception {
         var nonce = new Nonce();
         var verifier = new CodeVerifier();
-        var tokens = redeem(authorize(scope, nonce, verifier, null), verifier);
+        var tokens = redeem(authorize(request(scope, nonce, verifier).build(), packing), verifier);
         verify(tokens, nonce);
         return tokens;
     }
 
-    AuthorizationCode authorize(Scope scope, Nonce nonce, CodeVerifier verifier, Prompt prompt) throws Exception {
-        var state = new State();
-        var request = new AuthenticationRequest.Builder(ResponseType.CODE, scope, id, Person.CALLBACK)
+    /** Whether somebody is signed in, who need not be asked for anything. */
+    void signInUnseen(Scope scope) throws Exception {
+        var unseen = new Prompt(Prompt.Type.NONE);
+        authorize(request(scope, new Nonce(), new CodeVerifier()).prompt(unseen).build(), request -> request);
+    }
+
+    private AuthenticationRequest.Builder request(Scope scope, Nonce nonce, CodeVerifier verifier) {
+        return new AuthenticationRequest.Builder(ResponseType.CODE, scope, id, Person.CALLBACK)
                 .endpointURI(provider.getAuthorizationEndpointURI())
-                .state(state)
+                .state(new State())
                 .nonce(nonce)
-                .codeChallenge(verifier, CodeChallengeMethod.S256)
-                .prompt(prompt)
-                .build();
-        AuthenticationResponse answer = AuthenticationResponseParser.parse(Person.visit(request.toURI()));
-        Steps.expect(state, answer.getState());
+                .codeChallenge(verifier, CodeChallengeMethod.S256);
+    }
+
+    private AuthorizationCode authorize(AuthenticationRequest request, Packing packing) throws Exception {
+        URI address = packing.pack(request).toURI();
+        AuthenticationResponse answer = AuthenticationResponseParser.parse(Person.visit(address));
+        Steps.expect(request.getState(), answer.getState());
         Steps.expect(provider.getIssuer(), answer.getIssuer());
         if (!answer.indicatesSuccess()) throw new Refused(answer.toErrorResponse().getErrorObject());
         return answer.toSuccessResponse().getAuthorizationCode();

@@ -9,9 +9,6 @@ import com.nimbusds.oauth2.sdk.auth.Secret;
 import com.nimbusds.oauth2.sdk.id.ClientID;
 import com.nimbusds.oauth2.sdk.id.Issuer;
 import com.nimbusds.oauth2.sdk.id.State;
-import com.nimbusds.oauth2.sdk.pkce.CodeVerifier;
-import com.nimbusds.openid.connect.sdk.Nonce;
-import com.nimbusds.openid.connect.sdk.Prompt;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
 import com.nimbusds.openid.connect.sdk.rp.OIDCClientInformation;
 import com.nimbusds.openid.connect.sdk.token.OIDCTokens;
@@ -46,6 +43,7 @@ public final class Nimbus {
         signsInAndOut("client_secret_jwt", new Application(provider, withSecret, Signing.withSecret(provider, withSecret)));
         var withKey = new ClientID("web-with-key");
         signsInAndOut("private_key_jwt", new Application(provider, withKey, Signing.withKey(provider, withKey)));
+        asksInJwt(new ClientID("web-with-requests"));
         readsWhatIsEncrypted(new ClientID("web-sealed"));
         registersItself(new Registration(provider));
         actsForItself();
@@ -53,7 +51,7 @@ public final class Nimbus {
 
     private void signsInAndOut(String method, Application app) {
         steps.step(method + ": code with PKCE, and an identity token that verifies", () ->
-                tokens = app.signIn(EVERYTHING));
+                tokens = app.signIn(EVERYTHING, request -> request));
         steps.step(method + ": userinfo knows the person", () -> {
             var person = app.userInfo(tokens.getAccessToken()).getUserInfo();
             Steps.expect(SUBJECT, person.getSubject().getValue());
@@ -74,9 +72,17 @@ public final class Nimbus {
         steps.step(method + ": logout comes back, and nobody is signed in", () -> {
             var state = new State();
             Steps.expect("state=" + state, app.signOut(tokens.getIDToken(), state).getQuery());
-            var silently = new Prompt(Prompt.Type.NONE);
-            refusedWith("login_required", () -> app.authorize(EVERYTHING, new Nonce(), new CodeVerifier(), silently));
+            refusedWith("login_required", () -> app.signInUnseen(EVERYTHING));
         });
+    }
+
+    private void asksInJwt(ClientID id) throws Exception {
+        var app = new Application(provider, id, Signing.withKey(provider, id));
+        steps.step("request object: signed", () -> app.signIn(EVERYTHING, RequestObjects::signed));
+        steps.step("request object: signed, and encrypted to the provider", () ->
+                app.signIn(EVERYTHING, request -> RequestObjects.encrypted(request, provider)));
+        steps.step("request object: a client that signs everything gets nothing unsigned", () ->
+                refusedWith("invalid_request", () -> app.signInUnseen(EVERYTHING)));
     }
 
     private void readsWhatIsEncrypted(ClientID id) throws Exception {
@@ -85,7 +91,7 @@ public final class Nimbus {
         var validator = new IDTokenValidator(provider.getIssuer(), id, verification, decryption);
         var app = new Application(provider, id, Signing.withKey(provider, id), validator);
         steps.step("encryption: an identity token that only this client can read", () -> {
-            tokens = app.signIn(new Scope("openid", "email"));
+            tokens = app.signIn(new Scope("openid", "email"), request -> request);
             Steps.expect(true, tokens.getIDToken() instanceof EncryptedJWT);
         });
         steps.step("encryption: userinfo that only this client can read", () -> {

@@ -13,13 +13,13 @@ export const discovered = (client_id, secret, authentication) =>
   client.discovery(new URL(ISSUER), client_id, secret, authentication, { execute: [client.allowInsecureRequests] });
 
 // An authorization request with everything that the answer is checked against.
-export async function begin(config, parameters = {}) {
+export async function begin(config, parameters = {}, build = client.buildAuthorizationUrl) {
   const checks = {
     pkceCodeVerifier: client.randomPKCECodeVerifier(),
     expectedState: client.randomState(),
     expectedNonce: client.randomNonce(),
   };
-  const url = client.buildAuthorizationUrl(config, {
+  const url = await build(config, {
     redirect_uri: REDIRECT_URI,
     scope: "openid profile email api1 offline_access",
     code_challenge: await client.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
@@ -39,7 +39,7 @@ export const refusedWith = (error, status) => (thrown) => {
 };
 
 // The whole authorization code flow; whoever is not signed in yet signs in.
-export async function signIn(config, parameters) {
-  const { url, checks } = await begin(config, parameters);
+export async function signIn(config, parameters, build) {
+  const { url, checks } = await begin(config, parameters, build);
   return client.authorizationCodeGrant(config, (await visit(url)).url, { ...checks, idTokenExpected: true });
 }

@@ -1,4 +1,4 @@
-// Clients that sign: assertions in place of a secret (RFC 7523 §2.2).
+// Clients that sign: assertions in place of a secret (RFC 7523 §2.2), and what they ask for (RFC 9101).
 
 import assert from "node:assert/strict";
 import * as client from "openid-client";
@@ -34,3 +34,17 @@ for (const [method, [client_id, authentication]] of Object.entries(METHODS)) {
     await assert.rejects(client.clientCredentialsGrant(config), refusedWith("invalid_client", 401));
   });
 }
+
+const inRequestObject = (config, parameters) => client.buildAuthorizationUrlWithJAR(config, parameters, key);
+
+for (const client_id of ["web-with-key", "web-with-requests"]) {
+  await step(`request object: signed, from ${client_id}`, async () => {
+    const config = await discovered(client_id, undefined, client.PrivateKeyJwt(key));
+    assert.equal((await signIn(config, {}, inRequestObject)).claims().sub, SUBJECT);
+  });
+}
+
+await step("request object: a client that signs everything gets nothing unsigned", async () => {
+  const config = await discovered("web-with-requests", undefined, client.PrivateKeyJwt(key));
+  await assert.rejects(signIn(config), refusedWith("invalid_request"));
+});
