@@ -5,12 +5,13 @@ from __future__ import annotations
 from tests.certification.rules.answers import Answers, NeverUnsigned
 from tests.certification.rules.claims import ScopesAtUserinfo, ScopesInIdentityToken
 from tests.certification.rules.codes import Codes
+from tests.certification.rules.request_objects import UnsignedRequestObjects
 from tests.certification.rules.requests import ByPost, NonceOptional, NonceRequired, Requests
 from tests.certification.rules.signing_in import SigningIn
 from tests.certification.rules.userinfo import Userinfo
 
 
-class _EveryRun(Answers, Requests, SigningIn):
+class _EveryRun(Answers, Requests, SigningIn, UnsignedRequestObjects):
     """Whatever is asked for."""
 
 
