@@ -1,0 +1,158 @@
+"""Clients of one sector, which a document at its host vouches for (OIDC Core §8.1, OpenID Connect Registration §5)."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.driving.registering import register
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("openid-core#8.1", "openid-registration#5")
+
+URIS = ["https://one.example/cb", "https://two.example/cb"]
+
+
+@dataclass
+class SectorHost:
+    """A site that shows one document, and counts who asks for it."""
+
+    certificate: Path
+    uri: str = ""
+    status: int = 200
+    body: bytes = b""
+    asked: int = 0
+
+    async def show(self, _: web.Request) -> web.Response:
+        """The document."""
+        self.asked += 1
+        return web.Response(status=self.status, body=self.body)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for 127.0.0.1 that is its own authority; its key is in the same folder."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    names = ["-subj", "/CN=sector", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-nodes", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*command, *names, *files], check=True, capture_output=True)
+    return certificate
+
+
+@pytest.fixture
+async def sector(certificate: Path) -> AsyncIterator[SectorHost]:
+    """It shows both redirect URIs, over TLS."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    host = SectorHost(certificate)
+    host.body = f'["{URIS[0]}", "{URIS[1]}", "https://three.example/cb"]'.encode()
+    app = web.Application()
+    app.router.add_get("/sector.json", host.show)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    host.uri = "https://{}:{}/sector.json".format(*runner.addresses[0])
+    yield host
+    await runner.cleanup()
+
+
+@pytest.fixture
+def config(config: dict[str, Any], sector: SectorHost) -> dict[str, Any]:
+    """Pairwise subjects, and a way to the site."""
+    config["pairwise_salt"] = "a salt that nobody can guess"
+    config["outgoing"] = {"ca_file": str(sector.certificate), "allowed_networks": ["127.0.0.0/8"]}
+    return config
+
+
+async def pairwise(service: RunningService, sector: SectorHost, **changes: Any) -> Any:
+    """Register a client of the sector."""
+    metadata = {
+        "redirect_uris": URIS,
+        "subject_type": "pairwise",
+        "sector_identifier_uri": sector.uri,
+    }
+    return await register(service, **metadata | changes)
+
+
+async def test_a_document_that_lists_them_all_makes_one_sector(
+    service: RunningService, sector: SectorHost
+) -> None:
+    answer = await pairwise(service, sector)
+    assert (answer.status, sector.asked) == (201, 1)
+    assert answer["sector_identifier_uri"] == sector.uri
+
+
+@pytest.mark.parametrize("subject_type", ["pairwise", "public"])
+async def test_one_that_misses_any_is_refused(
+    service: RunningService, sector: SectorHost, subject_type: str
+) -> None:
+    uris = [*URIS, "https://four.example/cb"]
+    answer = await pairwise(service, sector, redirect_uris=uris, subject_type=subject_type)
+    assert answer.refusal == (400, "invalid_client_metadata")
+    assert "sector_identifier_uri" in answer["error_description"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b'"https://one.example/cb"', b"[1, 2]", b"\xff", b"[" * 5000], ids=repr
+)
+async def test_a_document_of_another_form_is_refused(
+    service: RunningService, sector: SectorHost, body: bytes
+) -> None:
+    sector.body = body[:5000]
+    assert (await pairwise(service, sector)).refusal == (400, "invalid_client_metadata")
+
+
+@pytest.mark.parametrize("status", [204, 302, 404, 500])
+async def test_a_document_that_is_not_there_is_refused(
+    service: RunningService, sector: SectorHost, status: int
+) -> None:
+    sector.status = status
+    assert (await pairwise(service, sector)).refusal == (400, "invalid_client_metadata")
+
+
+async def test_several_hosts_need_a_document(service: RunningService, sector: SectorHost) -> None:
+    answer = await pairwise(service, sector, sector_identifier_uri=None)
+    assert answer.refusal == (400, "invalid_client_metadata")
+    assert answer["error_description"].startswith("sector_identifier_uri")
+
+
+async def test_one_host_needs_none(service: RunningService, sector: SectorHost) -> None:
+    answer = await pairwise(
+        service, sector, sector_identifier_uri=None, redirect_uris=[URIS[0], URIS[0] + "?a=b"]
+    )
+    assert answer.status == 201
+
+
+async def test_a_change_is_checked_too(service: RunningService, sector: SectorHost) -> None:
+    told = await pairwise(service, sector)
+    uri = str(told["registration_client_uri"]).removeprefix(service.issuer)
+    changed = {
+        "client_id": told["client_id"],
+        "redirect_uris": ["https://four.example/cb"],
+        "sector_identifier_uri": sector.uri,
+    }
+    sent = {"Authorization": f"Bearer {told['registration_access_token']}"}
+    answer = await service.request("PUT", uri, json=changed, headers=sent)
+    assert answer.refusal == (400, "invalid_client_metadata")
+
+
+class TestInAPrivateNetwork:
+    """Where no network is allowed, a stranger's document in one is not fetched."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["outgoing"]["allowed_networks"] = []
+        return config
+
+    async def test_it_is_never_asked(self, service: RunningService, sector: SectorHost) -> None:
+        answer = await pairwise(service, sector)
+        assert answer.refusal == (400, "invalid_client_metadata")
+        assert sector.asked == 0

@@ -1,0 +1,62 @@
+"""What a client says of itself is shown where a person decides (OpenID Connect Registration §2, RFC 7591 §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.driving.browser import Page
+from tests.driving.client_app import ClientApp
+from tests.driving.registering import RegisteredApp
+from tests.driving.registry import client_in
+
+Registering = Callable[..., Awaitable[RegisteredApp]]
+pytestmark = pytest.mark.rfc("openid-registration#2")
+
+SHOWN = {
+    "client_name": "Shown application",
+    "client_uri": "https://registered.example/home",
+    "logo_uri": "https://logos.example/shown.png",
+    "policy_uri": "https://registered.example/privacy",
+    "tos_uri": "https://registered.example/terms",
+}
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """A client of the file that says the same."""
+    client_in(config, "consenting").update(SHOWN)
+    return config
+
+
+def shows_it_all(page: Page) -> bool:
+    """Whether name, logo and links are there, and the browser may load the logo."""
+    links = [SHOWN[name] for name in ("client_uri", "policy_uri", "tos_uri")]
+    opened = [f'href="{link}" target="_blank" rel="noopener noreferrer"' for link in links]
+    logo = f'src="{SHOWN["logo_uri"]}"'
+    policy = page.headers["Content-Security-Policy"].split("; ")
+    images = next(each for each in policy if each.startswith("img-src"))
+    wanted = [SHOWN["client_name"], logo, *opened]
+    return "https://logos.example" in images and all(each in page.text for each in wanted)
+
+
+async def test_of_a_registered_client_on_both_pages(registering: Registering) -> None:
+    client = await registering(**SHOWN)
+    page = await client.authorize()
+    assert page.has("login")
+    assert shows_it_all(page)
+    page = await client.browser.log_in(page)
+    assert page.has("consent-allow")
+    assert shows_it_all(page)
+
+
+async def test_of_a_client_of_the_file_on_both_pages(
+    app_of: Callable[[str], ClientApp],
+) -> None:
+    client = app_of("consenting")
+    page = await client.authorize()
+    assert shows_it_all(page)
+    page = await client.browser.log_in(page)
+    assert shows_it_all(page)
