@@ -22,16 +22,15 @@ def parse_locales(text: str | None) -> tuple[str, ...]:
     return tuple(tags)[:MOST_LOCALES]
 
 
-def find_claim(claims: Mapping[str, object], name: str, locales: Collection[str]) -> str | None:
+def find_claim(claims: Mapping[str, object], name: str, locales: Collection[str]) -> str:
     """Under which name the claims hold this one, in the first of the languages that there is.
 
     A claim that is asked for with its language is that one; tags know no case (BCP 47 §2.1.1).
     """
     if "#" in name:
-        return _spelled(claims, name)
+        return _spelled(claims, name) or name
     wanted = (f"{name}#{tag}" for locale in locales for tag in _ever_shorter(locale))
-    found = (spelled for one in wanted if (spelled := _spelled(claims, one)) is not None)
-    return next(found, name if name in claims else None)
+    return next((spelled for one in wanted if (spelled := _spelled(claims, one))), name)
 
 
 def _spelled(claims: Mapping[str, object], name: str) -> str | None:

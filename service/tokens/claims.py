@@ -120,8 +120,8 @@ def _told(
     """The claims of these names; an empty one is as good as none (OIDC Core §5.3.2)."""
     told: dict[str, object] = {}
     for name in names:
-        found = name if name in claims and not locales else find_claim(claims, name, locales)
-        if found is None or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
+        found = find_claim(claims, name, locales) if locales or "#" in name else name
+        if found not in claims or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
             continue
         told[found if "#" in name else name] = claims[found]
     return told
