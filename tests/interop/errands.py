@@ -24,6 +24,8 @@ class Errands:
     browser: Browser
     published: dict[str, Any]
     """The public keys of the clients that have one."""
+    request_object: str = ""
+    """The JWT that a client has put at its `request_uri`."""
     people: dict[str, Person] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
@@ -34,6 +36,8 @@ class Errands:
             web.post("/callback", arrived),
             web.get("/signed-out", arrived),
             web.get("/jwks.json", self.jwks),
+            web.put("/request.jwt", self.keep_request_object),
+            web.get("/request.jwt", self.show_request_object),
         ]
 
     async def visit(self, request: web.Request) -> web.Response:
@@ -46,6 +50,16 @@ class Errands:
     async def jwks(self, _: web.Request) -> web.Response:
         """What the service fetches to verify what a client signed."""
         return web.json_response(self.published)
+
+    async def keep_request_object(self, request: web.Request) -> web.Response:
+        """Take the one that the service shall fetch next."""
+        self.request_object = await request.text()
+        return web.Response(status=204)
+
+    async def show_request_object(self, _: web.Request) -> web.Response:
+        """What the service fetches (RFC 9101 §5.2.3)."""
+        media_type = "application/oauth-authz-req+jwt"
+        return web.Response(text=self.request_object, content_type=media_type)
 
     async def person(self, name: str) -> Person:
         """The one of this name, with the cookies from earlier visits."""

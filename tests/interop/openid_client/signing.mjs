@@ -44,6 +44,19 @@ for (const client_id of ["web-with-key", "web-with-requests"]) {
   });
 }
 
+// The same, but the provider has to fetch it (RFC 9101 §5.2).
+async function atRequestUri(config, parameters) {
+  const { searchParams } = await inRequestObject(config, parameters);
+  const request_uri = `${process.env.ERRANDS}/request.jwt`;
+  await fetch(request_uri, { method: "PUT", body: searchParams.get("request") });
+  return client.buildAuthorizationUrl(config, { request_uri });
+}
+
+await step("request object: signed, at a registered request_uri", async () => {
+  const config = await discovered("web-with-requests", undefined, client.PrivateKeyJwt(key));
+  assert.equal((await signIn(config, {}, atRequestUri)).claims().sub, SUBJECT);
+});
+
 await step("request object: a client that signs everything gets nothing unsigned", async () => {
   const config = await discovered("web-with-requests", undefined, client.PrivateKeyJwt(key));
   await assert.rejects(signIn(config), refusedWith("invalid_request"));
