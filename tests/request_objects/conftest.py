@@ -1,0 +1,52 @@
+"""Clients that may send request objects, each registered in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.clients.signing import SECRET
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
+from tests.request_objects.sending import Sender, jwks
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """Web signs as it likes, spa by ES384 only, implicit not at all, consenting has to."""
+    for client_id in ("web", "spa", "implicit", "consenting"):
+        client_in(config, client_id)["jwks"] = jwks()
+    for client_id in ("web", "consenting"):
+        client_in(config, client_id)["client_secrets"].append({"value": SECRET})
+    client_in(config, "spa")["request_object_signing_alg"] = "ES384"
+    client_in(config, "implicit")["request_object_signing_alg"] = "none"
+    client_in(config, "consenting").update(
+        require_signed_request_object=True, require_consent=False
+    )
+    return config
+
+
+@pytest.fixture
+def web(app: ClientApp) -> Sender:
+    """Registered no algorithm in particular."""
+    return Sender(app)
+
+
+@pytest.fixture
+def spa(app_of: Callable[[str], ClientApp]) -> Sender:
+    """Registered one algorithm."""
+    return Sender(app_of("spa"))
+
+
+@pytest.fixture
+def unsigning(app_of: Callable[[str], ClientApp]) -> Sender:
+    """Registered `none`."""
+    return Sender(app_of("implicit"))
+
+
+@pytest.fixture
+def strict(app_of: Callable[[str], ClientApp]) -> Sender:
+    """Wants nothing but what it has signed to count."""
+    return Sender(app_of("consenting"))

@@ -1,0 +1,72 @@
+"""A client that puts its authorization request into a JWT."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.clients.signing import key_of, unsigned
+from tests.driving.browser import Page
+from tests.driving.client_app import ClientApp
+
+KINDS = ("RS256", "ES256", "ES384", "ES512", "EdDSA")
+"""An algorithm of each type of key that a client has."""
+
+
+def jwks() -> dict[str, Any]:
+    """The client's public keys; without `alg`, one of RSA serves for six algorithms."""
+    published = (key_of(alg).public_jwk for alg in KINDS)
+    return {
+        "keys": [{name: value for name, value in jwk.items() if name != "alg"} for jwk in published]
+    }
+
+
+@dataclass(frozen=True)
+class Sender:
+    """One client that signs what it asks for."""
+
+    app: ClientApp
+
+    def claims(self, **changes: Any) -> dict[str, Any]:
+        """A whole request as claims, changed or (None) left out; spans count from now."""
+        now = int(time.time())
+        usual = {"iss": self.app.client_id, "aud": self.app.service.issuer, "iat": now}
+        claims = usual | self.app.parameters() | changes
+        return {
+            name: now + int(value.total_seconds()) if isinstance(value, timedelta) else value
+            for name, value in claims.items()
+            if value is not None
+        }
+
+    async def signed(
+        self, alg: str = "ES256", *, typ: str = "JWT", number: int = 0, **changes: Any
+    ) -> str:
+        """The request object."""
+        return await key_of(alg, number).sign(self.claims(**changes), typ=typ)
+
+    def unsigned(self, **changes: Any) -> str:
+        """The same without a signature."""
+        return unsigned({"alg": "none"}, self.claims(**changes))
+
+    def url(self, **sent: str | None) -> str:
+        """What is sent beside the object: what OAuth wants of every request, changed or left out."""
+        usual = {
+            "client_id": self.app.client_id,
+            "response_type": self.app.parameters()["response_type"],
+            "scope": "openid",
+        }
+        query = {name: value for name, value in (usual | sent).items() if value is not None}
+        return f"/connect/authorize?{urlencode(query)}"
+
+    async def send(self, request: str | None, **sent: str | None) -> Page:
+        """Send the browser there with an object: a page of the service, or the client's."""
+        return await self.app.browser.get(self.url(request=request, **sent))
+
+    async def sign_in(self, request: str | None, **sent: str | None) -> Page:
+        """The same, until alice has signed in."""
+        page = await self.send(request, **sent)
+        assert page.has("login"), page.url
+        return await self.app.browser.log_in(page)

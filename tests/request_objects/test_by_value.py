@@ -1,0 +1,220 @@
+"""Request objects by value: verified, and merged with what stands beside them (OIDC Core §6.1, §6.3)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from tests.driving.service import RunningService, claims_in
+from tests.request_objects.sending import Sender
+
+pytestmark = pytest.mark.rfc("openid-core#6.1", "9101#5", "9101#6")
+
+REFUSED = "invalid_request_object"
+
+
+@pytest.mark.rfc("9101#6.2", "openid-registration#2")
+@pytest.mark.parametrize("alg", [*SIGNING_ALGORITHMS, *MAC_ALGORITHMS])
+async def test_it_is_signed_by_any_advertised_algorithm(web: Sender, alg: str) -> None:
+    page = await web.sign_in(await web.signed(alg))
+    assert "code" in page.parameters
+
+
+async def test_its_code_is_redeemed_as_any_other(web: Sender) -> None:
+    page = await web.sign_in(await web.signed())
+    tokens = await web.app.redeem(page.parameters["code"])
+    assert claims_in(tokens["id_token"])["nonce"] == "the-nonce"
+    assert page.parameters["state"] == "the-state"
+
+
+async def test_it_may_come_by_post(web: Sender) -> None:
+    form = {"client_id": "web", "request": await web.signed()}
+    page = await web.app.browser.post("/connect/authorize", form)
+    assert "code" in (await web.app.browser.log_in(page)).parameters
+
+
+@pytest.mark.rfc("9101#10.8")
+@pytest.mark.parametrize("typ", ["JWT", "jwt", "oauth-authz-req+jwt"])
+async def test_its_type_is_that_of_a_request_object(web: Sender, typ: str) -> None:
+    assert (await web.send(await web.signed(typ=typ))).has("login")
+
+
+@pytest.mark.rfc("9101#10.8", "8725#3.11")
+@pytest.mark.parametrize("typ", ["at+jwt", "logout+jwt", "client-authentication+jwt", "JWE"])
+async def test_a_jwt_of_another_type_is_none(web: Sender, typ: str) -> None:
+    page = await web.send(await web.signed(typ=typ), redirect_uri=web.app.redirect_uri)
+    assert page.error == REFUSED
+
+
+@pytest.mark.rfc("openid-core#6.3.3")
+async def test_what_it_says_counts_before_what_is_beside_it(web: Sender) -> None:
+    outside = {"state": "other", "nonce": "other", "redirect_uri": "https://web.example/other"}
+    page = await web.sign_in(await web.signed(), **outside)
+    assert page.url.startswith(web.app.redirect_uri)
+    assert page.parameters["state"] == "the-state"
+
+
+@pytest.mark.rfc("openid-core#6.3.3")
+async def test_what_it_does_not_say_is_taken_from_beside_it(web: Sender) -> None:
+    outside = {"state": "beside", "redirect_uri": web.app.redirect_uri}
+    request = await web.signed(state=None, redirect_uri=None, nonce="", scope=None)
+    page = await web.sign_in(request, **outside, nonce="beside")
+    tokens = await web.app.redeem(page.parameters["code"])
+    assert (page.parameters["state"], tokens["scope"]) == ("beside", "openid")
+    assert claims_in(tokens["id_token"])["nonce"] == "beside"
+
+
+@pytest.mark.rfc("9101#5")
+async def test_it_may_hold_everything_but_who_sends_it(web: Sender) -> None:
+    page = await web.sign_in(await web.signed(), response_type=None, scope=None)
+    assert "code" in page.parameters
+
+
+@pytest.mark.rfc("9101#4")
+async def test_a_number_and_an_object_are_written_as_json_has_them(web: Sender) -> None:
+    await web.app.login()
+    claims = {"id_token": {"email": {"essential": True}}}
+    request = await web.signed(max_age=3600, claims=claims)
+    tokens = await web.app.redeem((await web.send(request)).parameters["code"])
+    assert claims_in(tokens["id_token"])["email"] == "alice@example.com"
+    assert "auth_time" in claims_in(tokens["id_token"])
+
+
+@pytest.mark.rfc("8707#2.1")
+async def test_several_resources_are_an_array(web: Sender) -> None:
+    request = await web.signed(scope="openid api1 api2", resource=["api1", "api2"])
+    tokens = await web.app.redeem((await web.sign_in(request)).parameters["code"])
+    assert sorted(claims_in(tokens["access_token"])["aud"]) == ["api1", "api2"]
+
+
+@pytest.mark.rfc("openid-core#3.1.2.1")
+async def test_what_nobody_knows_is_ignored(web: Sender) -> None:
+    request = await web.signed(jti="x", sub="somebody", colour=["blue"], depth={"of": 1}, height=2)
+    assert (await web.send(request)).has("login")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"max_age": "5"},
+        {"max_age": 0},
+        {"aud": ["https://other.example", "{issuer}"]},
+        {"aud": None, "iss": None, "iat": None},
+        {"exp": timedelta(minutes=1), "nbf": timedelta(minutes=-1)},
+        {"exp": timedelta(days=300)},
+        {"exp": timedelta(seconds=-20), "nbf": timedelta(seconds=20)},
+        {"client_id": None},
+        {"state": None},
+    ],
+    ids=str,
+)
+async def test_what_is_proper_is_accepted(web: Sender, changes: dict[str, Any]) -> None:
+    if isinstance(changes.get("aud"), list):
+        changes = {"aud": [one.format(issuer=web.app.service.issuer) for one in changes["aud"]]}
+    assert (await web.send(await web.signed(**changes))).has("login")
+
+
+@pytest.mark.rfc("openid-core#6.1", "9101#4", "9101#6.3")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iss": "spa"},
+        {"iss": ["web"]},
+        {"aud": "https://other.example"},
+        {"aud": ["https://other.example"]},
+        {"aud": []},
+        {"aud": 5},
+        {"exp": timedelta(minutes=-2)},
+        {"exp": "never"},
+        {"nbf": timedelta(minutes=2)},
+        {"nbf": True},
+        {"iat": timedelta(minutes=2)},
+        {"iat": [1]},
+        {"client_id": "spa"},
+        {"response_type": "id_token"},
+        {"request": "eyJ.eyJ."},
+        {"request_uri": "https://web.example/request"},
+        {"request": 5},
+        {"max_age": 1.5},
+        {"max_age": True},
+        {"max_age": [5]},
+        {"state": 7},
+        {"scope": ["openid", "api1"]},
+        {"claims": ["email"]},
+        {"claims": 1},
+        {"prompt": {"login": True}},
+        {"redirect_uri": ["https://web.example/callback"]},
+        {"resource": ["api1", 5]},
+        {"resource": {"api1": 1}},
+    ],
+    ids=str,
+)
+async def test_what_is_wrong_is_told_to_the_client(web: Sender, changes: dict[str, Any]) -> None:
+    page = await web.send(await web.signed(**changes), redirect_uri=web.app.redirect_uri, state="s")
+    assert (page.status, page.error) == (303, REFUSED)
+    assert page.url.startswith(web.app.redirect_uri)
+
+
+@pytest.mark.rfc("9101#6.2")
+async def test_another_key_signs_nothing(web: Sender) -> None:
+    for alg in ("ES256", "RS256", "HS256"):
+        request = await web.signed(alg, number=1)
+        page = await web.send(request, redirect_uri=web.app.redirect_uri)
+        assert page.error == REFUSED
+
+
+@pytest.mark.rfc("8725#3.1")
+async def test_the_public_key_is_no_secret(unsigning: Sender, spa: Sender) -> None:
+    for sender in (unsigning, spa):
+        request = await sender.signed("HS256")
+        page = await sender.send(request, redirect_uri=sender.app.redirect_uri, nonce="n")
+        assert page.error == REFUSED
+
+
+@pytest.mark.rfc("openid-registration#2")
+@pytest.mark.parametrize(
+    ("alg", "error"), [("ES384", None), ("ES256", REFUSED), ("RS256", REFUSED)]
+)
+async def test_a_registered_algorithm_is_the_only_one(
+    spa: Sender, alg: str, error: str | None
+) -> None:
+    page = await spa.send(await spa.signed(alg), redirect_uri=spa.app.redirect_uri)
+    assert page.error == error
+
+
+async def test_request_and_request_uri_exclude_each_other(web: Sender) -> None:
+    page = await web.send(
+        await web.signed(),
+        request_uri="https://web.example/request",
+        redirect_uri=web.app.redirect_uri,
+    )
+    assert page.error == "invalid_request"
+
+
+@pytest.mark.rfc("6749#3.1")
+@pytest.mark.parametrize("name", ["request", "state", "nonce"])
+async def test_a_parameter_that_is_sent_twice_is_not_saved_by_the_object(
+    web: Sender, name: str
+) -> None:
+    url = web.url(request=await web.signed(), redirect_uri=web.app.redirect_uri, state="s")
+    page = await web.app.browser.get(f"{url}&nonce=n&{name}=again&{name}=again")
+    assert (page.status, page.error) == (303, "invalid_request")
+
+
+async def test_a_client_cannot_register_in_passing(web: Sender) -> None:
+    page = await web.send(await web.signed(registration={"client_name": "Somebody"}))
+    assert page.error == "registration_not_supported"
+
+
+@pytest.mark.rfc("openid-discovery#3", "9101#10.5")
+async def test_discovery_tells_of_it(service: RunningService) -> None:
+    told = (await service.get("/.well-known/openid-configuration")).json
+    assert told["request_parameter_supported"] is True
+    assert told["request_uri_parameter_supported"] is True
+    assert told["require_request_uri_registration"] is True
+    assert told["require_signed_request_object"] is False
+    algorithms = told["request_object_signing_alg_values_supported"]
+    assert algorithms == [*SIGNING_ALGORITHMS, *MAC_ALGORITHMS]
