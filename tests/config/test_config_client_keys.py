@@ -33,6 +33,15 @@ def test_a_secret_that_is_a_key_is_long_enough(problems: Any, alg: str, least: i
         assert list(found) == ([f"clients[web].{name}"] if length < least else [])
 
 
+@pytest.mark.rfc("openid-core#9")
+def test_one_that_signs_assertions_is_long_enough_for_the_shortest_hash(problems: Any) -> None:
+    method = "token_endpoint_auth_method"
+    for length in (31, 32):
+        secrets = [{"value": "x" * length}]
+        found = problems(file(client_secrets=secrets, **{method: "client_secret_jwt"}))
+        assert list(found) == ([f"clients[web].{method}"] if length < 32 else [])
+
+
 @pytest.mark.parametrize(
     "keys",
     [

@@ -91,3 +91,13 @@ async def test_logout_understands_it(app_of: Any) -> None:
     hint = await id_token(app)
     page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
     assert page.has("logout-success")
+
+
+@as_registered({"id_token_encrypted_response_alg": "dir"})
+async def test_logout_reads_one_that_the_named_client_can_read(app_of: Any) -> None:
+    app = app_of("implicit")
+    hint = await id_token(app)
+    page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
+    assert page.has("logout-confirm")
+    page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}&client_id=implicit")
+    assert page.has("logout-success")

@@ -39,12 +39,14 @@ def keys(config: Path, store: str, *arguments: str) -> Result:
     )
 
 
-def replicas_start(url: str, *, count: int, at: Clock) -> list[str]:
+def replicas_start(
+    url: str, *, count: int, at: Clock, algorithms: tuple[str, ...] = ("ES256",)
+) -> list[str]:
     """The key ids that each of the replicas signs with after they all started at once."""
 
     async def start() -> list[str]:
         stores = [open_store(url, timeout=2) for _ in range(count)]
-        replicas = [Fleet(kv, at).replica() for kv in stores]
+        replicas = [Fleet(kv, at).replica(*algorithms) for kv in stores]
         await asyncio.gather(*[replica.start() for replica in replicas])
         await asyncio.gather(*[kv.close() for kv in stores])
         return [replica.ring.signing_key().kid for replica in replicas]
@@ -65,6 +67,23 @@ def test_replicas_that_start_at_once_make_one_key(
     listed = keys(config, redis_url, "list")
     assert listed.exit_code == 0
     assert [line.split()[:3] for line in listed.stdout.splitlines()] == [[kid, "ES256", "signing"]]
+
+
+@on_redis
+@pytest.mark.rfc("openid-core#10.2.1")
+def test_keys_that_decrypt_are_listed_as_such(config: Path, redis_url: str, clock: Clock) -> None:
+    config.write_text(CONFIG + "registration: {enabled: true}\n")
+    replicas_start(redis_url, count=1, at=clock, algorithms=("ES256", "RSA-OAEP-256", "ECDH-ES"))
+    listed = keys(config, redis_url, "rotate").stdout.splitlines()
+    assert sorted((line.split()[1], line.split()[2]) for line in listed) == [
+        (alg, state)
+        for alg, use in (
+            ("ECDH-ES", "decrypting"),
+            ("ES256", "signing"),
+            ("RSA-OAEP-256", "decrypting"),
+        )
+        for state in ("announced", use)
+    ]
 
 
 @on_redis

@@ -27,8 +27,10 @@ _SECRET_BYTES = 32
 def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
     """A secret that is a key has the length of one (RFC 7518 §3.2, OIDC Core §16.19)."""
     lengths = [len(secret.value.encode()) for secret in client.client_secrets if secret.value]
-    for name in (*_SIGNED, *ENCRYPTED):
-        alg: str = getattr(client, name) or ""
+    named: dict[str, str] = {name: getattr(client, name) or "" for name in (*_SIGNED, *ENCRYPTED)}
+    if client.token_endpoint_auth_method == "client_secret_jwt":
+        named["token_endpoint_auth_method"] = client.token_endpoint_auth_signing_alg or "HS256"
+    for name, alg in named.items():
         symmetric = alg.startswith("HS") or alg in SYMMETRIC
         least = int(alg[2:]) // 8 if alg.startswith("HS") else _SECRET_BYTES
         if symmetric and lengths and max(lengths) < least:

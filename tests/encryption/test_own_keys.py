@@ -1,0 +1,44 @@
+"""The service publishes keys to encrypt request objects to where a client may need them (OIDC Core §6.1, §10.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("openid-core#10.2", "7517#4.2")
+
+
+async def published(service: RunningService) -> list[tuple[str, str]]:
+    """Use and algorithm of every key in the JWKS."""
+    keys = (await service.get("/.well-known/jwks.json"))["keys"]
+    return [(key["use"], key["alg"]) for key in keys]
+
+
+async def test_a_reload_brings_the_key_that_a_client_asks_for_and_takes_it_away(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    states: list[list[tuple[str, str]]] = []
+    for alg in (None, "ECDH-ES+A128KW", "dir"):
+        client_in(config, "web")["request_object_encryption_alg"] = alg
+        service.parts.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.parts.registry.reload()
+        await service.parts.key_source.refresh()
+        states.append(await published(service))
+    signing = [("sig", "ES256")]
+    assert states == [signing, [*signing, ("enc", "ECDH-ES+A128KW")], signing]
+
+
+async def test_published_keys_have_no_private_part(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    client_in(config, "web")["request_object_encryption_alg"] = "RSA-OAEP-256"
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    await service.parts.key_source.refresh()
+    keys = (await service.get("/.well-known/jwks.json"))["keys"]
+    assert set(keys[1]) == {"kty", "use", "alg", "kid", "n", "e"}
