@@ -33,8 +33,10 @@ class _Look:
     next_at: int
     """When it is time to look again anyway."""
     renewable_from: int
-    """An unknown key before this moment causes no request, whoever sends it how often; within the
-    second of the look itself there is nothing new to see."""
+    """An unknown key before this moment causes no request, whoever sends it how often.
+
+    The first one after a look at its time may cause one at once: clients change their keys and use them.
+    """
 
 
 _Place = tuple[HttpClient, str]
@@ -54,7 +56,7 @@ class PublishedKeys:
         """The keys as they were read a while ago; None where they never could be."""
         look = self._looks.get((http, uri))
         if look is None or self._now() >= look.next_at:
-            look = await self._look((http, uri), renewable_from=self._now() + 1)
+            look = await self._look((http, uri), renewable_from=0)
         return look.keys
 
     async def find_renewed(self, uri: str, http: HttpClient) -> ForeignKeys | None:

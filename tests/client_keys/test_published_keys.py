@@ -45,7 +45,6 @@ async def test_a_new_key_id_is_looked_for_at_once(
     server.publish(rsa(0))
     await published.verify(await rsa(0).sign(CLAIMS, typ="JWT"))
     server.publish(rsa(0), rsa(1))
-    published.wait(1)
     assert await published.verify(await rsa(1).sign(CLAIMS, typ="JWT")) == CLAIMS
     assert len(server.asked) == 2
 
@@ -60,7 +59,7 @@ async def test_unknown_key_ids_cause_one_look_in_thirty_seconds(
             await published.verify(await rsa(1).sign(CLAIMS, typ="JWT"))
         looks.append(len(server.asked))
         published.wait(10)
-    assert looks == [1, 2, 2, 2, 3]
+    assert looks == [2, 2, 2, 3, 3]
 
 
 async def test_a_key_that_was_missing_is_found_thirty_seconds_later(
@@ -68,12 +67,10 @@ async def test_a_key_that_was_missing_is_found_thirty_seconds_later(
 ) -> None:
     server.publish(rsa(0))
     token = await rsa(1).sign(CLAIMS, typ="JWT")
-    for _ in range(2):
-        with pytest.raises(JwtRefused):
-            await published.verify(token)
-        published.wait(1)
+    with pytest.raises(JwtRefused):
+        await published.verify(token)
     server.publish(rsa(1))
-    published.wait(29)
+    published.wait(30)
     assert await published.verify(token) == CLAIMS
 
 

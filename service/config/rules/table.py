@@ -72,7 +72,6 @@ FILE_RULES: tuple[FileRule, ...] = (
     service.providers_are_reachable_safely,
     service.users_come_from_one_source,
     user_claims.standard_claims_have_their_types,
-    user_claims.standard_claims_have_their_types,
     registration.registered_secrets_are_encrypted,
     registration.registered_clients_may_ask_for_something,
     registration.open_registration_is_bounded,
