@@ -65,6 +65,8 @@ async def test_another_client_id_inside_does(strict: Sender) -> None:
 async def test_a_logout_that_waits_is_no_request_that_was_signed(strict: Sender) -> None:
     """What one endpoint has parked is not continued at the other."""
     browser, parameters = strict.app.browser, strict.app.parameters()
+    await strict.sign_in(await strict.signed())
     parked = await browser.post("/connect/endsession", parameters)
+    assert parked.has("logout-confirm")
     page = await browser.get(f"/account/continue?{parked.url.partition('?')[2]}")
     assert (page.status, page.error) == (400, "invalid_request")
