@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -55,8 +56,9 @@ class ConsentEndpoint:
             "user": await self.sign_in.visits.shown_user(visitor),
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
-            "claims": sorted(waiting.request.claims_beyond_scope),
+            "claims": sorted(waiting.request.claims.beyond_scope),
             "can_remember": waiting.request.client.allow_remember_consent,
+            "stranger_at": _stranger_at(waiting),
         }
         return self.sign_in.show(request, "consent.html", visitor, waiting, context=context)
 
@@ -82,7 +84,7 @@ class ConsentEndpoint:
             return await self._denied(waiting, session)
         remembered = client.allow_remember_consent and params.get("remember") is not None
         if remembered:
-            asked = Wishes(scope=request.scope, claims=request.claims_beyond_scope)
+            asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
             await self.sign_in.flow.consents.remember(
                 session.subject, client, asked=asked, allowed=allowed
             )
@@ -110,10 +112,18 @@ class ConsentEndpoint:
         required = {each.name for each in self._scopes(request.scope) if each.required}
         return Wishes(
             scope=request.scope & (frozenset(params.every("scope")) | required),
-            claims=request.claims_beyond_scope & frozenset(params.every("claim")),
+            claims=request.claims.beyond_scope & frozenset(params.every("claim")),
         )
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
         """What is shown of each value; openid is what makes it a sign-in at all."""
         shown = shown_scopes(self.registry.current, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]
+
+
+def _stranger_at(waiting: Waiting) -> str | None:
+    """Where the answer to a client goes that registered itself: no operator knows it (RFC 7591 §5)."""
+    if not waiting.request.client.registered:
+        return None
+    parts = urlsplit(waiting.request.reply_to.redirect_uri)
+    return parts.hostname or f"{parts.scheme}:"

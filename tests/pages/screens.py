@@ -58,6 +58,7 @@ SCREENS: dict[str, dict[str, object]] = {
         **FORM,
     },
     "consent.html": {
+        "stranger_at": "registered.example",
         "action": "/account/consent",
         "client": CLIENT,
         "tenant": None,

@@ -9,6 +9,7 @@ import pytest
 
 from service.model.events import ClientRegistered, RegistrationRefused
 from tests.conftest import Start
+from tests.driving.client_app import ClientApp
 from tests.driving.registering import REDIRECT_URI, RegisteredApp, register
 from tests.driving.service import RunningService
 
@@ -132,6 +133,23 @@ async def test_a_person_is_asked_what_a_stranger_may_have(registering: Registeri
     page = await (await registering(client_name="Stranger")).login()
     assert page.has("consent-allow")
     assert "Stranger" in page.text
+
+
+@pytest.mark.rfc("7591#5")
+async def test_a_person_is_told_where_the_answer_goes(
+    registering: Registering, app_of: Callable[[str], ClientApp]
+) -> None:
+    page = await (await registering()).login()
+    assert page.text_of("stranger").endswith("goes to registered.example.")
+    assert not (await app_of("consenting").authorize()).has("stranger")
+
+
+@pytest.mark.rfc("7591#5")
+async def test_or_to_which_application_on_the_device(registering: Registering) -> None:
+    uri = "com.example.app:/cb"
+    native = {"application_type": "native", "token_endpoint_auth_method": "none"}
+    page = await (await registering(redirect_uris=[uri], **native)).login()
+    assert page.text_of("stranger").endswith("goes to com.example.app:.")
 
 
 @pytest.mark.rfc("openid-core#3.1.2.4")
