@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tomllib
@@ -36,6 +37,13 @@ def test_every_locked_package_has_a_hash(lock: str) -> None:
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
 def test_a_lock_names_no_place(lock: str) -> None:
     assert "://" not in (REPOSITORY / lock).read_text()
+
+
+@pytest.mark.parametrize("client", ["openid_client", "oidc_client_ts"])
+def test_every_npm_package_has_a_hash_and_no_place(client: str) -> None:
+    lock = json.loads((REPOSITORY / f"tests/interop/{client}/package-lock.json").read_text())
+    packages = [package for path, package in lock["packages"].items() if path]
+    assert all("integrity" in package and "resolved" not in package for package in packages)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
