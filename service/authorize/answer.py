@@ -120,7 +120,7 @@ class Answering:
 def _authorization(interaction: Interaction, session: Session, registry: Registry) -> Authorization:
     """What the client asks for, cut to what the person allowed."""
     request, answers = interaction.request, interaction.answers
-    scope, claims_request = request.scope, request.claims_request
+    scope, claims_request = request.scope, request.claims.request
     if answers.consented_scope is not None:
         scope &= answers.consented_scope
         allowed = answers.consented_claims.union(claims_of_scope(registry, scope))

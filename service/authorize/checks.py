@@ -75,7 +75,7 @@ def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:
 def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> None:
     """Claims at userinfo take an access token to ask there with (OIDC Core §5.5)."""
     kind = request.response_type
-    if request.claims.userinfo and not kind.code and not kind.token:
+    if request.claims.at_userinfo and not kind.code and not kind.token:
         raise InvalidRequest("claims.userinfo needs a response_type that brings an access token")
 
 

@@ -136,7 +136,7 @@ class AuthorizeFlow:
         """The request in front of this person."""
         session = visitor.session
         known = self.registry.current
-        acr = request.acr_of(session.amr, known) if session else None
+        acr = request.acr.met_by(session.amr, known) if session else None
         consent = session and await self.consents.find(session.subject, request.client.client_id)
         return Interaction(
             request=request,
@@ -182,7 +182,7 @@ class AuthorizeFlow:
         request, session = interaction.request, interaction.session
         if session is None:
             raise LoginRequired("nobody is signed in")
-        if request.acr_is_essential and interaction.acr is None:
+        if request.acr.essential and interaction.acr is None:
             raise UnmetAuthenticationRequirements("the person did not sign in in a way that counts")
         parameters = await self.answering.grant(interaction, session)
         if parked_id is not None:

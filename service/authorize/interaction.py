@@ -42,7 +42,7 @@ class Interaction:
             return True
         if self.answers.authenticated:
             return False
-        if self.request.acr_is_essential and self.acr is None:
+        if self.request.acr.essential and self.acr is None:
             return True
         return LOGIN in self.request.prompt or self._is_too_old(session)
 

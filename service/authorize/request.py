@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
+from service.authorize.asked_acr import AskedAcr, asked_acr
+from service.authorize.asked_claims import AskedClaims, asked_claims
 from service.authorize.reply_to import ReplyTo
 from service.model.client import Client
 from service.model.registry import Registry
-from service.protocol.claim_names import parse_locales
-from service.protocol.claims_request import ClaimsParameter, ClaimsRequest, parse_claims
+from service.protocol.claims_request import ClaimsParameter, parse_claims
 from service.protocol.errors import (
     InvalidRequest,
     InvalidScope,
@@ -20,8 +21,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.prompt import parse_prompt
 from service.protocol.response_type import ResponseType, parse_response_mode, parse_response_type
-from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
-from service.tokens.claims import askable, claims_of_scope
+from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.subject import NamedPerson
 
@@ -48,30 +48,11 @@ class AuthorizeRequest:
     """Whom the client names, in every way in which it does; nobody else will do."""
     login_hint: str | None
     ui_locales: str | None
-    claims: ClaimsParameter
-    """Every claim that it names, and how (OIDC Core §5.5)."""
-    claims_request: ClaimsRequest | None
-    """Those of the user's that the client may ask for."""
-    claims_beyond_scope: frozenset[str]
-    """Names of those among them that no scope value of the request stands for."""
-    acr_values: tuple[str, ...]
+    claims: AskedClaims
+    acr: AskedAcr
     idp: str | None
     """The identity provider to go straight to, if the client allows it."""
     tenant: str | None
-
-    @property
-    def acr_is_essential(self) -> bool:
-        """Whether the client takes no other authentication context (OIDC Core §5.5.1.1)."""
-        return self.claims.acr is not None and self.claims.acr.essential
-
-    def acr_of(self, amr: tuple[str, ...], registry: Registry) -> str | None:
-        """The authentication context that this sign-in meets, of those asked for.
-
-        Where the claims parameter only wishes for others, the one of the session (OIDC Core §5.5.1.1).
-        """
-        met = registry.acr_met(amr, self.acr_values)
-        wished = self.claims.acr is not None and not self.acr_is_essential
-        return registry.acr_met(amr) if met is None and wished else met
 
 
 async def read_request(
@@ -88,7 +69,6 @@ async def read_request(
     scope = _scope(params, response_type)
     acr_values = _acr_values(params, reply_to.client)
     claims = parse_claims(params.get("claims"))
-    claims_request = _claims_request(params, claims, scope, reply_to.client, registry)
     return AuthorizeRequest(
         client=reply_to.client,
         reply_to=reply_to,
@@ -104,10 +84,8 @@ async def read_request(
         named=await _named(params, claims, reply_to.client, hints),
         login_hint=params.get("login_hint"),
         ui_locales=params.get("ui_locales"),
-        claims=claims,
-        claims_request=claims_request,
-        claims_beyond_scope=_beyond(claims_request, scope, registry),
-        acr_values=_preferred(acr_values, claims),
+        claims=asked_claims(params, claims, scope=scope, client=reply_to.client, registry=registry),
+        acr=asked_acr([v for v in acr_values if not v.startswith((IDP, TENANT))], claims),
         idp=_after(acr_values, IDP, lambda name: _may_use(name, reply_to.client, registry)),
         tenant=_after(acr_values, TENANT, lambda name: name in registry.tenants),
     )
@@ -152,30 +130,6 @@ async def _named(
     return tuple(named)
 
 
-def _claims_request(
-    params: Params,
-    claims: ClaimsParameter,
-    scope: frozenset[str],
-    client: Client,
-    registry: Registry,
-) -> ClaimsRequest | None:
-    """What has to be kept of claims and claims_locales; mostly nothing (OIDC Core §5.2, §5.5)."""
-    if OPENID not in scope:
-        return None
-    kept = ClaimsRequest(
-        id_token=askable(registry, client, claims.id_token),
-        userinfo=askable(registry, client, claims.userinfo),
-        locales=parse_locales(params.get("claims_locales")),
-    )
-    return None if kept == ClaimsRequest() else kept
-
-
-def _beyond(
-    request: ClaimsRequest | None, scope: frozenset[str], registry: Registry
-) -> frozenset[str]:
-    return request.names.difference(claims_of_scope(registry, scope)) if request else frozenset()
-
-
 def _acr_values(params: Params, client: Client) -> tuple[str, ...]:
     """Those of the request, else what the client registered (OpenID Connect Registration §2)."""
     text = params.get("acr_values")
@@ -183,13 +137,6 @@ def _acr_values(params: Params, client: Client) -> tuple[str, ...]:
         return tuple(text.split())
     registered = client.metadata.get("default_acr_values", ())
     return tuple(cast("Iterable[str]", registered))
-
-
-def _preferred(acr_values: tuple[str, ...], claims: ClaimsParameter) -> tuple[str, ...]:
-    """The claims parameter counts first; without values an essential acr is any (OIDC Core §5.5.1.1)."""
-    if claims.acr is not None and (claims.acr.essential or claims.acr.values):
-        return claims.acr_values
-    return tuple(value for value in acr_values if not value.startswith((IDP, TENANT)))
 
 
 def _after(acr_values: tuple[str, ...], prefix: str, allowed: Callable[[str], bool]) -> str | None:

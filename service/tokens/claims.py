@@ -66,8 +66,10 @@ def individual_claims(
     return _told(user_claims, askable(registry, client, names), locales)
 
 
-def askable(registry: Registry, client: Client, names: Iterable[str]) -> tuple[str, ...]:
+def askable(registry: Registry, client: Client, names: Collection[str]) -> tuple[str, ...]:
     """Those claims, in any language, that belong to a scope which the client may ask for."""
+    if not names:
+        return ()
     known = frozenset(claims_of_scope(registry, client.allowed_scopes)) - PROTOCOL_CLAIMS
     return tuple(name for name in names if untagged(name) in known)
 

@@ -27,6 +27,6 @@ class AskConsent:
         remembered = (
             client.allow_remember_consent
             and request.scope <= interaction.consented_scope
-            and request.claims_beyond_scope <= interaction.consented_claims
+            and request.claims.beyond_scope <= interaction.consented_claims
         )
         return client.require_consent and not remembered
