@@ -78,7 +78,13 @@ class BackChannel:
     async def _failed(self, delivery: LogoutDelivery, cause: str) -> None:
         """Try again later; the last time, leave it to the audit log."""
         attempts = delivery.failures + 1
-        kind = BackChannelLogoutPostponed if attempts <= len(PAUSES) else BackChannelLogoutFailed
+        kind: type[BackChannelLogoutPostponed | BackChannelLogoutFailed]
+        if attempts <= len(PAUSES):
+            kind = BackChannelLogoutPostponed
+            await self.queue.postpone(delivery, seconds=_varied(PAUSES[delivery.failures]))
+        else:
+            kind = BackChannelLogoutFailed
+            await self.queue.done(delivery)
         self.emit(
             kind(
                 client_id=delivery.client_id,
@@ -87,10 +93,6 @@ class BackChannel:
                 cause=cause,
             )
         )
-        if kind is BackChannelLogoutFailed:
-            await self.queue.done(delivery)
-        else:
-            await self.queue.postpone(delivery, seconds=_varied(PAUSES[delivery.failures]))
 
 
 def _varied(seconds: int) -> int:

@@ -12,6 +12,7 @@ from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
+from tests.logout.relying_party import RelyingParty, relying_party
 
 BYE = "https://web.example/bye"
 
@@ -68,6 +69,18 @@ def logout(browser: Browser, send: Logout) -> Logout:
         return await send(browser, **parameters)
 
     return sent
+
+
+@pytest.fixture
+async def party() -> AsyncIterator[RelyingParty]:
+    """Where `web` is told."""
+    async with relying_party() as party:
+        yield party
+
+
+async def end(app: ClientApp, id_token: str, **more: str) -> None:
+    """Sign out as the client asks for it."""
+    await app.browser.get("/connect/endsession", params={"id_token_hint": id_token} | more)
 
 
 async def is_signed_in(app: ClientApp) -> bool:

@@ -77,4 +77,5 @@ async def relying_party() -> AsyncIterator[RelyingParty]:
     await runner.setup()
     await web.SockSite(runner, party.listening).start()
     yield party
+    party.answering.set()
     await runner.cleanup()

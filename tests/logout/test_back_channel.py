@@ -15,19 +15,12 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, claims_in, header_of
-from tests.logout.conftest import BYE, nothing_waits
+from tests.logout.conftest import BYE, end, nothing_waits
 from tests.logout.relying_party import RelyingParty, relying_party
 
 pytestmark = pytest.mark.rfc("openid-backchannel#2.5")
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
-
-
-@pytest.fixture
-async def party() -> AsyncIterator[RelyingParty]:
-    """Where `web` is told."""
-    async with relying_party() as party:
-        yield party
 
 
 @pytest.fixture
@@ -44,11 +37,6 @@ def config(
     client_in(config, "web")["backchannel_logout_uri"] = party.backchannel_logout_uri
     client_in(config, "implicit")["backchannel_logout_uri"] = another_party.backchannel_logout_uri
     return config
-
-
-async def end(app: ClientApp, id_token: str, **more: str) -> None:
-    """Sign out as the client asks for it."""
-    await app.browser.get("/connect/endsession", params={"id_token_hint": id_token} | more)
 
 
 @pytest.mark.rfc("openid-backchannel#2.4")
