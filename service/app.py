@@ -7,7 +7,6 @@ from asyncio import CancelledError, create_task
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
 
 from aiohttp import web
 
@@ -39,8 +38,8 @@ from service.parts import Parts
 from service.store.keyvalue import KeyValue
 from service.web.cors import Cors
 from service.web.draining import Draining
-from service.web.endpoint import Endpoint
-from service.web.gate import GATE, DirectHandler, Gate, name_endpoint
+from service.web.endpoint import Endpoint, MachineEndpoint, routed
+from service.web.gate import GATE, Gate, name_endpoint
 from service.web.security_headers import SecurityHeaders
 
 
@@ -77,11 +76,15 @@ def create_app(
     parts = Parts(configuration, environ, *listeners)
     edge = Edge(parts)
     operations = operations_endpoints(parts, edge)
-    people = (*browser_endpoints(parts, edge), *account_endpoints(parts, edge))
-    machines = (*machine_endpoints(parts, edge), *registration_endpoints(parts, edge))
+    machines = machine_endpoints(parts, edge)
+    others = (
+        *registration_endpoints(parts, edge),
+        *browser_endpoints(parts, edge),
+        *account_endpoints(parts, edge),
+    )
     described = DiscoveryEndpoint(
         issuer=parts.issuer,
-        endpoints=(*machines, *people),
+        endpoints=(*machines, *others),
         keys=parts.keys,
         algorithms=parts.client_algorithms,
         registry=parts.registry,
@@ -89,8 +92,7 @@ def create_app(
         subject_types=parts.subject_identifiers.types,
         registrable=parts.registrable,
     )
-    direct = (*machines, described)
-    app = _application(parts, edge, (*direct, *people), direct=direct)
+    app = _application(parts, edge, others, machines=(*machines, described))
     app.add_routes(edge.pages.routes())
     edge.pages.setup(app)
     app.cleanup_ctx.append(_running(parts))
@@ -101,7 +103,7 @@ def create_app(
     return Service(app=app, management=management, parts=parts, edge=edge)
 
 
-def machine_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+def machine_endpoints(parts: Parts, edge: Edge) -> tuple[MachineEndpoint, ...]:
     """For clients and API resources. To add one: a file in `endpoints/`, and an entry here."""
     return (
         TokenEndpoint(
@@ -232,13 +234,14 @@ def operations_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
 
 
 def _application(
-    parts: Parts, edge: Edge, endpoints: Iterable[Endpoint], *, direct: Iterable[Endpoint] = ()
+    parts: Parts,
+    edge: Edge,
+    endpoints: Iterable[Endpoint],
+    *,
+    machines: Iterable[MachineEndpoint] = (),
 ) -> web.Application:
-    """An app that answers these endpoints, with the gate before it that all requests go through.
-
-    The direct ones are found by method and exact path, without aiohttp's router, and take requests
-    of the fast lane: their handlers are content with a `Message`.
-    """
+    """An app that answers these endpoints, with the gate before it that all requests go through."""
+    direct = [each for machine in machines for each in machine.direct()]
     cors = Cors(
         registry=parts.registry,
         open_paths={jwks.PATH, *discovery.paths(parts.issuer)},
@@ -249,17 +252,14 @@ def _application(
         client_max_size=parts.configuration.server.max_body_bytes, middlewares=[name_endpoint]
     )
     app[GATE] = Gate(
-        direct={
-            (route.method, route.path): cast("DirectHandler", route.handler)
-            for endpoint in direct
-            for route in endpoint.routes()
-        },
+        direct={(each.method, each.path): each.handler for each in direct},
         cors=cors,
         security_headers=SecurityHeaders(secure=parts.issuer.startswith("https:")),
         draining=edge.draining,
         store_timeout=parts.configuration.store.timeout,
         emit=parts.emit,
     )
+    app.add_routes(map(routed, direct))
     _add(app, endpoints)
     return app
 

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import orjson
-from aiohttp import web
 
 from service.clients.algorithms import ClientAlgorithms
 from service.keys.keyring import KeyRing
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.scope import OFFLINE_ACCESS
-from service.web.endpoint import Endpoint
+from service.web.answer import Answer, document_fields
+from service.web.endpoint import Direct, Endpoint, MachineEndpoint
 from service.web.message import Message
-from service.web.respond import document, document_headers
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
 MAX_AGE = 300
 """Seconds that a cache may keep it."""
 
-_HEADERS = document_headers(max_age=MAX_AGE)
+_FIELDS = document_fields(max_age=MAX_AGE)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,7 +30,7 @@ class DiscoveryEndpoint:
     """Publishes what every other endpoint says of itself; the bytes are made anew when that changes."""
 
     issuer: str
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[Endpoint | MachineEndpoint, ...]
     keys: KeyRing
     algorithms: ClientAlgorithms
     registry: LiveRegistry
@@ -40,9 +39,9 @@ class DiscoveryEndpoint:
     registrable: Registrable
     _document: tuple[object, bytes] = (None, b"")
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def direct(self) -> Iterable[Direct]:
         """All well-known names."""
-        return tuple(web.get(name, self.configuration) for name in paths(self.issuer))
+        return [Direct("GET", name, self.configuration, head=True) for name in paths(self.issuer)]
 
     def metadata(self) -> Mapping[str, object]:
         """What belongs to no single endpoint."""
@@ -60,12 +59,12 @@ class DiscoveryEndpoint:
             "claims_parameter_supported": True,
         }
 
-    async def configuration(self, request: Message) -> web.Response:
+    async def configuration(self, _: Message) -> Answer:
         """The document, with every path under the configured issuer, whatever Host says."""
         made_of = self.registry.current.generation, self.keys.encryption_algorithms
         if self._document[0] != made_of:
             self._document = (made_of, orjson.dumps(self._build()))
-        return document(self._document[1], _HEADERS)
+        return Answer(_FIELDS, self._document[1])
 
     def _build(self) -> Mapping[str, object]:
         document = dict(self.metadata())

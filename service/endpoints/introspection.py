@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from service.client_auth.resource_server import Caller, CallerAuthentication
 from service.keys.keyring import KeyRing
 from service.model.client import Client
@@ -18,12 +16,14 @@ from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims
 from service.tokens.subject import SubjectIdentifiers
+from service.web.answer import Answer, json_answer, jwt_fields
+from service.web.endpoint import Direct
 from service.web.message import Message
 from service.web.read import credentials, form_params
-from service.web.respond import NO_STORE, json_response
 
 PATH = "/connect/introspect"
 SIGNED = "application/token-introspection+jwt"
+_SIGNED = jwt_fields(SIGNED)
 
 INACTIVE: Mapping[str, object] = {"active": False}
 """All that is said of a token that is not the caller's to know about (RFC 7662 §2.2)."""
@@ -41,9 +41,9 @@ class IntrospectionEndpoint:
     emit: Emit
     now: Callable[[], int]
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def direct(self) -> Iterable[Direct]:
         """POST only."""
-        return (web.post(PATH, self.introspect),)
+        return (Direct("POST", PATH, self.introspect),)
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is and how to authenticate there (RFC 8414 §2)."""
@@ -53,7 +53,7 @@ class IntrospectionEndpoint:
             "introspection_signing_alg_values_supported": list(self.keys.algorithms),
         }
 
-    async def introspect(self, request: Message) -> web.Response:
+    async def introspect(self, request: Message) -> Answer:
         """Answer about one token."""
         params = await form_params(request)
         try:
@@ -65,9 +65,9 @@ class IntrospectionEndpoint:
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
         if _wants_signature(request, caller):
             return await self._signed(answer, caller)
-        return json_response(answer)
+        return json_answer(answer)
 
-    async def _signed(self, answer: Mapping[str, object], caller: Caller) -> web.Response:
+    async def _signed(self, answer: Mapping[str, object], caller: Caller) -> Answer:
         """The answer as a JWT of its own type, for this caller alone (RFC 9701 §5)."""
         alg = caller.introspection_signed_response_alg if isinstance(caller, Client) else None
         claims = {
@@ -77,7 +77,7 @@ class IntrospectionEndpoint:
             "token_introspection": answer,
         }
         jwt = await self.keys.signing_key(alg).sign(claims, typ="token-introspection+jwt")
-        return web.Response(body=jwt.encode(), headers=NO_STORE, content_type=SIGNED)
+        return Answer(_SIGNED, jwt.encode())
 
     async def _answer(self, token: str, caller: Caller) -> Mapping[str, object]:
         found = await self.active_tokens.find(token)

@@ -16,9 +16,10 @@ from service.model.registered_client import RegisteredClient
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, OAuthError, TemporarilyUnavailable
 from service.store.rate_limit import RateLimit
+from service.web.answer import NO_STORE
 from service.web.proxy import ClientAddress
 from service.web.read import bearer_token, json_object
-from service.web.respond import NO_STORE, json_response
+from service.web.respond import json_response
 
 PATH = "/connect/register"
 ONE = PATH + "/{client_id}"

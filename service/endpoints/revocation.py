@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from service.client_auth import ClientAuthentication
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.tokens.active import ActiveTokens
 from service.tokens.revocation import Revocation
+from service.web.answer import Answer, empty_answer
+from service.web.endpoint import Direct
 from service.web.message import Message
 from service.web.read import credentials, form_params
-from service.web.respond import NO_STORE
 
 PATH = "/connect/revocation"
 
@@ -30,9 +29,9 @@ class RevocationEndpoint:
     emit: Emit
     now: Callable[[], int]
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def direct(self) -> Iterable[Direct]:
         """POST only."""
-        return (web.post(PATH, self.revoke),)
+        return (Direct("POST", PATH, self.revoke),)
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is and how to authenticate there (RFC 8414 §2)."""
@@ -41,7 +40,7 @@ class RevocationEndpoint:
             **self.client_auth.metadata("revocation_endpoint"),
         }
 
-    async def revoke(self, request: Message) -> web.Response:
+    async def revoke(self, request: Message) -> Answer:
         """200 with an empty body, whatever the token was (RFC 7009 §2.2)."""
         params = await form_params(request)
         try:
@@ -54,7 +53,7 @@ class RevocationEndpoint:
         kind = await self._revoked(params.require("token"), client)
         if kind is not None:
             self.emit(TokenRevoked(client_id=client.client_id, token_kind=kind))
-        return web.Response(headers=NO_STORE)
+        return empty_answer()
 
     async def _revoked(self, token: str, client: Client) -> str | None:
         """What was revoked: a refresh token takes its whole grant with it (RFC 7009 §2.1)."""

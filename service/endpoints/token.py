@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from aiohttp import web
-
 from service.client_auth import ClientAuthentication
 from service.grants import Grants
 from service.identity.subjects import Subjects
@@ -26,10 +24,11 @@ from service.tokens.granting import Grant, ScopeRule, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.requested_scope import requested_resources, requested_scope
 from service.tokens.response import TokenResponse
+from service.web.answer import Answer, json_answer
+from service.web.endpoint import Direct
 from service.web.message import Message
 from service.web.proxy import ClientAddress
 from service.web.read import credentials, form_params
-from service.web.respond import json_response
 
 PATH = "/connect/token"
 
@@ -49,9 +48,9 @@ class TokenEndpoint:
     now: Callable[[], int]
     registrable: Registrable
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def direct(self) -> Iterable[Direct]:
         """POST only."""
-        return (web.post(PATH, self.token),)
+        return (Direct("POST", PATH, self.token),)
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is, what it grants, and how clients authenticate there."""
@@ -67,7 +66,7 @@ class TokenEndpoint:
             **self.client_auth.metadata("token_endpoint"),
         }
 
-    async def token(self, request: Message) -> web.Response:
+    async def token(self, request: Message) -> Answer:
         """Answer a token request (RFC 6749 §5)."""
         params = await form_params(request)
         client: Client | None = None
@@ -79,7 +78,7 @@ class TokenEndpoint:
         except OAuthError as error:
             self._refused(params, client, error)
             raise
-        return json_response(response.as_json())
+        return json_answer(response.as_json())
 
     async def _granted(self, request: Message, params: Params, client: Client) -> TokenResponse:
         await self.rate_limit.count(client.client_id)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import orjson
-from aiohttp import web
 
 from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients
@@ -27,11 +26,13 @@ from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import identity_claims, individual_claims
 from service.tokens.subject import SubjectIdentifiers
+from service.web.answer import Answer, json_answer, jwt_fields
+from service.web.endpoint import Direct
 from service.web.message import Message
 from service.web.read import FORM, authorization, form_params
-from service.web.respond import NO_STORE, json_response
 
 PATH = "/connect/userinfo"
+_JWT = jwt_fields("application/jwt")
 
 
 class NoToken(InvalidToken):
@@ -50,12 +51,9 @@ class UserinfoEndpoint:
     keys: ClientKeys
     algorithms: ClientAlgorithms
 
-    def routes(self) -> Iterable[web.RouteDef]:
+    def direct(self) -> Iterable[Direct]:
         """GET and POST (OIDC Core §5.3.1)."""
-        return (
-            web.get(PATH, self.userinfo, allow_head=False),
-            web.post(PATH, self.userinfo),
-        )
+        return (Direct("GET", PATH, self.userinfo), Direct("POST", PATH, self.userinfo))
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is."""
@@ -64,7 +62,7 @@ class UserinfoEndpoint:
             **self.algorithms.metadata("userinfo"),
         }
 
-    async def userinfo(self, request: Message) -> web.Response:
+    async def userinfo(self, request: Message) -> Answer:
         """The claims as JSON, or signed and encrypted for a client that registered for that."""
         try:
             token = await self._token(await _bearer_token(request))
@@ -79,8 +77,8 @@ class UserinfoEndpoint:
             raise
         jwt = await self._jwt(claims, client)
         if jwt is None:
-            return json_response(claims)
-        return web.Response(body=jwt.encode(), headers=NO_STORE, content_type="application/jwt")
+            return json_answer(claims)
+        return Answer(_JWT, jwt.encode())
 
     async def _jwt(self, claims: Mapping[str, object], client: Client) -> str | None:
         """The claims as the client is registered for: signed, encrypted, or the one in the other."""

@@ -12,16 +12,16 @@ from service.protocol.errors import (
     TemporarilyUnavailable,
     TooManyRequests,
 )
-from service.web.respond import json_response
+from service.web.answer import Answer, json_answer
 
 RETRY_AFTER = 5
 """Seconds after which a caller may try again when the store is away."""
 
 
-def error_response(error: OAuthError) -> web.Response:
+def error_answer(error: OAuthError) -> Answer:
     """The error's status, code and description, as JSON (RFC 6749 §5.2)."""
     content = {**error.members, "error": error.code, "error_description": error.description}
-    return json_response(content, status=error.status, headers=error_headers(error))
+    return json_answer(content, status=error.status, headers=error_headers(error))
 
 
 def error_headers(error: OAuthError) -> dict[str, str]:
@@ -36,12 +36,12 @@ def error_headers(error: OAuthError) -> dict[str, str]:
     return headers
 
 
-def http_error(error: web.HTTPException) -> web.Response:
+def http_error(error: web.HTTPException) -> Answer:
     """aiohttp's own refusals (404, 405, 413) without its text, which may echo the request."""
-    response = json_response(
+    answer = json_answer(
         {"error": InvalidRequest.code, "error_description": HTTPStatus(error.status).phrase},
         status=error.status,
     )
     if "Allow" in error.headers:
-        response.headers["Allow"] = error.headers["Allow"]
-    return response
+        answer.headers["Allow"] = error.headers["Allow"]
+    return answer

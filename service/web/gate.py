@@ -14,16 +14,18 @@ from aiohttp import web
 from service.model.events import Emit, RequestAnswered, current_request_id
 from service.protocol.errors import OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
+from service.web.answer import Answer
 from service.web.cors import Cors, allow
 from service.web.draining import Draining
-from service.web.errors import error_response, http_error
+from service.web.errors import error_answer, http_error
 from service.web.head_limit import head_is_too_large
 from service.web.message import Message, WholeRequest
 from service.web.request_id import HEADER, request_id_of
 from service.web.security_headers import SecurityHeaders
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-DirectHandler = Callable[[Message], Awaitable[web.Response]]
+DirectHandler = Callable[[Message], Awaitable[Answer]]
+Answered = Answer | web.StreamResponse
 
 COMMANDS = 2
 """How many times the time-out of one command a whole request may spend in the store."""
@@ -57,58 +59,65 @@ class Gate:
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
         """The answer to a request that aiohttp has read; `route` finds what is not direct."""
         path = request.rel_url.raw_path
-        direct = self.direct.get((request.method, path))
+        handler: Callable[[web.Request], Awaitable[Answered]] = route
+        endpoint = None
         if head_is_too_large(request):
-            return await self._guarded(request, path, _refuse_head)
-        if direct is not None:
-            return await self._guarded(request, path, direct, endpoint=path)
-        preflight = request.method == "OPTIONS" and self.cors.opens(path, request)
-        return await self._guarded(request, path, allow if preflight else route)
+            handler = _refuse_head
+        elif direct := self.direct.get((request.method, path)):
+            handler, endpoint = direct, path
+        elif request.method == "OPTIONS" and self.cors.opens(path, request):
+            handler = allow
+        answered = await self._guarded(request, path, handler, endpoint=endpoint)
+        response = answered.for_aiohttp() if isinstance(answered, Answer) else answered
+        self.security_headers.add(response.headers)
+        self.draining.add_header(response)
+        return response
 
-    async def answer_whole(self, request: WholeRequest) -> web.Response:
+    async def answer_whole(self, request: WholeRequest) -> Answer:
         """The answer to a request of the fast lane, whose path is a direct one."""
         path = request.path
         direct = self.direct[request.method, path]
-        return cast("web.Response", await self._guarded(request, path, direct, endpoint=path))
+        answered = cast("Answer", await self._guarded(request, path, direct, endpoint=path))
+        if self.draining.began:
+            answered.headers["Connection"] = "close"
+        return answered
 
     async def _guarded(
         self,
         request: Message,
         path: str,
-        handler: Callable[[Any], Awaitable[web.StreamResponse]],
+        handler: Callable[[Any], Awaitable[Answered]],
         *,
-        endpoint: str | None = None,
-    ) -> web.StreamResponse:
+        endpoint: str | None,
+    ) -> Answered:
         """What the handler says; never an exception, whatever happens behind the gate."""
         started = perf_counter()
         identifier = request_id_of(request)
         current_request_id.set(identifier)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
-            response = await handler(request)
+            answered = await handler(request)
         except OAuthError as error:
-            response = error_response(error)
+            answered = error_answer(error)
         except web.HTTPException as error:
-            response = http_error(error)
+            answered = http_error(error)
         except Exception:
             log.exception("unforeseen error")
-            response = error_response(ServerError("something unforeseen happened"))
-        headers = response.headers
+            answered = error_answer(ServerError("something unforeseen happened"))
+        headers = answered.headers
         headers[HEADER] = identifier
         asking = self.cors.add_headers(path, request, headers)
         if asking is not None:
             await self.cors.add_for(asking, headers)
-        self.security_headers.add(headers)
-        self.draining.add_header(response)
         self.emit(
             RequestAnswered(
                 method=request.method,
                 endpoint=endpoint or _routed(request),
-                status=response.status,
+                status=answered.status,
                 seconds=round(perf_counter() - started, 6),
             )
         )
-        return response
+        return answered
 
 
 async def _refuse_head(_: web.Request) -> web.Response:

@@ -16,10 +16,10 @@ from typing import cast
 from wsgiref.handlers import format_date_time
 
 import structlog
-from aiohttp import web
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from multidict import CIMultiDict
 
+from service.web.answer import Answer
 from service.web.message import WholeRequest
 
 log = structlog.stdlib.get_logger(__name__)
@@ -42,13 +42,18 @@ class Lane:
         self,
         *,
         served: Container[tuple[str, str]],
-        answer: Callable[[WholeRequest], Awaitable[web.Response]],
+        answer: Callable[[WholeRequest], Awaitable[Answer]],
+        always: str,
         otherwise: Callable[[], asyncio.Protocol],
         idle_seconds: float,
     ) -> None:
-        """Take the methods and paths that are served here, how, and aiohttp's protocol for all else."""
+        """Take the methods and paths that are served here, how, and aiohttp's protocol for all else.
+
+        `always` are the header fields of every answer, as they go over the wire.
+        """
         self.served = served
         self.answer = answer
+        self.always = always
         self.otherwise = otherwise
         self.connections: set[LaneConnection] = set()
         self.closing = False
@@ -212,8 +217,8 @@ class LaneConnection(asyncio.Protocol):
 
     async def _answer(self, request: WholeRequest) -> None:
         try:
-            response = await self._lane.answer(request)
-            answer = self._written(response)
+            answer = await self._lane.answer(request)
+            written = self._written(answer)
         except Exception:
             log.exception("an answer could not be written")
             self.abort()
@@ -222,8 +227,8 @@ class LaneConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        transport.write(answer)
-        if response.keep_alive is False or self._lane.closing:
+        transport.write(written)
+        if "Connection" in answer.headers or self._lane.closing:
             transport.close()
             return
         self._idle_since = self._loop.time()
@@ -232,15 +237,16 @@ class LaneConnection(asyncio.Protocol):
             transport.resume_reading()
             self.data_received(later)
 
-    def _written(self, response: web.Response) -> bytes:
+    def _written(self, answer: Answer) -> bytes:
         """The answer as it goes over the wire (RFC 9112 §4)."""
-        body = cast("bytes", response.body or b"")  # handlers of the lane make nothing else
-        fields = [f"{name}: {value}\r\n" for name, value in response.headers.items()]
-        head = "".join(fields)
-        if head.count("\n") != len(fields) or head.count("\r") != len(fields):
+        own = "".join([f"{name}: {value}\r\n" for name, value in answer.headers.items()])
+        if own.count("\n") != len(answer.headers) or own.count("\r") != len(answer.headers):
             raise ValueError("a header field holds a line break")
-        end = f"Content-Length: {len(body)}\r\nDate: {self._lane.date()}\r\n\r\n"
-        return (_STATUS_LINES[response.status] + head + end).encode() + body
+        head = (
+            f"{_STATUS_LINES[answer.status]}{answer.fields.wire}{self._lane.always}{own}"
+            f"Content-Length: {len(answer.body)}\r\nDate: {self._lane.date()}\r\n\r\n"
+        )
+        return head.encode() + answer.body
 
     def _hand_over(self, data: bytes) -> None:
         """From now on it is aiohttp's connection, as if it had been from the beginning."""

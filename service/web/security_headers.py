@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 
 NOSNIFF = "X-Content-Type-Options"
@@ -29,6 +29,13 @@ class SecurityHeaders:
         if "Cache-Control" not in headers:
             headers["Cache-Control"] = "no-store"
             headers["Pragma"] = "no-cache"
-        headers["Server"] = "token-service"  # or aiohttp names the versions that run
-        if self.secure:
-            headers["Strict-Transport-Security"] = "max-age=31536000"
+        headers.update(self._always())
+
+    @property
+    def always(self) -> str:
+        """What no answer goes without, as it goes over the wire."""
+        return "".join([f"{name}: {value}\r\n" for name, value in self._always().items()])
+
+    def _always(self) -> Mapping[str, str]:
+        server = {"Server": "token-service"}  # or aiohttp names the versions that run
+        return server | {"Strict-Transport-Security": "max-age=31536000"} if self.secure else server

@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
+from service.web.answer import Answer
 from service.web.gate import GATE, Handler
 from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.lane import Lane
@@ -49,7 +50,7 @@ class Runner(web.AppRunner):
             finally:
                 self._end()
 
-        async def direct(request: WholeRequest) -> web.Response:
+        async def direct(request: WholeRequest) -> Answer:
             self._begin()
             try:
                 return await gate.answer_whole(request)
@@ -58,7 +59,11 @@ class Runner(web.AppRunner):
 
         server = _Server(routed, request_factory=made.request_factory)
         server.lane = Lane(
-            served=gate.direct, answer=direct, otherwise=server.routed, idle_seconds=_IDLE_SECONDS
+            served=gate.direct,
+            answer=direct,
+            always=gate.security_headers.always,
+            otherwise=server.routed,
+            idle_seconds=_IDLE_SECONDS,
         )
         return server
 

@@ -91,7 +91,7 @@ async def test_what_proxies_read_differently_is_refused(
 
 
 async def test_a_connection_that_stays_silent_is_closed() -> None:
-    lane = Lane(served=(), answer=_never, otherwise=asyncio.Protocol, idle_seconds=0.05)
+    lane = Lane(served=(), answer=_never, always="", otherwise=asyncio.Protocol, idle_seconds=0.05)
     server = await asyncio.get_running_loop().create_server(lane.connection, "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     assert await asyncio.wait_for(reader.read(), timeout=10) == b""
