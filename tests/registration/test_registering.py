@@ -80,17 +80,6 @@ async def test_the_store_holds_neither_secret_nor_token(service: RunningService)
     assert told["registration_access_token"].encode() not in stored
 
 
-async def test_every_replica_knows_the_client(start: Start, config: dict[str, Any]) -> None:
-    config["issuer"] = "https://id.example"
-    one, other = await start(config), await start(config)
-    if config["store"]["url"] == "memory://":
-        pytest.skip("the embedded store belongs to one process")
-    told = await register(one, token_endpoint_auth_method="client_secret_post")
-    form = {"client_id": told["client_id"], "client_secret": told["client_secret"]}
-    answer = await other.post("/connect/revocation", token="at_unknown", **form)
-    assert answer.status == 200
-
-
 @pytest.mark.parametrize(
     "method", ["client_secret_basic", "client_secret_post", "none", "client_secret_jwt"]
 )
