@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from aiohttp import web as http
 
 from tests.clients.signing import SECRET
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.request_objects.sending import Sender, jwks
+from tests.request_objects.site import Site
+
+PATHS = ("/request", "/request?of=1", "/other#hash", "/nothing", "/elsewhere", "/slow")
 
 
 @pytest.fixture
-def config(config: dict[str, Any]) -> dict[str, Any]:
+async def site() -> AsyncIterator[Site]:
+    """The clients' server on loopback."""
+    site, app = Site(), http.Application()
+    app.router.add_get("/{path:.*}", site.serve)
+    runner = http.AppRunner(app, shutdown_timeout=0)
+    await runner.setup()
+    await http.TCPSite(runner, "127.0.0.1", 0).start()
+    site.base = "http://{}:{}".format(*runner.addresses[0])
+    yield site
+    await runner.cleanup()
+
+
+@pytest.fixture
+def config(config: dict[str, Any], site: Site) -> dict[str, Any]:
     """Web signs as it likes, spa by ES384 only, implicit not at all, consenting has to."""
+    config["outgoing"] = {"timeout": "1s"}
     for client_id in ("web", "spa", "implicit", "consenting"):
-        client_in(config, client_id)["jwks"] = jwks()
+        request_uris = [site.base + path for path in PATHS]
+        client_in(config, client_id).update(jwks=jwks(), request_uris=request_uris)
     for client_id in ("web", "consenting"):
         client_in(config, client_id)["client_secrets"].append({"value": SECRET})
     client_in(config, "spa")["request_object_signing_alg"] = "ES384"

@@ -1,0 +1,71 @@
+"""Where a refusal of a request object is told: at a redirect URI that is trusted, or on a page (RFC 6749 §4.1.2.1)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.request_objects.sending import Sender
+
+pytestmark = pytest.mark.rfc("6749#4.1.2.1", "openid-core#3.1.2.6", "9101#7")
+
+REFUSED = "invalid_request_object"
+
+
+async def test_what_cannot_be_verified_is_told_where_the_parameters_say(web: Sender) -> None:
+    outside = {"redirect_uri": web.app.redirect_uri, "state": "outside"}
+    page = await web.send(await web.signed(number=1), **outside)
+    assert (page.status, page.error) == (303, REFUSED)
+    assert page.parameters["state"] == "outside"
+    assert page.parameters["iss"] == web.app.service.issuer
+
+
+@pytest.mark.parametrize("redirect_uri", [None, "https://evil.example/", "https://web.example/"])
+async def test_without_a_trusted_one_there_is_a_page(web: Sender, redirect_uri: str | None) -> None:
+    page = await web.send(await web.signed(number=1), redirect_uri=redirect_uri)
+    assert (page.status, page.error) == (400, REFUSED)
+    assert page.path == "/connect/authorize"
+    assert "example" not in page.text
+
+
+@pytest.mark.parametrize("outside", [None, "https://evil.example/"])
+async def test_what_is_verified_but_wrong_is_told_where_the_object_says(
+    web: Sender, outside: str | None
+) -> None:
+    request = await web.signed(exp=timedelta(minutes=-5), response_mode="fragment")
+    page = await web.send(request, redirect_uri=outside, state="outside")
+    assert page.url.startswith(web.app.redirect_uri + "#")
+    assert (page.error, page.parameters["state"]) == (REFUSED, "the-state")
+
+
+async def test_a_redirect_uri_that_is_not_registered_is_not_trusted_in_an_object_either(
+    web: Sender,
+) -> None:
+    request = await web.signed(redirect_uri="https://evil.example/")
+    for outside in (None, web.app.redirect_uri):
+        page = await web.send(request, redirect_uri=outside)
+        assert (page.status, page.error) == (400, "invalid_request")
+        assert page.path == "/connect/authorize"
+
+
+async def test_a_refusal_of_what_is_asked_goes_where_the_object_says(web: Sender) -> None:
+    page = await web.send(await web.signed(scope="openid unheard-of", response_mode="form_post"))
+    assert (page.error, page.parameters["state"]) == ("invalid_scope", "the-state")
+
+
+async def test_an_unknown_client_gets_a_page(web: Sender) -> None:
+    for client_id in ("nobody", None):
+        page = await web.send(await web.signed(), client_id=client_id)
+        assert (page.status, page.error) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_by_post_it_is_the_same(web: Sender, number: int) -> None:
+    form = {
+        "client_id": "web",
+        "redirect_uri": web.app.redirect_uri,
+        "request": await web.signed(number=number, iss="spa"),
+    }
+    page = await web.app.browser.post("/connect/authorize", form)
+    assert (page.status, page.error) == (303, REFUSED)
