@@ -40,6 +40,7 @@ class Registration(Foundation):
         offered = Offered(
             algorithms=self.configuration.signing.algorithms,
             pairwise=self.configuration.pairwise_salt is not None,
+            decryption=lambda: self.keys.encryption_algorithms,
         )
         allowed = self.configuration.registration.allowed_scopes
         return RegistrationPolicy(allowed_scopes=allowed, offered=offered)

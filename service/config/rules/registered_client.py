@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from service.config.problem import Finding, Location
@@ -49,6 +49,8 @@ class Offered:
     algorithms: tuple[str, ...]
     pairwise: bool
     """Whether there is a salt that pairwise subject identifiers can be made with."""
+    decryption: Callable[[], Collection[str]]
+    """The algorithms that there are keys to encrypt to for; they come and go with the keys."""
 
 
 RegistrationRule = Callable[[ClientEntry, Offered], Iterator[Finding]]
@@ -142,15 +144,19 @@ def assertions_fit_the_method(client: ClientEntry, _: Offered) -> Iterator[Findi
         yield Finding(("token_endpoint_auth_signing_alg",), f"{alg} is not for {method}")
 
 
-def encryption_has_a_key(client: ClientEntry, _: Offered) -> Iterator[Finding]:
-    """What is encrypted for the client is so by its public key, or by its secret (OIDC Core §10.2)."""
+def encryption_has_a_key(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """What is encrypted is so to a public key of the recipient's, or by the client's secret (OIDC Core §10.2)."""
     has_keys = client.jwks is not None or client.jwks_uri is not None
     for name in ENCRYPTED:
         alg: str | None = getattr(client, name)
         if alg in SYMMETRIC and not client.client_secrets:
             yield Finding((name,), f"{alg} needs a client secret")
-        own_key = name == "request_object_encryption_alg"  # ours then, not the client's
-        if alg is not None and alg not in SYMMETRIC and not has_keys and not own_key:
+        if alg is None or alg in SYMMETRIC:
+            continue
+        if name == "request_object_encryption_alg":  # to a key of ours
+            if alg not in offered.decryption():
+                yield Finding((name,), f"{alg} is not supported")
+        elif not has_keys:
             yield Finding((name,), f"{alg} needs jwks or jwks_uri")
 
 
