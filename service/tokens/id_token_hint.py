@@ -68,11 +68,11 @@ class IdTokenHints:
 
     async def _verified(self, token: str) -> VerifiedClaims:
         """The claims, if we signed them: by a key of ours, or by the secret of the client they are for."""
-        alg = unverified_header(token).get("alg")
+        alg = str(unverified_header(token).get("alg"))
         if alg not in MAC_ALGORITHMS:
             return verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE})
         client = await self.clients.find(str(unverified_claims(token).get("aud")))
         if client is None or client.id_token_signed_response_alg != alg:
             raise JwtRefused("the client that it is for is registered for another algorithm")
         types = {ID_TOKEN_TYPE.lower()}
-        return await self.keys.verify(token, client, algorithms={str(alg)}, typ=types)
+        return await self.keys.verify(token, client, algorithms={alg}, typ=types)

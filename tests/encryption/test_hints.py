@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Any
 
+import orjson
 import pytest
 from joserfc.jwe import encrypt_compact
 from joserfc.jwk import JWKRegistry
@@ -74,6 +76,14 @@ async def test_one_that_the_client_has_encrypted_to_us_is_read(app_of: Any) -> N
     header = {"alg": ours["alg"], "enc": "A128GCM", "kid": ours["kid"]}
     hint = encrypt_compact(header, content, JWKRegistry.import_key(ours))
     assert await silently(app, hint) is None
+
+
+@pytest.mark.rfc("8725#3.1")
+@pytest.mark.parametrize("alg", ["none", "HS256", ["HS256"], {}, None, 1], ids=str)
+async def test_one_that_nobody_signed_is_refused(app: ClientApp, alg: object) -> None:
+    parts = ({"alg": alg, "typ": "JWT"}, {"aud": ["web"]})
+    hint = ".".join(urlsafe_b64encode(orjson.dumps(part)).rstrip(b"=").decode() for part in parts)
+    assert await silently(app, hint + ".AA") == "invalid_request"
 
 
 @as_registered({"id_token_encrypted_response_alg": "dir"})
