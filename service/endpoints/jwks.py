@@ -19,7 +19,7 @@ _FIELDS = document_fields(max_age=MAX_AGE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwksEndpoint:
-    """Publishes announced, signing and retired keys, from memory."""
+    """Publishes announced, signing and retired keys, and those to encrypt to, from memory."""
 
     keys: KeyRing
 
