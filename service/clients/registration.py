@@ -83,7 +83,7 @@ class ClientRegistration:
         record = self._with_secret(record, secret)
         await self._check_sector(record)
         await self.stores.kv.write(self._put(record, selector), *self.origins.note(record))
-        self.emit(ClientRegistered(client_id=client_id, client_name=_name(record)))
+        self.emit(ClientRegistered(client_id=client_id))
         return Registered(record=record, access_token=token.text, secret=secret)
 
     async def authorized(self, client_id: str, token: str) -> RegisteredClient:
@@ -113,7 +113,7 @@ class ClientRegistration:
         if not rewritten:
             raise InvalidToken("the client was deleted meanwhile")
         await self.stores.kv.write(*self.origins.note(changed))
-        self.emit(ClientUpdated(client_id=record.client_id, client_name=_name(changed)))
+        self.emit(ClientUpdated(client_id=record.client_id))
         return Registered(record=changed, access_token=access_token, secret=secret)
 
     async def delete(self, record: RegisteredClient) -> None:
@@ -188,8 +188,3 @@ def _refuse_software_statement(asked: Mapping[str, object]) -> None:
     if not isinstance(statement, str) or not looks_like_jwt(statement):
         raise InvalidSoftwareStatement("software_statement is not a JWT")
     raise UnapprovedSoftwareStatement("software statements are not accepted")
-
-
-def _name(record: RegisteredClient) -> str | None:
-    name = record.metadata.get("client_name")
-    return name if isinstance(name, str) else None

@@ -156,7 +156,6 @@ class ClientRegistered:
     """A client registered itself (RFC 7591)."""
 
     client_id: str
-    client_name: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +163,6 @@ class ClientUpdated:
     """A registered client changed its metadata (RFC 7592 §2.2)."""
 
     client_id: str
-    client_name: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

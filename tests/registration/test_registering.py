@@ -186,7 +186,7 @@ async def test_an_id_of_another_form_costs_no_look_up(
 async def test_what_happens_is_told(service: RunningService, events: list[object]) -> None:
     told = await register(service, client_name="Mine")
     await register(service, redirect_uris=None)
-    assert ClientRegistered(client_id=told["client_id"], client_name="Mine") in events
+    assert ClientRegistered(client_id=told["client_id"]) in events
     refused = [event.error for event in events if isinstance(event, RegistrationRefused)]
     assert refused == ["invalid_redirect_uri"]
 

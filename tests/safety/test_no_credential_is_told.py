@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from redis import Redis
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.registering import bearer, register
 from tests.driving.service import RunningService
 from tests.safety.wire import Wire
 
@@ -47,6 +49,20 @@ class Observed:
             value: Any = self.store.get(key) if kind == b"string" else self.store.zrange(key, 0, -1)
             found.append(f"{key.decode()} {value}")
         return "\n".join(found)
+
+
+INITIAL = "an-initial-access-token"
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """Clients register themselves by a token."""
+    config["registration"] = {
+        "enabled": True,
+        "allowed_scopes": ["openid", "api1"],
+        "initial_access_token_sha256": [sha256(INITIAL.encode()).hexdigest()],
+    }
+    return config
 
 
 @pytest.fixture
@@ -109,6 +125,20 @@ async def use(app: ClientApp, tokens: dict[str, Any]) -> None:
     await app.authorize(prompt="login", id_token_hint=tokens["id_token"], login_hint="alice")
 
 
+async def register_clients(app: ClientApp) -> None:
+    """One with a hashed secret, one whose secret has to be known; read, changed and misused."""
+    for algorithm in ({}, {"id_token_signed_response_alg": "HS256"}):
+        told = await register(app.service, token=INITIAL, **algorithm)
+        place = str(told["registration_client_uri"]).removeprefix(app.service.issuer)
+        own = bearer(told["registration_access_token"])
+        await app.service.get(place, headers=own)
+        changed = {name: told[name] for name in ("client_id", "client_secret", "redirect_uris")}
+        await app.service.request("PUT", place, json=changed, headers=own)
+        await app.service.get(f"{place}/{told['registration_access_token']}", headers=own)
+        await app.service.get(place, headers=bearer(told["client_secret"]))
+        await register(app.service, token=told["client_secret"])
+
+
 async def misuse(app: ClientApp, tokens: dict[str, Any]) -> None:
     """Credentials where they do not belong, and wrong ones."""
     service, access = app.service, tokens["access_token"]
@@ -135,6 +165,9 @@ async def confuse(app: ClientApp, credential: str) -> None:
     await service.post("/connect/introspect", auth=(credential, credential), token=credential)
     for name in (*app.parameters(), "prompt", "ui_locales", "acr_values", "login_hint", "display"):
         await app.authorize(**{name: credential})
+    for name in ("client_name", "grant_types", "scope", "token_endpoint_auth_method", "jwks_uri"):
+        await register(service, token=INITIAL, **{name: credential})
+        await register(service, token=INITIAL, **{name: [credential]})
     await app.browser.get(f"/account/login?request={credential}&csrf={credential}")
     await app.browser.get(f"/connect/endsession?client_id={credential}&state={credential}")
 
@@ -150,6 +183,7 @@ async def finish(app: ClientApp, tokens: dict[str, Any], first_refresh_token: st
 async def test_no_credential_is_told(observed: Observed) -> None:
     tokens = await sign_in(observed.app)
     await use(observed.app, tokens)
+    await register_clients(observed.app)
     await misuse(observed.app, tokens)
     dumped = observed.dump()
     await finish(observed.app, tokens, tokens["refresh_token"])
@@ -172,5 +206,5 @@ async def test_a_stolen_dump_holds_no_usable_token(observed: Observed) -> None:
     tokens = await sign_in(observed.app)
     dumped = observed.dump()
     assert tokens["access_token"] not in dumped
-    assert re.findall(r"\b(?:ac|at|rt|ss)_[\w-]{65}|eyJ[\w-]+\.eyJ", dumped) == []
+    assert re.findall(r"\b(?:ac|at|rt|ss|ra)_[\w-]{65}|eyJ[\w-]+\.eyJ", dumped) == []
     assert re.findall(r'"(?:d|p|q)":|PRIVATE KEY|argon2|secret', dumped) == []

@@ -13,7 +13,8 @@ SHORTEST = 6
 """Characters; what is shorter could stand anywhere."""
 
 PATTERNS = (
-    r"\b(?:ac|at|rt|ss)_[A-Za-z0-9_-]{65}",
+    r"\b(?:ac|at|rt|ss|ra)_[A-Za-z0-9_-]{65}",
+    r'"client_secret":"([^"]+)"',
     r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+",
     r"eyJ[\w-]+\.eyJ[\w-]+\.([\w-]+)",
     r"Basic ([A-Za-z0-9+/=]+)",
