@@ -1,0 +1,50 @@
+"""`explain` knows a registration access token, and whose it is (RFC 7592 §1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from service.cli.explanation import Explanation
+from tests.driving.registering import RegisteredApp
+from tests.driving.service import RunningService
+
+Registering = Callable[..., Awaitable[RegisteredApp]]
+
+
+async def explained(service: RunningService, client: RegisteredApp) -> dict[str, str]:
+    """What the operator is told of the client's token."""
+    return await Explanation(service.parts).of(client.registered["registration_access_token"])
+
+
+async def test_it_names_the_client(registering: Registering, service: RunningService) -> None:
+    client = await registering()
+    facts = await explained(service, client)
+    assert facts["client"] == client.client_id
+    assert (facts["kind"], facts["state"]) == ("registration access token", "active")
+    assert facts["expires"] == "when the client is deleted"
+
+
+async def test_it_tells_of_a_deleted_client(
+    registering: Registering, service: RunningService
+) -> None:
+    client = await registering()
+    await client.manage("DELETE")
+    state = (await explained(service, client))["state"]
+    assert state == "inactive: its client was deleted or has expired"
+
+
+class TestWithALifetime:
+    """What is registered ends by itself."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["registration"]["client_lifetime"] = "1h"
+        return config
+
+    async def test_it_tells_when_the_client_ends(
+        self, registering: Registering, service: RunningService
+    ) -> None:
+        assert (await explained(service, await registering()))["expires"].startswith("20")
