@@ -12,8 +12,10 @@ from joserfc.jwk import KeySet, RSAKey
 from tests.certification.html import attributes_in
 from tests.certification.provider import ALIAS, ISSUER, Provider
 from tests.certification.registration import REDIRECT_URI, Registrar, jwks_of, published
+from tests.certification.relying_party import RelyingParty
 from tests.certification.rules.codes import refreshed
 from tests.conftest import Clock
+from tests.driving.browser import Page
 from tests.driving.service import header_of
 
 _LOCAL_SUBJECT = "248289761001"
@@ -61,28 +63,27 @@ class Registration:
 
     @pytest.mark.conformance("oidcc-registration-logo-uri")
     @pytest.mark.rfc("openid-registration#2")
-    async def test_the_login_page_shows_the_logo(self, registrar: Registrar) -> None:
+    async def test_login_and_consent_show_the_logo(self, registrar: Registrar) -> None:
         logo = f"{registrar.provider.suite.base}/images/openid.png"
-        party = await registrar.register(logo_uri=logo)
-        page = await party.authorize(party.request())
-        assert logo in attributes_in(page.text, "img", "src")
-        allowed = re.search(r"img-src ([^;]*)", page.headers["Content-Security-Policy"])
-        assert allowed is not None
-        assert registrar.provider.suite.base in allowed[1]
+        for page in await pages_of(await registrar.register(logo_uri=logo)):
+            assert logo in attributes_in(page.text, "img", "src")
+            allowed = re.search(r"img-src ([^;]*)", page.headers["Content-Security-Policy"])
+            assert allowed is not None
+            assert registrar.provider.suite.base in allowed[1]
 
     @pytest.mark.conformance("oidcc-registration-policy-uri")
     @pytest.mark.rfc("openid-registration#2")
-    async def test_the_login_page_links_to_the_policy(self, registrar: Registrar) -> None:
+    async def test_login_and_consent_link_to_the_policy(self, registrar: Registrar) -> None:
         policy = f"{registrar.provider.suite.base}/login.html"
-        party = await registrar.register(policy_uri=policy)
-        assert policy in attributes_in((await party.authorize(party.request())).text, "a", "href")
+        for page in await pages_of(await registrar.register(policy_uri=policy)):
+            assert policy in attributes_in(page.text, "a", "href")
 
     @pytest.mark.conformance("oidcc-registration-tos-uri")
     @pytest.mark.rfc("openid-registration#2")
-    async def test_the_login_page_links_to_the_terms(self, registrar: Registrar) -> None:
+    async def test_login_and_consent_link_to_the_terms(self, registrar: Registrar) -> None:
         terms = "https://openid.net/wordpress-content/uploads/terms.html"
-        party = await registrar.register(tos_uri=terms)
-        assert terms in attributes_in((await party.authorize(party.request())).text, "a", "href")
+        for page in await pages_of(await registrar.register(tos_uri=terms)):
+            assert terms in attributes_in(page.text, "a", "href")
 
     @pytest.mark.conformance("oidcc-registration-jwks-uri")
     @pytest.mark.rfc("openid-registration#2", "openid-core#9", "7523#3")
@@ -197,6 +198,14 @@ class Sectors:
         sector = published(provider, f"{ALIAS}/{uuid4()}", ["https://other.example/callback"])
         answer = await registrar.ask(subject_type="pairwise", sector_identifier_uri=sector)
         assert answer.refusal == (400, "invalid_client_metadata")
+
+
+async def pages_of(party: RelyingParty) -> tuple[Page, Page]:
+    """Where a person signs in on the way to a client, and where the person is asked for consent."""
+    login = await party.authorize(party.request())
+    consent = await party.browser.log_in(login)
+    assert (login.has("login"), consent.has("consent-allow")) == (True, True)
+    return login, consent
 
 
 def named(key: RSAKey, kid: str) -> RSAKey:
