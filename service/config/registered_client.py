@@ -19,7 +19,13 @@ from service.config.registered_metadata import (
     with_defaults,
 )
 from service.config.registry import client_of
-from service.config.rules import client_credentials, client_grants, redirect_uris, unserved
+from service.config.rules import (
+    client_credentials,
+    client_grants,
+    client_keys,
+    redirect_uris,
+    unserved,
+)
 from service.config.rules.registered_client import GRANT_TYPES, RULES, Offered
 from service.config.rules.rule import ClientRule
 from service.config.schema.client import ClientEntry
@@ -46,6 +52,7 @@ _RULES_OF_ALL: tuple[ClientRule, ...] = (
     client_credentials.jwks_holds_public_keys,
     client_credentials.symmetric_algorithms_know_the_secret,
     client_credentials.encryption_has_an_algorithm,
+    client_keys.encryption_has_a_key,
 )
 """The rules on the file's clients that say something of what a client can register."""
 

@@ -146,22 +146,6 @@ def assertions_fit_the_method(client: ClientEntry, _: Offered) -> Iterator[Findi
         yield Finding(("token_endpoint_auth_signing_alg",), f"{alg} is not for {method}")
 
 
-def encryption_has_a_key(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
-    """What is encrypted is so to a public key of the recipient's, or by the client's secret (OIDC Core §10.2)."""
-    has_keys = client.jwks is not None or client.jwks_uri is not None
-    for name in ENCRYPTED:
-        alg: str | None = getattr(client, name)
-        if alg in SYMMETRIC and not client.client_secrets:
-            yield Finding((name,), f"{alg} needs a client secret")
-        if alg is None or alg in SYMMETRIC:
-            continue
-        if name == "request_object_encryption_alg":  # to a key of ours
-            if alg not in offered.decryption():
-                yield Finding((name,), f"{alg} is not supported")
-        elif not has_keys:
-            yield Finding((name,), f"{alg} needs jwks or jwks_uri")
-
-
 def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
     """Pairwise subjects need the service's salt, and one host or a document (OIDC Core §8.1)."""
     if client.subject_type != "pairwise":
@@ -206,7 +190,6 @@ RULES: tuple[RegistrationRule, ...] = (
     frontchannel_logout_is_at_home,
     algorithms_are_offered,
     assertions_fit_the_method,
-    encryption_has_a_key,
     subjects_have_one_sector,
     texts_do_not_deceive,
 )
