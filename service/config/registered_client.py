@@ -51,6 +51,7 @@ _RULES_OF_ALL: tuple[ClientRule, ...] = (
     client_credentials.keys_are_given_once,
     client_credentials.jwks_holds_public_keys,
     client_credentials.symmetric_algorithms_know_the_secret,
+    client_credentials.signed_requests_can_be_verified,
     client_credentials.encryption_has_an_algorithm,
     client_keys.encryption_has_a_key,
 )

@@ -164,6 +164,14 @@ IMPOSSIBLE = {
         user(password="$argon2i$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
         "users.list[a].password",
     ),
+    "requests that cannot be signed": (
+        client(require_signed_request_object=True),
+        "clients[web].require_signed_request_object",
+    ),
+    "requests that have to be signed and must not be": (
+        client(require_signed_request_object=True, request_object_signing_alg="none"),
+        "clients[web].request_object_signing_alg",
+    ),
     "a shared store in the clear": ({"store": {"url": "redis://r"}}, "signing.encryption_key"),
     "a store of several processes": ({"server": {"workers": 2}}, "server.workers"),
     "key files that are not listed": ({"signing": {"source": "files"}}, "signing.keys"),

@@ -48,6 +48,7 @@ NAMES = st.sampled_from(
         *("username", "password", "resource", "audience", "response_type", "response_mode"),
         *("nonce", "prompt", "max_age", "id_token_hint", "login_hint", "ui_locales", "acr_values"),
         *("claims", "request", "request_uri", "display", "post_logout_redirect_uri", "csrf"),
+        *("client_assertion", "client_assertion_type"),
         *("id", "request_id", "action", "remember", "access_token", "error", "token_type_hint"),
     ]
 ).map(str.encode)

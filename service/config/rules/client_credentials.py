@@ -117,6 +117,19 @@ def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Findin
             )
 
 
+def signed_requests_can_be_verified(client: ClientEntry) -> Iterator[Finding]:
+    """Who has to sign its requests has something to do it with (RFC 9101 §10.5)."""
+    if not client.require_signed_request_object:
+        return
+    if client.request_object_signing_alg == "none":
+        yield Finding(
+            ("request_object_signing_alg",), "require_signed_request_object leaves no room for none"
+        )
+    if not _has_keys(client) and not any(secret.value for secret in client.client_secrets):
+        message = "this client has no key, and no secret with its value, to sign with"
+        yield Finding(("require_signed_request_object",), message, "add jwks or jwks_uri")
+
+
 def encryption_has_an_algorithm(client: ClientEntry) -> Iterator[Finding]:
     """An `enc` without its `alg` encrypts nothing (OpenID Connect Registration §2)."""
     for name in type(client).model_fields:

@@ -40,6 +40,7 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     client_credentials.symmetric_algorithms_know_the_secret,
     client_keys.secrets_are_long_enough,
     client_keys.encryption_has_a_key,
+    client_credentials.signed_requests_can_be_verified,
     client_credentials.encryption_has_an_algorithm,
     redirect_uris.redirect_uris_are_safe,
     redirect_uris.cors_origins_are_origins,
