@@ -24,6 +24,7 @@ PATTERNS = (
 )
 NAMES = {
     "client_secret",
+    "client_assertion",
     "password",
     "code",
     "code_verifier",
