@@ -16,6 +16,7 @@ from service.edge import Edge
 from service.endpoints import discovery, jwks, revocation, token, userinfo
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
+from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
@@ -215,6 +216,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             errors=edge.errors,
             emit=parts.emit,
         ),
+        CheckSessionEndpoint.reading(edge.visits.cookies.browser_state_name),
         HomeEndpoint(pages=edge.pages),
         ErrorEndpoint(errors=edge.errors),
     )

@@ -27,6 +27,7 @@ from service.protocol.errors import (
 )
 from service.protocol.params import Params
 from service.protocol.prompt import NONE
+from service.protocol.session_state import SIGNED_OUT
 from service.tokens.claims import claims_of_scope
 from service.tokens.id_token_hint import IdTokenHints
 
@@ -38,6 +39,8 @@ class Visitor:
     browser: str
     session: Session | None = None
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    browser_state: str = SIGNED_OUT
+    """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,10 @@ class AuthorizeFlow:
 
     async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
         """A request that has just arrived."""
+        reply_to = arrival.reply_to.in_browser(visitor.browser_state)
         if arrival.refusal is not None:
-            return self.refused(arrival.reply_to, arrival.refusal)
-        return await self._advance(
-            arrival.params, arrival.reply_to, visitor, Answers(), parked_id=None
-        )
+            return self.refused(reply_to, arrival.refusal)
+        return await self._advance(arrival.params, reply_to, visitor, Answers(), parked_id=None)
 
     async def postpone(self, arrival: Arrival, path: str) -> Outcome:
         """A request that came without cookies: to be continued at a path of ours, by GET."""
@@ -122,13 +124,16 @@ class AuthorizeFlow:
     async def resume(self, parked_id: str, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """A request that waited, after the person has answered something."""
         params = Params(parked.params)
-        reply_to = await self.reply_to(params)
+        reply_to = (await self.reply_to(params)).in_browser(visitor.browser_state)
         return await self._advance(params, reply_to, visitor, parked.answers, parked_id=parked_id)
 
-    async def refuse(self, parked_id: str, parked: ParkedRequest, error: OAuthError) -> Delivery:
+    async def refuse(
+        self, parked_id: str, parked: ParkedRequest, visitor: Visitor, error: OAuthError
+    ) -> Delivery:
         """End a request that waited, because the person refused or cannot meet it."""
         await self.parking.forget(parked_id)
-        return self.refused(await self.reply_to(Params(parked.params)), error)
+        reply_to = await self.reply_to(Params(parked.params))
+        return self.refused(reply_to.in_browser(visitor.browser_state), error)
 
     async def interaction(
         self, request: AuthorizeRequest, visitor: Visitor, answers: Answers

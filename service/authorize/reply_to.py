@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
@@ -11,13 +12,15 @@ from service.model.client import Client
 from service.model.delivery import Delivery
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import MAX_LENGTH, Params
-from service.protocol.redirect_uri import is_registered
+from service.protocol.redirect_uri import is_registered, origin_of
 from service.protocol.response_type import (
     ResponseMode,
     ResponseType,
     parse_response_mode,
     parse_response_type,
 )
+from service.protocol.scope import OPENID
+from service.protocol.session_state import OPAQUE_ORIGIN, session_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +32,28 @@ class ReplyTo:
     redirect_uri: str
     response_mode: ResponseMode
     state: str | None
+    asks_for_identity: bool
+    """Whether it is an authentication request (OIDC Core §3.1.2.1)."""
+    session_state: str | None = None
+    """By which the client notices that the login has changed; none before the browser is known."""
+
+    def in_browser(self, browser_state: str) -> ReplyTo:
+        """The same in front of a browser, for answers and refusals alike (OIDC Session Management §2)."""
+        if not self.asks_for_identity:
+            return self
+        state = session_state(
+            client_id=self.client.client_id,
+            origin=origin_of(self.redirect_uri) or OPAQUE_ORIGIN,
+            browser_state=browser_state,
+            salt=secrets.token_urlsafe(12),
+        )
+        return replace(self, session_state=state)
 
     def deliver(self, parameters: Mapping[str, str]) -> Delivery:
-        """Send parameters to the client, with `state` and `iss` (RFC 9207 §2)."""
-        state = {} if self.state is None else {"state": self.state}
-        answer = {**parameters, **state, "iss": self.issuer}
-        return RESPONSE_MODES[self.response_mode](self.redirect_uri, answer)
+        """Send parameters to the client, with `state`, `session_state` and `iss` (RFC 9207 §2)."""
+        carried = {"state": self.state, "session_state": self.session_state, "iss": self.issuer}
+        present = {name: value for name, value in carried.items() if value is not None}
+        return RESPONSE_MODES[self.response_mode](self.redirect_uri, {**parameters, **present})
 
     def refuse(self, error: OAuthError) -> Delivery:
         """Send an error to the client (RFC 6749 §4.1.2.1)."""
@@ -64,6 +83,7 @@ def find_reply_to(params: Params, client: Client, *, issuer: str) -> ReplyTo:
         redirect_uri=redirect_uri,
         response_mode=_mode_in_force(params, client),
         state=_only(params, "state"),
+        asks_for_identity=OPENID in (_only(params, "scope") or "").split(),
     )
 
 

@@ -72,7 +72,7 @@ class ConsentEndpoint:
         elif params.get("action") == "allow":
             outcome = await self._allowed(waiting, visitor, session, params)
         else:
-            outcome = await self._denied(waiting, session)
+            outcome = await self._denied(waiting, visitor, session)
         return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
 
     async def _allowed(
@@ -81,7 +81,7 @@ class ConsentEndpoint:
         request, client = waiting.request, waiting.request.client
         allowed = self._ticked(params, request)
         if not allowed.scope:
-            return await self._denied(waiting, session)
+            return await self._denied(waiting, visitor, session)
         remembered = client.allow_remember_consent and params.get("remember") is not None
         if remembered:
             asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
@@ -102,10 +102,11 @@ class ConsentEndpoint:
         )
         return await self.sign_in.answered(waiting, visitor, answers)
 
-    async def _denied(self, waiting: Waiting, session: Session) -> Outcome:
+    async def _denied(self, waiting: Waiting, visitor: Visitor, session: Session) -> Outcome:
         client_id = waiting.request.client.client_id
         self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
-        return await self.sign_in.refused(waiting, AccessDenied("the person did not allow it"))
+        refusal = AccessDenied("the person did not allow it")
+        return await self.sign_in.refused(waiting, visitor, refusal)
 
     def _ticked(self, params: Params, request: AuthorizeRequest) -> Wishes:
         """What was allowed; required values count, though their boxes are not submitted."""

@@ -53,7 +53,9 @@ class LoginEndpoint:
         visitor, params = await self.sign_in.submitted(request)
         waiting = await self._waiting(params, visitor)
         if waiting and params.get("action") == "cancel":
-            outcome = await self.sign_in.refused(waiting, AccessDenied("the person cancelled"))
+            outcome = await self.sign_in.refused(
+                waiting, visitor, AccessDenied("the person cancelled")
+            )
             return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
         if waiting and not waiting.request.client.enable_local_login:
             raise InvalidRequest("this client does not accept passwords of this service")

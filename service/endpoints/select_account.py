@@ -46,7 +46,9 @@ class SelectAccountEndpoint:
         answers = replace(waiting.parked.answers, account_selected=True)
         match params.get("action"):
             case "cancel":
-                outcome = await self.sign_in.refused(waiting, AccessDenied("the person cancelled"))
+                outcome = await self.sign_in.refused(
+                    waiting, visitor, AccessDenied("the person cancelled")
+                )
             case "other":
                 outcome = NextStep(Login.path, waiting.parked_id)
             case _ if who_answers(visitor, params) is None:

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import events
+from service.model import events, logout_events
 from service.observe.readings import Readings
 from service.protocol.errors import OAuthError
 
@@ -63,17 +63,17 @@ COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell 
     Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
     Counted(events.LoggedOut, "logouts", "Logouts by the session's person."),
     Counted(
-        events.BackChannelLogoutDelivered,
+        logout_events.BackChannelLogoutDelivered,
         "backchannel_logouts_delivered",
         "Clients told of ended sessions.",
     ),
     Counted(
-        events.BackChannelLogoutPostponed,
+        logout_events.BackChannelLogoutPostponed,
         "backchannel_logouts_postponed",
         "Attempts to tell a client that failed and will be repeated.",
     ),
     Counted(
-        events.BackChannelLogoutFailed,
+        logout_events.BackChannelLogoutFailed,
         "backchannel_logouts_failed",
         "Clients that could not be told.",
     ),

@@ -133,8 +133,7 @@ class Stores:
             session_uses=Records(prefix, "su", int),  # likewise; when it was last used
             session_authorizations=index("sa"),  # what ends with the session
             session_clients=index("sc"),  # the session's absolute end; who is told when it ends
-            # Under LOGOUT, the deliveries under a digest:
-            logout_queue=Queue(prefix, LOGOUT, "lq", TOLD_WITHIN),
+            logout_queue=Queue(prefix, LOGOUT, "lq", TOLD_WITHIN),  # under LOGOUT, as are:
             logout_deliveries=Records(prefix, "ld", LogoutDelivery),  # TOLD_WITHIN
             logout_leases=Records(prefix, "ll", bool),  # an attempt, and some seconds
             # Under the digest of a subject:

@@ -1,4 +1,4 @@
-"""The two cookies: which browser this is, and who is signed in there (RFC 6265, ASVS 3.4)."""
+"""The three cookies: which browser this is, who is signed in there, and whether that has changed (RFC 6265, ASVS 3.4)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from aiohttp import web
 
 BROWSER = "browser"
+BROWSER_STATE = "browser_state"
 SameSite = Literal["lax", "none"]
 _OURS = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -41,6 +42,28 @@ class Cookies:
     def clear_session(self, response: web.StreamResponse) -> None:
         """Sign out at this browser."""
         self._set(response, self.session_name, "", max_age=0, same_site=self.same_site)
+        self.set_browser_state(response, "", max_age=0)
+
+    def browser_state(self, request: web.Request) -> str | None:
+        """What scripts of ours can read in this browser; it is no secret and proves nothing."""
+        return self._get(request, BROWSER_STATE)
+
+    @property
+    def browser_state_name(self) -> str:
+        """For the script that reads it."""
+        return self._name(BROWSER_STATE)
+
+    def set_browser_state(
+        self, response: web.StreamResponse, value: str, *, max_age: int | None
+    ) -> None:
+        """Tell frames of clients that who is signed in has changed (OIDC Session Management §3.2).
+
+        They belong to other sites; without TLS a browser sends such a cookie within this site only.
+        """
+        same_site: SameSite = "none" if self.secure else "lax"
+        self._set(
+            response, BROWSER_STATE, value, max_age=max_age, same_site=same_site, httponly=False
+        )
 
     def _get(self, request: web.Request, name: str) -> str | None:
         """The value, if it looks like one that was set here: any program can send a cookie."""
@@ -55,13 +78,14 @@ class Cookies:
         *,
         max_age: int | None,
         same_site: SameSite,
+        httponly: bool = True,
     ) -> None:
         response.set_cookie(
             self._name(name),
             value,
             max_age=max_age,
             path="/",
-            httponly=True,
+            httponly=httponly,
             secure=self.secure,
             samesite=same_site.capitalize(),
         )

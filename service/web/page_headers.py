@@ -35,6 +35,11 @@ def content_security_policy(
     )
 
 
+def framed_script_policy(script: str) -> str:
+    """Write the policy of a page that does nothing but run this script, in whosever frame (CSP3)."""
+    return f"default-src 'none'; script-src {_hash(script)}"
+
+
 def page_headers(*, policy: str, language: str, secure: bool) -> dict[str, str]:
     """Give the headers of every page; `secure` where the issuer is https (RFC 9700 §4.16)."""
     headers = {

@@ -70,9 +70,9 @@ class SignInPages:
         """Find what comes next, though this page was not answered."""
         return await self.flow.resume(waiting.parked_id, waiting.parked, visitor)
 
-    async def refused(self, waiting: Waiting, error: OAuthError) -> Outcome:
+    async def refused(self, waiting: Waiting, visitor: Visitor, error: OAuthError) -> Outcome:
         """End the request at the client."""
-        return await self.flow.refuse(waiting.parked_id, waiting.parked, error)
+        return await self.flow.refuse(waiting.parked_id, waiting.parked, visitor, error)
 
     def go_on(
         self,

@@ -12,6 +12,7 @@ from service.authorize.flow import Visitor
 from service.identity.sessions import Sessions, SignIn
 from service.identity.subjects import Subjects
 from service.model.session import Session
+from service.protocol.session_state import SIGNED_OUT, browser_state_of
 from service.web.cookies import Cookies
 
 
@@ -30,9 +31,9 @@ class Visits:
         session = await self.sessions.find(cookie) if cookie else None
         user_claims = await self.subjects.claims_of(session) if session else None
         if session is None or user_claims is None:
-            return Visitor(browser=browser)
+            return Visitor(browser=browser, browser_state=self._state_of_stranger(request))
         await self.sessions.touch(session)
-        return Visitor(browser=browser, session=session, user_claims=user_claims)
+        return _signed_in(browser, session, user_claims)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
         """How a page names the person who is signed in."""
@@ -43,9 +44,12 @@ class Visits:
         return {"name": name, "username": username}
 
     def mark(self, request: web.Request, response: web.Response, visitor: Visitor) -> web.Response:
-        """Let the browser keep its mark."""
+        """Let the browser keep its mark, and show scripts who is signed in now."""
         if self.cookies.browser(request) != visitor.browser:
             self.cookies.set_browser(response, visitor.browser)
+        if (self.cookies.browser_state(request) or SIGNED_OUT) != visitor.browser_state:
+            lasts = _lasts(visitor.session) if visitor.session else 0
+            self.cookies.set_browser_state(response, visitor.browser_state, max_age=lasts)
         return response
 
     async def sign_in(
@@ -59,10 +63,29 @@ class Visits:
             user_agent=request.headers.get("User-Agent", ""),
         )
         user_claims = await self.subjects.claims_of(session) or {}
-        signed_in = Visitor(browser=visitor.browser, session=session, user_claims=user_claims)
-        return signed_in, cookie
+        return _signed_in(visitor.browser, session, user_claims), cookie
 
     def keep(self, response: web.Response, session: Session, cookie: str) -> None:
         """Let the browser keep the session, for good only where the person wants it."""
-        lasts = session.ends_at - session.started_at if session.remember else None
+        lasts = _lasts(session)
         self.cookies.set_session(response, cookie, max_age=lasts)
+        self.cookies.set_browser_state(response, browser_state_of(session.id), max_age=lasts)
+
+    def _state_of_stranger(self, request: web.Request) -> str:
+        """Signed out where the session's cookie leads nowhere; where none is sent there is no telling.
+
+        In another site's frame the browser keeps it to itself, though somebody may be signed in.
+        """
+        if self.cookies.session(request) is not None:
+            return SIGNED_OUT
+        return self.cookies.browser_state(request) or SIGNED_OUT
+
+
+def _signed_in(browser: str, session: Session, user_claims: Mapping[str, object]) -> Visitor:
+    state = browser_state_of(session.id)
+    return Visitor(browser=browser, session=session, user_claims=user_claims, browser_state=state)
+
+
+def _lasts(session: Session) -> int | None:
+    """Seconds that the cookies stay; None: until the browser closes."""
+    return session.ends_at - session.started_at if session.remember else None

@@ -115,9 +115,10 @@ async def test_a_person_may_cancel(app: ClientApp, prompt: str) -> None:
     await app.login()
     page = await app.authorize(prompt=prompt)
     page = await app.browser.submit(page, action="cancel", username=None, password=None)
-    assert page.parameters | {"error_description": ""} == {
+    assert page.parameters | {"error_description": "", "session_state": ""} == {
         "error": "access_denied",
         "error_description": "",
+        "session_state": "",
         "state": "the-state",
         "iss": app.service.issuer,
     }

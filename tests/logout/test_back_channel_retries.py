@@ -13,7 +13,7 @@ from aiohttp import ClientSession
 
 from service.identity import participants
 from service.logout import delivering
-from service.model.events import (
+from service.model.logout_events import (
     BackChannelLogoutDelivered,
     BackChannelLogoutFailed,
     BackChannelLogoutPostponed,

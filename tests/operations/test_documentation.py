@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.model import events
+from service.model import events, logout_events
 from service.observe.event_log import event_name
 from service.observe.metrics import COUNTED, Counted
 from tests.driving.service import RunningService
@@ -20,7 +20,11 @@ ROWS = re.findall(
     re.MULTILINE,
 )
 DOCUMENTED = {name: set(re.findall(r"`(\w+)`", members)) for name, members in ROWS}
-EVENTS = [kind for _, kind in inspect.getmembers(events, is_dataclass)]
+EVENTS = [
+    kind
+    for module in (events, logout_events)
+    for _, kind in inspect.getmembers(module, is_dataclass)
+]
 
 
 @pytest.mark.parametrize("kind", EVENTS, ids=event_name)

@@ -1,4 +1,4 @@
-"""The two cookies and their attributes (RFC 6265 §4.1.2, RFC 6265bis §4.1.3, ASVS 3.3)."""
+"""The three cookies and their attributes (RFC 6265 §4.1.2, RFC 6265bis §4.1.3, ASVS 3.3)."""
 
 from __future__ import annotations
 
@@ -50,15 +50,32 @@ async def test_it_lasts_where_the_person_wants_to_be_remembered(app: ClientApp) 
     assert cookies_of(page)["sid"]["max-age"] == str(30 * 24 * 3600)
 
 
-async def test_on_an_https_issuer_both_are_secure_and_bound_to_the_host(
+async def test_on_an_https_issuer_all_are_secure_and_bound_to_the_host(
     secure_app: ClientApp,
 ) -> None:
     await secure_app.login()
-    jar = list(secure_app.browser.session.cookie_jar)
-    assert {cookie.key for cookie in jar} == {"__Host-sid", "__Host-browser"}
-    for cookie in jar:
-        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Lax")
-        assert (cookie["path"], cookie["max-age"]) == ("/", "")
+    jar = {cookie.key: cookie for cookie in secure_app.browser.session.cookie_jar}
+    assert set(jar) == {"__Host-sid", "__Host-browser", "__Host-browser_state"}
+    for cookie in jar.values():
+        assert (cookie["secure"], cookie["path"], cookie["max-age"]) == (True, "/", "")
+    for cookie in (jar["__Host-sid"], jar["__Host-browser"]):
+        assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
+
+
+@pytest.mark.rfc("openid-session#3.2")
+async def test_the_state_is_for_scripts_in_frames_of_other_sites(secure_app: ClientApp) -> None:
+    cookie = cookies_of(await secure_app.login())["__Host-browser_state"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == ("", "None", "/")
+
+
+async def test_without_tls_the_state_stays_within_the_site(app: ClientApp) -> None:
+    cookie = cookies_of(await app.login())["browser_state"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["secure"]) == ("", "Lax", "")
+
+
+async def test_the_state_lasts_as_long_as_the_session(app: ClientApp) -> None:
+    page = await app.browser.log_in(await app.authorize(), remember="true")
+    assert cookies_of(page)["browser_state"]["max-age"] == str(30 * 24 * 3600)
 
 
 async def test_what_is_published_is_the_issuers(secure_app: ClientApp) -> None:
