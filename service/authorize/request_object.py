@@ -90,20 +90,30 @@ class RequestObjects:
 
     async def _claims(self, sent: Params, client: Client) -> Claims | None:
         """The verified content of the object, None where there is none."""
-        by_value, uri = sent.get("request"), sent.get("request_uri")
-        if by_value is None and uri is None:
+        text = await self._text(sent, client)
+        if text is None:
             if client.require_signed_request_object:
                 raise InvalidRequest("the client has to send its request as a signed object")
             return None
-        sent.refuse_repeated()
-        if by_value is not None and uri is not None:
-            raise InvalidRequest("request and request_uri exclude each other")
-        text = by_value or await self.uris.fetch(uri or "", client)
         try:
             return await self._verified(text, client)
         except JwtRefused as refused:
             log.info("request object refused", client_id=client.client_id, reason=str(refused))
             raise InvalidRequestObject("the request object cannot be verified") from refused
+
+    async def _text(self, sent: Params, client: Client) -> str | None:
+        """The object as it was sent, or fetched for a request that says nothing twice."""
+        if _CARRIERS & sent.values.keys():
+            sent.refuse_repeated()
+        match sent.get("request"), sent.get("request_uri"):
+            case None, None:
+                return None
+            case str(by_value), None:
+                return by_value
+            case None, str(uri):
+                return await self.uris.fetch(uri, client)
+            case _:
+                raise InvalidRequest("request and request_uri exclude each other")
 
     async def _verified(self, text: str, client: Client) -> Claims:
         """The claims, signed as the client registered it, encrypted or not (OpenID Connect Registration §2)."""
@@ -125,15 +135,19 @@ class RequestObjects:
             raise InvalidRequestObject("aud of the request object is not this service")
         if _CARRIERS & claims.keys():
             raise InvalidRequestObject("a request object holds no request and no request_uri")
-        alone = client.require_signed_request_object
-        for name in ("client_id",) if alone else ("client_id", "response_type"):
-            inside, outside = claims.get(name), sent.get(name)
-            if None not in (inside, outside) and inside != outside:
-                raise InvalidRequestObject(f"{name} is another one inside the request object")
+        _check_agreement(claims, sent, alone=client.require_signed_request_object)
         try:
             check_times(claims, now=self.now(), clock_skew=self.clock_skew)
         except JwtRefused as refused:
             raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
+
+
+def _check_agreement(claims: Claims, sent: Params, *, alone: bool) -> None:
+    """What has to be outside is the same inside; of that which does not count, only the client's name."""
+    for name in ("client_id",) if alone else ("client_id", "response_type"):
+        inside, outside = claims.get(name), sent.get(name)
+        if None not in (inside, outside) and inside != outside:
+            raise InvalidRequestObject(f"{name} is another one inside the request object")
 
 
 def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from service.clients.assertions import ASSERTION_TYPE
-from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS, Key
 from tests.clients.signing import SECRET, Signer, key_of, unsigned
 from tests.conftest import Clock, Start
 from tests.driving.registry import client_in
@@ -237,6 +238,20 @@ async def test_a_client_uses_what_it_is_registered_for(
     signer: SignerOf, client_id: str, alg: str, status: int
 ) -> None:
     assert (await signer(client_id, alg).ask()).status == status
+
+
+@pytest.mark.rfc("9700#2.5")
+@pytest.mark.parametrize("alg", ["HS256", "ES256", "RS256"])
+@pytest.mark.parametrize("client_id", ["either", "nobody"])
+async def test_an_unknown_client_is_looked_at_like_any_other(
+    signer: SignerOf, client_id: str, alg: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[str] = []
+    monkeypatch.setattr(Key, "verifies", lambda key, *_: looked_at.append(key.alg))
+    client = signer(client_id, alg)
+    unnamed = replace(key_of(alg, 1), kid="")
+    await client.ask(await unnamed.sign(client.claims(), typ="JWT"))
+    assert looked_at == [alg]
 
 
 async def test_who_signs_need_not_send_the_secret_but_may(signer: SignerOf) -> None:
