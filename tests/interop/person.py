@@ -40,9 +40,10 @@ class Person:
         return await self.arrive(cancelling=cancelling)
 
     async def arrive(self, *, cancelling: bool = False) -> Arrival:
-        """Do what the service asks, until a client's page comes or nothing more."""
+        """Do what the service asks, until a client's page comes or nothing more, frames and all."""
         while (button := await self._asked_for()) is not None:
             await self.press("#cancel" if cancelling else button)
+        await self.page.wait_for_load_state()
         shown = self.page.locator(ARRIVED)
         content = json.loads(await shown.inner_text()) if await shown.count() else {}
         return Arrival(self.page.url, content)
@@ -67,4 +68,5 @@ class Person:
 async def a_person() -> AsyncIterator[Person]:
     """Somebody with a browser that nobody else uses."""
     async with headless_chromium() as browser:
-        yield Person(await browser.new_page(locale="en"))
+        context = await browser.new_context(locale="en")
+        yield Person(await context.new_page())

@@ -18,6 +18,9 @@ from tests.interop.steps import Steps
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js"
 SUBJECT = "818727"
+PATIENCE = 15
+TWO_LOOKS = 2.5
+"""Seconds in which the application asks the frame twice."""
 
 
 def application() -> web.Application:
@@ -118,6 +121,24 @@ async def signs_out(visitor: Visitor, steps: Steps) -> None:
         assert await visitor.does(refusal) == "login_required"
 
 
+async def notices(visitor: Visitor, steps: Steps) -> None:
+    """What happens at the provider in another window (OpenID Connect Session Management §3)."""
+    with steps.step("querySessionStatus: prompt=none in a frame says who is signed in"):
+        await visitor.signs_in()
+        assert (await visitor.does("manager.querySessionStatus()"))["sub"] == SUBJECT
+    with steps.step("session monitoring: the frame finds nothing while nothing changes"):
+        await visitor.does("manager.events.addUserSessionChanged(() => (window.changed = true))")
+        await asyncio.sleep(TWO_LOOKS)
+        assert await visitor.does("window.changed") is None
+    with steps.step("session monitoring: the frame notices a logout in another window"):
+        event = "new Promise(done => manager.events.addUserSignedOut(done))"
+        await visitor.does(f"void (window.signedOut = {event})")
+        elsewhere = Person(await visitor.person.page.context.new_page())
+        await elsewhere.visit(f"{ISSUER}/connect/endsession")
+        async with asyncio.timeout(PATIENCE):
+            await visitor.does("signedOut")
+
+
 async def main() -> None:
     """One visitor's day."""
     steps = Steps()
@@ -126,6 +147,7 @@ async def main() -> None:
         await signs_in(visitor, steps)
         await renews(visitor, steps)
         await signs_out(visitor, steps)
+        await notices(visitor, steps)
     steps.finish()
 
 

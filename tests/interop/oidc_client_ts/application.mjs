@@ -10,6 +10,7 @@ const manager = new oidc.UserManager({
   scope: "openid profile email api1",
   loadUserInfo: true,
   automaticSilentRenew: false,
+  monitorSession: true,
   checkSessionIntervalInSeconds: 1,
 });
 
