@@ -16,7 +16,6 @@ from service.model.one_time import AuthorizationCode, RefreshToken
 from service.parts import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.store.verbs import Write
-from service.tokens.audience import Target
 
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
@@ -221,7 +220,7 @@ async def _user_token(parts: Parts, client_id: str) -> str:
     minted = await parts.access_tokens.mint(
         authorization,
         client,
-        Target(frozenset({"openid", "api1"}), ("api1",)),
+        parts.targets.of(frozenset({"openid", "api1"}), ()),
         user_claims={},
         lifetime=HOUR,
         now=parts.now(),

@@ -19,7 +19,7 @@ from service.protocol.scope import format_scope
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Write
 from service.tokens.access_token import AccessTokens, MintedToken
-from service.tokens.audience import target
+from service.tokens.audience import Targets
 from service.tokens.claims import claims_of_scope
 from service.tokens.id_token import Accompanied, IdTokens
 from service.tokens.liveness import begin
@@ -32,6 +32,7 @@ class Answering:
     access_tokens: AccessTokens
     id_tokens: IdTokens
     registry: LiveRegistry
+    targets: Targets
     stores: Stores
     emit: Emit
 
@@ -73,7 +74,7 @@ class Answering:
         return await self.access_tokens.mint(
             authorization,
             client,
-            target(self.registry.current, authorization.scope, authorization.resources),
+            self.targets.of(authorization.scope, authorization.resources),
             user_claims=interaction.user_claims,
             lifetime=client.access_token_lifetime,
             now=interaction.now,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
+
+import msgspec
 
 from service.model.client import Client
 from service.protocol.params import Params
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CredentialSource:
+class CredentialSource(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a request that may hold credentials: the header and the body, never the query."""
 
     endpoint: str
@@ -20,8 +20,7 @@ class CredentialSource:
     now: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Presented:
+class Presented(msgspec.Struct, frozen=True, kw_only=True):
     """A client_id and the secret or assertion that came with it, empty where the method needs none."""
 
     client_id: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 from zlib import crc32
+
+import msgspec
 
 HandleKind = Literal[
     "authorization_code", "access_token", "refresh_token", "session", "registration_access_token"
@@ -33,8 +34,7 @@ _PREFIX = 3
 _LENGTH = _PREFIX + _SELECTOR + _SECRET + _CHECKSUM
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
+class Handle(msgspec.Struct, frozen=True):
     """A well-formed handle: `<prefix><selector><256 random bits><checksum>`.
 
     The selector names the authorization (or session) it belongs to and is no secret: it keeps

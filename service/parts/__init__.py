@@ -54,6 +54,7 @@ class Parts(Tokens):
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
             registry=self.registry,
+            targets=self.targets,
             stores=self.stores,
             emit=self.emit,
         )

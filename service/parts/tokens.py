@@ -12,6 +12,7 @@ from service.parts.people import People
 from service.store.rate_limit import RateLimit
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
+from service.tokens.audience import Targets
 from service.tokens.id_token import IdTokens
 from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.issuer import TokenIssuer
@@ -71,13 +72,17 @@ class Tokens(People):
         )
 
     @cached_property
+    def targets(self) -> Targets:
+        return Targets(self.registry)
+
+    @cached_property
     def token_issuer(self) -> TokenIssuer:
         return TokenIssuer(
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
             refresh_tokens=self.refresh_tokens,
             revocation=self.revocation,
-            registry=self.registry,
+            targets=self.targets,
             stores=self.stores,
             emit=self.emit,
             now=self.now,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from base64 import b64decode
 from typing import NamedTuple
-from urllib.parse import unquote_plus
 
 from service.protocol.errors import InvalidClient
-from service.protocol.params import Params
+from service.protocol.params import Params, form_decoded
 
 
 class BasicCredentials(NamedTuple):
@@ -29,14 +28,9 @@ def parse_basic_auth(header: str) -> BasicCredentials | None:
         name, colon, secret = b64decode(encoded.strip(), validate=True).decode().partition(":")
         if not colon:
             raise InvalidClient("the Basic credentials hold no colon")
-        credentials = BasicCredentials(_decoded(name), _decoded(secret))
+        credentials = BasicCredentials(form_decoded(name), form_decoded(secret))
     except ValueError as error:
         raise InvalidClient("the Basic credentials are not base64 of form-encoded UTF-8") from error
     sent = {"client_id": credentials.name, "client_secret": credentials.secret}
     Params.of(sent.items()).refuse_too_long()
     return credentials
-
-
-def _decoded(text: str) -> str:
-    """What form-encoding stands for; most names and secrets stand for themselves."""
-    return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text

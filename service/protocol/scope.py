@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 
 from service.protocol.errors import InvalidScope
 
@@ -13,6 +13,7 @@ OFFLINE_ACCESS = "offline_access"
 _SCOPE_VALUE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")
 
 
+@lru_cache(maxsize=1000)  # the same few are sent all day
 def parse_scope(text: str) -> frozenset[str]:
     """Read a scope parameter; order and repetition mean nothing (RFC 6749 §3.3)."""
     values = frozenset(text.split(" ")) - {""}
@@ -21,6 +22,7 @@ def parse_scope(text: str) -> frozenset[str]:
     return values
 
 
-def format_scope(scope: Iterable[str]) -> str:
+@lru_cache(maxsize=1000)
+def format_scope(scope: frozenset[str]) -> str:
     """Write a scope, sorted, so that equal scopes look alike (RFC 6749 §3.3)."""
     return " ".join(sorted(scope))

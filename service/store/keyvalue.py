@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from time import monotonic
@@ -87,8 +87,10 @@ class KeyValue:
         """The decoded values of all these keys, None for each that is not there."""
         values = await self._ask([("GET", read.key) for read in reads]) if reads else ()
         return tuple(
-            None if value is None else _decoded(read, value)
-            for read, value in zip(reads, values, strict=True)
+            [
+                None if value is None else _decoded(read, value)
+                for read, value in zip(reads, values, strict=True)
+            ]
         )
 
     async def write(self, *writes: Write) -> list[Any]:
@@ -164,24 +166,33 @@ class KeyValue:
         await self._redis.aclose()
 
     async def _ask(self, commands: Sequence[Command]) -> Sequence[Any]:
-        """All replies in one round trip, or StoreUnavailable."""
-        with self._counted() as seconds:
-            return await self._asking.ask(commands, seconds=seconds)
+        """All replies in one round trip, or StoreUnavailable.
+
+        Written out, because a context manager costs more here than all of this.
+        """
+        allowed = store_time.get()
+        seconds = self._timeout if allowed is None else min(self._timeout, allowed.seconds)
+        began = monotonic()
+        try:
+            answers = await self._asking.ask(commands, seconds=seconds)
+        except _TROUBLE as error:
+            raise self._unavailable() from error
+        finally:
+            if allowed is not None:
+                allowed.seconds -= monotonic() - began
+        self._away_since = None
+        return answers
 
     @asynccontextmanager
     async def _reaching(self) -> AsyncGenerator[None]:
-        """Bound the time of what redis-py does itself."""
-        with self._counted() as seconds:
-            async with asyncio.timeout(seconds):
-                yield
-
-    @contextmanager
-    def _counted(self) -> Generator[float]:
-        """Tell how long Redis may take, count what it took, and name its trouble."""
+        """Bound and count the time of what redis-py does itself, and name its trouble."""
         allowed = store_time.get()
         began = monotonic()
         try:
-            yield self._timeout if allowed is None else min(self._timeout, allowed.seconds)
+            async with asyncio.timeout(
+                self._timeout if allowed is None else min(self._timeout, allowed.seconds)
+            ):
+                yield
         except _TROUBLE as error:
             raise self._unavailable() from error
         finally:

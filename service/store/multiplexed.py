@@ -159,8 +159,11 @@ class Multiplexed:
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """The replies, in order; whatever redis-py or asyncio raise where there are none."""
         due = monotonic() + seconds
+        link = self._link
+        if link is None or not link.open:
+            link = await self._opened(due)
         try:
-            return await (await self._opened(due)).ask(commands, due=due)
+            return await link.ask(commands, due=due)
         except ConnectionLost:
             # Once more: Redis may have closed an idle connection, and every verb bears repetition.
             return await (await self._opened(due)).ask(commands, due=due)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 Command = tuple[str | bytes | int, ...]
 """A command of Redis with its arguments."""
@@ -12,16 +13,14 @@ Command = tuple[str | bytes | int, ...]
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Read(Generic[T_co]):
+class Read(msgspec.Struct, Generic[T_co], frozen=True):
     """One key to read, and what its value means."""
 
     key: str
     decode: Callable[[bytes], T_co]
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(msgspec.Struct, frozen=True):
     """Write a value that lives for `ttl` seconds."""
 
     key: str
@@ -34,8 +33,7 @@ class Put:
         return (("SET", self.key, self.value, "EX", max(self.ttl, 1)),)
 
 
-@dataclass(frozen=True, slots=True)
-class PutLasting:
+class PutLasting(msgspec.Struct, frozen=True):
     """Write a value that lives until it is dropped."""
 
     key: str
@@ -47,8 +45,7 @@ class PutLasting:
         return (("SET", self.key, self.value),)
 
 
-@dataclass(frozen=True, slots=True)
-class PutNew:
+class PutNew(msgspec.Struct, frozen=True):
     """Write a value unless the key is there; answers whether it was written."""
 
     key: str
@@ -61,8 +58,7 @@ class PutNew:
         return (("SET", self.key, self.value, "EX", max(self.ttl, 1), "NX"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Swap:
+class Swap(msgspec.Struct, frozen=True):
     """Put a value in place of the one that is there; answers the old one, or None and writes nothing."""
 
     key: str
@@ -75,8 +71,7 @@ class Swap:
         return (("SET", self.key, self.value, "EX", max(self.ttl, 1), "XX", "GET"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(msgspec.Struct, frozen=True):
     """Give a key that is there a new value for the time it has left; a key that is gone stays gone."""
 
     key: str
@@ -88,8 +83,7 @@ class Rewrite:
         return (("SET", self.key, self.value, "XX", "KEEPTTL"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Extend:
+class Extend(msgspec.Struct, frozen=True):
     """Give a key that is there a new time to live; a key that is gone stays gone."""
 
     key: str
@@ -101,8 +95,7 @@ class Extend:
         return (("EXPIRE", self.key, max(self.ttl, 1)),)
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(msgspec.Struct, frozen=True):
     """Remove a key."""
 
     key: str
@@ -113,8 +106,7 @@ class Drop:
         return (("DEL", self.key),)
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(msgspec.Struct, frozen=True):
     """Add one to a counter that lasts `ttl` seconds from its first use; answers the new count."""
 
     key: str
@@ -126,8 +118,7 @@ class Count:
         return (("SET", self.key, 0, "EX", max(self.ttl, 1), "NX"), ("INCR", self.key))
 
 
-@dataclass(frozen=True, slots=True)
-class IndexAdd:
+class IndexAdd(msgspec.Struct, frozen=True):
     """Note a member in a sorted set until `expires_at`, and forget the members that have expired.
 
     The set lives for `ttl` seconds from now; None: as long as it has members.
@@ -149,8 +140,7 @@ class IndexAdd:
         return noted if self.ttl is None else (*noted, ("EXPIRE", self.key, self.ttl))
 
 
-@dataclass(frozen=True, slots=True)
-class IndexRemove:
+class IndexRemove(msgspec.Struct, frozen=True):
     """Forget a member of an index."""
 
     key: str
@@ -162,8 +152,7 @@ class IndexRemove:
         return (("ZREM", self.key, self.member),)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexCount:
+class IndexCount(msgspec.Struct, frozen=True):
     """Write nothing; answers how many members of an index have not expired."""
 
     key: str
@@ -175,8 +164,7 @@ class IndexCount:
         return (("ZCOUNT", self.key, f"({self.now}", "+inf"),)
 
 
-@dataclass(frozen=True, slots=True)
-class Enqueue:
+class Enqueue(msgspec.Struct, frozen=True):
     """Note a member of a queue that lasts `ttl` seconds from now, to be taken from `due` on."""
 
     key: str
@@ -190,8 +178,7 @@ class Enqueue:
         return (("ZADD", self.key, self.due, self.member), ("EXPIRE", self.key, self.ttl))
 
 
-@dataclass(frozen=True, slots=True)
-class Defer:
+class Defer(msgspec.Struct, frozen=True):
     """Let a member of a queue be taken from `due` on, if it is still there."""
 
     key: str
@@ -204,8 +191,7 @@ class Defer:
         return (("ZADD", self.key, "XX", self.due, self.member),)
 
 
-@dataclass(frozen=True, slots=True)
-class Exists:
+class Exists(msgspec.Struct, frozen=True):
     """Write nothing; answers whether the key is there after the writes before it."""
 
     key: str

@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -18,8 +20,7 @@ from service.tokens.audience import Target
 from service.tokens.claims import api_claims, unprivileged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MintedToken:
+class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     """An access token, the writes that make it active, and what others need to know of it."""
 
     token: str
@@ -54,7 +55,7 @@ class AccessTokens:
         bound = authorization.subject is not None
         selector = authorization.id
         jti = (selector if bound else "") + secrets.token_urlsafe(16)
-        claims = {
+        claims: dict[str, object] = {
             "iss": self.issuer,
             "aud": _audience(target, self.issuer),
             "sub": authorization.subject or client.client_id,
@@ -64,16 +65,17 @@ class AccessTokens:
             "exp": now + lifetime,
             "jti": jti,
             "scope": format_scope(target.scope),
-            **_authentication(authorization),
-            **self._custom_claims(authorization, client, target, user_claims),
         }
+        if bound:
+            claims |= _authentication(authorization)
+        claims |= self._custom_claims(authorization, client, target, user_claims)
         writes: tuple[Write, ...] = ()
         if client.access_token_type == "reference":
             handle = new_handle("access_token", selector)
             token, name = handle.text, handle.digest
             writes = (self.stores.access_tokens.put(claims, selector, name, ttl=lifetime),)
         else:
-            key = self.keys.signing_key(self._algorithm(target))
+            key = self.keys.signing_key(target.signing_algorithm)
             token, name = await key.sign(claims, typ="at+jwt"), jti
         return MintedToken(
             token=token,
@@ -84,13 +86,6 @@ class AccessTokens:
             writes=writes,
         )
 
-    def _algorithm(self, target: Target) -> str | None:
-        """What the audience asks for, where it agrees; else the default."""
-        resources = self.registry.current.api_resources
-        audience = [resources[name] for name in target.audience if name in resources]
-        asked = {resource.access_token_signing_algorithm for resource in audience}
-        return asked.pop() if len(asked) == 1 else None
-
     def _custom_claims(
         self,
         authorization: Authorization,
@@ -99,11 +94,15 @@ class AccessTokens:
         user_claims: Mapping[str, object],
     ) -> dict[str, object]:
         registry = self.registry.current
-        claims = api_claims(registry, target.scope, target.audience, user_claims)
-        if authorization.subject is None or client.always_send_client_claims:
+        claims: dict[str, object] = {}
+        if user_claims:
+            claims |= api_claims(registry, target.scope, target.audience, user_claims)
+        if client.claims and (authorization.subject is None or client.always_send_client_claims):
             prefix = client.client_claims_prefix
             claims |= unprivileged({prefix + name: value for name, value in client.claims.items()})
-        return claims | unprivileged(authorization.claims)
+        if authorization.claims:
+            claims |= unprivileged(authorization.claims)
+        return claims
 
 
 def _audience(target: Target, issuer: str) -> str | list[str]:

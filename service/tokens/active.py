@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+import msgspec
+
 from service.clients.directory import Clients
 from service.keys.jose import (
     JwtRefused,
@@ -35,8 +37,7 @@ _SELECTOR_LENGTH = 16
 _BOUND_JTI_LENGTH = 38
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveToken:
+class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     """A token that is good now, with the claims it stands for."""
 
     claims: VerifiedClaims
@@ -79,8 +80,7 @@ class ActiveToken:
         return cast("int", self.claims["exp"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveRefreshToken:
+class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
     """A refresh token that could be used now."""
 
     handle: Handle
@@ -88,8 +88,7 @@ class ActiveRefreshToken:
     record: RefreshToken
 
 
-@dataclass(frozen=True, slots=True)
-class Inactive:
+class Inactive(msgspec.Struct, frozen=True):
     """Why a token is not active; for the log and the operator, never for the caller."""
 
     reason: str

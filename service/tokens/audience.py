@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from service.model.authorization import Authorization
-from service.model.registry import Registry
+from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import InvalidTarget
 
+REMEMBERED = 1000
+"""Targets; there are as many as kinds of requests, not as requests."""
 
-@dataclass(frozen=True, slots=True)
-class Target:
+
+class Target(msgspec.Struct, frozen=True):
     """Where an access token may be used, and for what."""
 
     scope: frozenset[str]
     audience: tuple[str, ...]
     """Names of API resources, sorted; empty where the token is for this service alone."""
+    signing_algorithm: str | None
+    """The one that all these resources ask for, if they agree on one."""
+
+
+class Targets:
+    """Finds targets, and remembers those of the registry in force: the same few are asked for all day."""
+
+    def __init__(self, registry: LiveRegistry) -> None:
+        """Take what a reload replaces."""
+        self._registry = registry
+        self._known: dict[tuple[frozenset[str], tuple[str, ...]], Target] = {}
+        self._known_of: Registry | None = None
+
+    def of(self, scope: frozenset[str], resources: tuple[str, ...]) -> Target:
+        """Where a token with this scope for these resources, or for none in particular, may be used."""
+        registry = self._registry.current
+        if registry is not self._known_of or len(self._known) >= REMEMBERED:
+            self._known, self._known_of = {}, registry
+        known = self._known.get((scope, resources))
+        if known is None:
+            known = self._known[scope, resources] = target(registry, scope, resources)
+        return known
 
 
 def target(registry: Registry, scope: frozenset[str], resources: Collection[str]) -> Target:
@@ -27,15 +52,21 @@ def target(registry: Registry, scope: frozenset[str], resources: Collection[str]
     """
     if resources:
         elsewhere = frozenset(registry.api_scopes) - scopes_of(registry, resources)
-        audience = [name for name in resources if scopes_of(registry, [name]) & scope]
-        return Target(scope - elsewhere, tuple(sorted(audience)))
+        known = [name for name in resources if name in registry.api_resources]
+        audience = [name for name in known if scopes_of(registry, [name]) & scope]
+        return _target(registry, scope - elsewhere, audience)
     owners = {
         resource.name
         for value in scope
         for resource in registry.resources_by_scope.get(value, ())
         if not resource.require_resource_indicator
     }
-    return Target(scope, tuple(sorted(owners)))
+    return _target(registry, scope, owners)
+
+
+def _target(registry: Registry, scope: frozenset[str], audience: Collection[str]) -> Target:
+    asked = {registry.api_resources[name].access_token_signing_algorithm for name in audience}
+    return Target(scope, tuple(sorted(audience)), asked.pop() if len(asked) == 1 else None)
 
 
 def check_resources(registry: Registry, resources: Collection[str], scope: frozenset[str]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol
+
+import msgspec
 
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -27,8 +29,7 @@ class ScopeRule(Enum):
     OF_AUTHORIZATION = "the authorization decides; the parameter can only narrow it"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRequest:
+class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A token request of an authenticated client that may use this grant (RFC 6749 §3.2)."""
 
     client: Client
@@ -75,8 +76,7 @@ class TokenRequest:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """The single use that a success stands on; it happens in the same step as the issuing."""
 
     swap: Swap
@@ -86,8 +86,7 @@ class Spending:
     """Says that it was not, to the log and to the caller."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rotation:
+class Rotation(msgspec.Struct, frozen=True, kw_only=True):
     """The refresh token that continues a family (RFC 9700 §4.14.2)."""
 
     handle: Handle
@@ -96,8 +95,7 @@ class Rotation:
     writes: tuple[Write, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantSuccess:
+class GrantSuccess(msgspec.Struct, frozen=True, kw_only=True):
     """An authorization, and what the issuer has to know to make tokens of it."""
 
     grant_type: str
@@ -118,7 +116,7 @@ class GrantSuccess:
     """The access token that this one is made from and must not outlive (RFC 8693)."""
     lifetime: int | None = None
     """An upper bound for the access token, in seconds."""
-    members: Mapping[str, object] = field(default_factory=dict[str, object])
+    members: Mapping[str, object] = {}
     """Further members of the response; they cannot replace a standard one."""
 
 

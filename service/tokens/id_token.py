@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
 from typing import Any
 
+import msgspec
+
 from service.clients.keys import ClientKeys
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
@@ -26,8 +28,7 @@ _HASHES: Mapping[str, Callable[[bytes], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accompanied:
+class Accompanied(msgspec.Struct, frozen=True, kw_only=True):
     """What travels beside an identity token and is bound to it by a hash (OIDC Core §3.3.2.11)."""
 
     nonce: str | None = None

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
-from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
 from service.store.stores import Stores
 from service.store.verbs import Exists, Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
-from service.tokens.audience import target
+from service.tokens.audience import Targets
 from service.tokens.granting import GrantSuccess, Rotation
 from service.tokens.id_token import Accompanied, IdTokens
 from service.tokens.liveness import begin, prolong
@@ -32,7 +31,7 @@ class TokenIssuer:
     id_tokens: IdTokens
     refresh_tokens: RefreshTokens
     revocation: Revocation
-    registry: LiveRegistry
+    targets: Targets
     stores: Stores
     emit: Emit
     now: Callable[[], int]
@@ -46,7 +45,12 @@ class TokenIssuer:
         known = user_claims if success.user_claims is None else success.user_claims
         access = await self._access_token(success, client, known, now)
         refresh = success.rotation or self._first_refresh_token(authorization, client, known, now)
-        id_token = await self._id_token(success, client, access, user_claims, now)
+        id_token = None
+        if success.identifies and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
+            beside = Accompanied(nonce=success.nonce, access_token=access.token)
+            id_token = await self.id_tokens.mint(
+                authorization, client, beside, user_claims=user_claims, now=now
+            )
         await self._make_active(success, access, refresh, now)
         self.emit(
             TokenIssued(
@@ -83,7 +87,7 @@ class TokenIssuer:
         return await self.access_tokens.mint(
             authorization,
             client,
-            target(self.registry.current, scope, resources),
+            self.targets.of(scope, resources),
             user_claims=user_claims,
             lifetime=lifetime,
             now=now,
@@ -100,25 +104,6 @@ class TokenIssuer:
         if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
             return None
         return self.refresh_tokens.begin(authorization, client, user_claims=user_claims, now=now)
-
-    async def _id_token(
-        self,
-        success: GrantSuccess,
-        client: Client,
-        access: MintedToken,
-        user_claims: Mapping[str, object],
-        now: int,
-    ) -> str | None:
-        """Where a user signed in by OpenID Connect; other grants vouch for nobody (OIDC Core §3.1.3.3)."""
-        if not success.identifies or OPENID not in success.authorization.scope:
-            return None
-        return await self.id_tokens.mint(
-            success.authorization,
-            client,
-            Accompanied(nonce=success.nonce, access_token=access.token),
-            user_claims=user_claims,
-            now=now,
-        )
 
     async def _make_active(
         self, success: GrantSuccess, access: MintedToken, refresh: Rotation | None, now: int

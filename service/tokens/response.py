@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from service.protocol.scope import format_scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenResponse:
+class TokenResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The tokens that were issued; absent ones are left out of the answer."""
 
     access_token: str | None

@@ -75,9 +75,14 @@ class Lane:
         for connection in tuple(self.connections):
             connection.close_unless_answering()
 
+    async def quiet(self) -> None:
+        """Wait until nothing is being answered."""
+        while answers := [each.answering for each in self.connections if each.answering]:
+            await asyncio.wait(answers)
+
     async def closed(self, timeout: float | None) -> None:  # noqa: ASYNC109 - aiohttp's own name
         """Wait so many seconds for the answers that are being made, then cut off what is left."""
-        answers = [each.answering for each in self.connections if each.answering is not None]
+        answers = [each.answering for each in self.connections if each.answering]
         if answers:
             await asyncio.wait(answers, timeout=timeout)
         for connection in tuple(self.connections):

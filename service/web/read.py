@@ -34,7 +34,8 @@ async def raw_form_params(request: Message) -> Params:
     """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
     _check_media_type(request, FORM)
     try:
-        return Params.parse((await _body(request)).decode())
+        body = request.body if isinstance(request, WholeRequest) else await _body(request)
+        return Params.parse(body.decode())
     except UnicodeDecodeError as error:
         raise InvalidRequest("the body is not UTF-8") from error
 

@@ -11,11 +11,9 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
-from service.web.answer import Answer
 from service.web.gate import GATE, Handler
 from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.lane import Lane
-from service.web.message import WholeRequest
 from service.web.request_id import HEADER, new_request_id
 
 log = structlog.stdlib.get_logger(__name__)
@@ -30,6 +28,7 @@ class Runner(web.AppRunner):
     def __init__(self, app: web.Application, *, shutdown_timeout: float = 20) -> None:
         super().__init__(app, shutdown_timeout=shutdown_timeout, access_log=None)
         self._running = 0
+        self._lane: Lane | None = None
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -38,6 +37,8 @@ class Runner(web.AppRunner):
         for site in self.sites:
             await site.stop()
         await self._idle.wait()
+        if self._lane is not None:
+            await self._lane.quiet()
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()
@@ -50,17 +51,10 @@ class Runner(web.AppRunner):
             finally:
                 self._end()
 
-        async def direct(request: WholeRequest) -> Answer:
-            self._begin()
-            try:
-                return await gate.answer_whole(request)
-            finally:
-                self._end()
-
         server = _Server(routed, request_factory=made.request_factory)
-        server.lane = Lane(
+        self._lane = server.lane = Lane(
             served=gate.direct,
-            answer=direct,
+            answer=gate.answer_whole,
             always=gate.security_headers.always,
             otherwise=server.routed,
             idle_seconds=_IDLE_SECONDS,
