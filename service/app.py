@@ -77,7 +77,7 @@ def create_app(
     parts = Parts(configuration, environ, *listeners)
     edge = Edge(parts)
     operations = operations_endpoints(parts, edge)
-    machines = machine_endpoints(parts, edge)
+    machines = (*client_endpoints(parts, edge), *resource_endpoints(parts))
     others = (
         *registration_endpoints(parts, edge),
         *browser_endpoints(parts, edge),
@@ -104,8 +104,8 @@ def create_app(
     return Service(app=app, management=management, parts=parts, edge=edge)
 
 
-def machine_endpoints(parts: Parts, edge: Edge) -> tuple[MachineEndpoint, ...]:
-    """For clients and API resources. To add one: a file in `endpoints/`, and an entry here."""
+def client_endpoints(parts: Parts, edge: Edge) -> tuple[MachineEndpoint, ...]:
+    """For clients. To add one: a file in `endpoints/`, and an entry here."""
     return (
         TokenEndpoint(
             client_auth=parts.client_auth,
@@ -118,15 +118,6 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[MachineEndpoint, ...]:
             emit=parts.emit,
             now=parts.now,
             registrable=parts.registrable,
-        ),
-        IntrospectionEndpoint(
-            callers=parts.callers,
-            active_tokens=parts.active_tokens,
-            identifiers=parts.subject_identifiers,
-            registry=parts.registry,
-            keys=parts.keys,
-            emit=parts.emit,
-            now=parts.now,
         ),
         RevocationEndpoint(
             client_auth=parts.client_auth,
@@ -143,6 +134,21 @@ def machine_endpoints(parts: Parts, edge: Edge) -> tuple[MachineEndpoint, ...]:
             clients=parts.clients,
             keys=parts.client_keys,
             algorithms=parts.client_algorithms,
+        ),
+    )
+
+
+def resource_endpoints(parts: Parts) -> tuple[MachineEndpoint, ...]:
+    """For API resources, which ask about tokens or verify them."""
+    return (
+        IntrospectionEndpoint(
+            callers=parts.callers,
+            active_tokens=parts.active_tokens,
+            identifiers=parts.subject_identifiers,
+            registry=parts.registry,
+            keys=parts.keys,
+            emit=parts.emit,
+            now=parts.now,
         ),
         JwksEndpoint(keys=parts.keys),
     )

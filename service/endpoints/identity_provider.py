@@ -12,7 +12,7 @@ from service.authorize.steps.identity_provider import SignInAtProvider
 from service.authorize.steps.login import Login
 from service.identity.providers.authorization_url import Wishes
 from service.identity.providers.failures import ProviderFailed, ProviderUnavailable
-from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
+from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.model.registry import IdentityProvider
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
@@ -69,7 +69,7 @@ class IdentityProviderEndpoint:
         """Begin a session for whom the provider vouches, and go on."""
         visitor, params = await self.sign_in.open(request)
         pending, provider = await self.providers.take(params, browser=visitor.browser)
-        waiting = await self._waiting(pending.parked_id, visitor)
+        waiting = await self._waiting(parked_id_in(params), visitor)
         try:
             who = await self.providers.finish(pending, provider, params)
         except ProviderFailed as failure:

@@ -16,8 +16,6 @@ class PendingSignIn:
     """Whether this provider says of itself that each answer carries `iss` (RFC 9207 §3)."""
     browser_digest: str
     """The hash of the cookie of the browser that was sent away."""
-    parked_id: str | None
-    """The client's request that waits; None where the person signs in to the own account."""
     nonce: str
     code_verifier: str
     began_at: int

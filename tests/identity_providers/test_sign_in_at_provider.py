@@ -52,7 +52,8 @@ async def test_acr_values_lead_straight_to_the_provider(
 async def test_the_request_asks_for_a_code_bound_to_it(journey: Journey) -> None:
     asked = (await journey.straight_away()).parameters
     assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")
-    assert {len(asked[name]) for name in ("state", "nonce", "code_challenge")} == {43}
+    random = (asked["state"].partition(".")[0], asked["nonce"], asked["code_challenge"])
+    assert {len(value) for value in random} == {43}
     assert asked["redirect_uri"] == journey.app.service.issuer + "/account/provider/callback"
 
 

@@ -47,6 +47,19 @@ async def test_an_answer_that_says_a_thing_twice_is_refused(
 
 
 @pytest.mark.rfc("9700#4.7")
+async def test_the_store_knows_nothing_by_which_the_parked_request_could_be_read(
+    fake: FakeProvider, app: ClientApp
+) -> None:
+    sent = await app.authorize(acr_values="idp:upstream", login_hint="alice@example.com")
+    parked_id = sent.parameters["state"].partition(".")[2]
+    kv = app.service.parts.kv
+    stored = [await kv.get(key) async for key in kv.keys("ts:*:p[ks]")]
+    assert len(stored) == 2
+    assert not any(told in str(stored) for told in (parked_id, "alice", "web.example"))
+    assert arrived(await app.browser.get(fake.answer(sent)))
+
+
+@pytest.mark.rfc("9700#4.7")
 async def test_an_answer_in_another_browser_signs_nobody_in(
     fake: FakeProvider, app: ClientApp, events: list[object]
 ) -> None:

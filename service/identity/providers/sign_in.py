@@ -73,14 +73,13 @@ class ProviderSignIn:
             issuer=provider.issuer,
             issuer_is_sent=known.metadata.authorization_response_iss_parameter_supported,
             browser_digest=digest(browser),
-            parked_id=parked_id,
             nonce=secrets.token_urlsafe(32),
             code_verifier=secrets.token_urlsafe(48),
             began_at=self.now(),
             anew=LOGIN in wishes.prompt,
             max_age=wishes.max_age,
         )
-        state = secrets.token_urlsafe(32)
+        state = f"{secrets.token_urlsafe(32)}.{parked_id or ''}"
         await self.stores.kv.write(
             self.stores.pending_sign_ins.put(pending, digest(state), "", ttl=LIFETIME)
         )
@@ -167,6 +166,14 @@ class ProviderSignIn:
 
     def _tell(self, provider: IdentityProvider, failure: ProviderFailed) -> None:
         self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
+
+
+def parked_id_in(params: Params) -> str | None:
+    """The client's request that waits, None where the person signs in to the own account.
+
+    It stands in the state, of which the store knows a hash: what is parked is sealed by its id.
+    """
+    return (params.get("state") or "").partition(".")[2] or None
 
 
 def _refuse_another_issuer(iss: str | None, pending: PendingSignIn) -> None:
