@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from asyncio import CancelledError, create_task
+from asyncio import Task, create_task, wait
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from typing import Never
 
 from aiohttp import web
 
@@ -288,11 +288,16 @@ def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
         ]
         yield
         for task in tasks:
-            task.cancel()
-            with suppress(CancelledError):
-                await task
+            await _stopped(task)
         await parts.outgoing.close()
         await parts.guarded.close()
         await parts.kv.close()
 
     return running
+
+
+async def _stopped(task: Task[Never]) -> None:
+    """Cancel it until it is over: up to Python 3.11, `asyncio.wait_for` can swallow a cancellation."""
+    while not task.done():
+        task.cancel()
+        await wait([task], timeout=0.1)
