@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from asyncio import Task, create_task, wait
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Never
 
 from aiohttp import web
 
@@ -37,6 +35,7 @@ from service.keys.following import follow
 from service.model.events import Emit
 from service.parts import Parts
 from service.store.keyvalue import KeyValue
+from service.web.beside import running_beside
 from service.web.cors import Cors
 from service.web.draining import Draining
 from service.web.endpoint import Endpoint, MachineEndpoint, routed
@@ -206,6 +205,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
         EndSessionEndpoint(
             clients=parts.clients,
             hints=parts.id_token_hints,
+            front_channel=parts.front_channel,
             parking=parts.parked_logouts,
             visits=edge.visits,
             pages=edge.pages,
@@ -216,6 +216,7 @@ def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             issuer=parts.issuer,
             sign_in=edge.sign_in_pages,
             sessions=parts.sessions,
+            front_channel=parts.front_channel,
             access=parts.granted_access,
             registry=parts.registry,
             clients=parts.clients,
@@ -282,22 +283,10 @@ def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
 
     async def running(_: web.Application) -> AsyncIterator[None]:
         await parts.key_source.start()
-        tasks = [
-            create_task(follow(parts.key_source)),
-            create_task(parts.logout_deliveries.run()),
-        ]
-        yield
-        for task in tasks:
-            await _stopped(task)
+        async with running_beside(follow(parts.key_source), parts.logout_deliveries.run()):
+            yield
         await parts.outgoing.close()
         await parts.guarded.close()
         await parts.kv.close()
 
     return running
-
-
-async def _stopped(task: Task[Never]) -> None:
-    """Cancel it until it is over: up to Python 3.11, `asyncio.wait_for` can swallow a cancellation."""
-    while not task.done():
-        task.cancel()
-        await wait([task], timeout=0.1)

@@ -13,6 +13,7 @@ from service.authorize.steps.login import Login
 from service.clients.directory import Clients
 from service.identity.granted_access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
+from service.logout.front_channel import FrontChannel
 from service.model.client import Client
 from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
@@ -21,6 +22,7 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.redirect_uri import with_query
 from service.tokens.claims import claims_of_scope
 from service.web.error_page import ErrorPages
+from service.web.logged_out_page import logged_out_page
 from service.web.login_page import ACCOUNT
 from service.web.respond import see_other
 from service.web.shown_scopes import shown_scopes
@@ -37,6 +39,7 @@ class AccountEndpoint:
     issuer: str
     sign_in: SignInPages
     sessions: Sessions
+    front_channel: FrontChannel
     access: GrantedAccess
     registry: LiveRegistry
     clients: Clients
@@ -78,24 +81,36 @@ class AccountEndpoint:
         visitor, params = await self.sign_in.submitted(request)
         if visitor.session is None:
             return self._go(request, visitor, Login.path)
-        response = self._go(request, visitor, ACCOUNT)
         match params.get("action"):
+            case "end-session" if params.require("session") == visitor.session.id:
+                return await self._signed_out(request, visitor, visitor.session)
             case "end-session":
-                await self._end(params.require("session"), visitor.session, response)
+                await self._end(params.require("session"), visitor.session)
             case "revoke":
                 await self.access.take_back(visitor.session.subject, params.require("client_id"))
             case _:
                 raise InvalidRequest("action is neither end-session nor revoke")
-        return response
+        return self._go(request, visitor, ACCOUNT)
 
-    async def _end(self, sid: str, current: Session, response: web.Response) -> None:
-        """End one of the person's sessions; the current one is a sign-out at this browser."""
+    async def _end(self, sid: str, current: Session) -> None:
+        """End another session of the same person, at whichever browser it is."""
         for session in await self.sessions.of_subject(current.subject):
             if session.id == sid:
                 await self.sessions.end(session)
-        if sid == current.id:
-            self.emit(LoggedOut(subject=current.subject, session_id=current.id))
-            self.sign_in.visits.cookies.clear_session(response)
+
+    async def _signed_out(
+        self, request: web.Request, visitor: Visitor, current: Session
+    ) -> web.Response:
+        """Sign out at this browser, whose frames tell the clients that want it so."""
+        took_part = await self.sessions.end(current)
+        self.emit(LoggedOut(subject=current.subject, session_id=current.id))
+        frames = await self.front_channel.uris(current, took_part)
+        if frames:
+            response = logged_out_page(self.sign_in.pages, request, frames=frames)
+        else:
+            response = self._go(request, visitor, ACCOUNT)
+        self.sign_in.visits.cookies.clear_session(response)
+        return response
 
     async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
         """Where the person is signed in, here first."""

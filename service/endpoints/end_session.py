@@ -11,6 +11,7 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.parking import Parking
 from service.clients.directory import Clients
+from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
 from service.protocol.errors import InvalidRequest
@@ -18,6 +19,7 @@ from service.protocol.params import Params
 from service.tokens.id_token_hint import IdTokenHints
 from service.web.csrf import check_csrf, csrf_token
 from service.web.error_page import ErrorPages
+from service.web.logged_out_page import logged_out_page
 from service.web.pages import Pages
 from service.web.read import form_params, query_params
 from service.web.respond import see_other
@@ -33,6 +35,7 @@ class EndSessionEndpoint:
 
     clients: Clients
     hints: IdTokenHints
+    front_channel: FrontChannel
     parking: Parking
     visits: Visits
     pages: Pages
@@ -47,8 +50,14 @@ class EndSessionEndpoint:
         )
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is (RP-Initiated Logout §2.1)."""
-        return {"end_session_endpoint": PATH}
+        """Where it is, and who is told (RP-Initiated Logout §2.1, Front- and Back-Channel Logout §2.1)."""
+        return {
+            "end_session_endpoint": PATH,
+            "frontchannel_logout_supported": True,
+            "frontchannel_logout_session_supported": True,
+            "backchannel_logout_supported": True,
+            "backchannel_logout_session_supported": True,
+        }
 
     async def by_get(self, request: web.Request) -> web.Response:
         """End the session, or ask."""
@@ -104,19 +113,23 @@ class EndSessionEndpoint:
     async def _ended(
         self, request: web.Request, asked: LogoutRequest, visitor: Visitor
     ) -> web.Response:
-        """The session is over, in the store first; then the person goes where it may."""
-        if visitor.session is not None:
-            await self.visits.sessions.end(visitor.session)
-            self.emit(LoggedOut(subject=visitor.session.subject, session_id=visitor.session.id))
-        continue_uri = asked.continue_after(visitor.session)
-        if continue_uri is not None:
+        """The session is over, in the store first; then clients are told and the person goes where it may."""
+        session, frames = visitor.session, tuple[str, ...]()
+        if session is not None:
+            took_part = await self.visits.sessions.end(session)
+            self.emit(LoggedOut(subject=session.subject, session_id=session.id))
+            frames = await self.front_channel.uris(session, took_part)
+        continue_uri = asked.continue_after(session)
+        if continue_uri is not None and not frames:
             response = see_other(continue_uri)
         else:
-            response = self.pages.render(
+            response = logged_out_page(
+                self.pages,
                 request,
-                "logged_out.html",
+                frames=frames,
+                client=asked.client,
+                continue_uri=continue_uri,
                 ui_locales=asked.ui_locales,
-                context={"client": asked.client, "continue_uri": None, "frontchannel_uris": ()},
             )
         if self.visits.cookies.session(request) is not None:
             self.visits.cookies.clear_session(response)

@@ -13,6 +13,7 @@ from service.authorize.steps import builtin_steps
 from service.grants import GrantParts, Grants
 from service.logout.back_channel import BackChannel
 from service.logout.delivering import LogoutDeliveries
+from service.logout.front_channel import FrontChannel
 from service.logout.logout_token import LogoutTokens
 from service.parts.tokens import Tokens
 from service.tokens.granting import GrantServices
@@ -71,6 +72,10 @@ class Parts(Tokens):
             emit=self.emit,
             now=self.now,
         )
+
+    @cached_property
+    def front_channel(self) -> FrontChannel:
+        return FrontChannel(issuer=self.issuer, clients=self.clients)
 
     @cached_property
     def logout_deliveries(self) -> LogoutDeliveries:

@@ -138,3 +138,11 @@ async def test_a_body_of_another_type_is_refused(service: RunningService) -> Non
 async def test_discovery_says_where(service: RunningService) -> None:
     metadata = await service.get("/.well-known/openid-configuration")
     assert metadata["end_session_endpoint"] == service.issuer + PATH
+
+
+@pytest.mark.rfc("openid-frontchannel#2.1", "openid-backchannel#2.1")
+async def test_discovery_says_who_is_told(service: RunningService) -> None:
+    metadata = await service.get("/.well-known/openid-configuration")
+    for channel in ("frontchannel", "backchannel"):
+        assert metadata[f"{channel}_logout_supported"] is True
+        assert metadata[f"{channel}_logout_session_supported"] is True

@@ -1,0 +1,138 @@
+"""The browser tells clients that the session has ended (OpenID Connect Front-Channel Logout §2, §3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.account.account_page import end_session
+from tests.driving.browser import Page
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
+from tests.driving.service import claims_in
+from tests.logout.conftest import BYE, Logout, is_signed_in
+
+pytestmark = pytest.mark.rfc("openid-frontchannel#2")
+
+WEB, IMPLICIT = "https://web.example/out", "https://implicit.example/out?from=here"
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    client_in(config, "web")["frontchannel_logout_uri"] = WEB
+    client_in(config, "implicit").update(
+        frontchannel_logout_uri=IMPLICIT, frontchannel_logout_session_required=False
+    )
+    return config
+
+
+def frames_of(page: Page) -> list[str]:
+    """What the page's frames lead to, each by its source and by the refresh that it begins with."""
+    sources = re.findall(r'<iframe[^>]* src="([^"]*)"', page.text)
+    first = re.findall(r'<iframe[^>]* srcdoc="([^"]*)"', page.text)
+    begun = [re.search(r'url=([^"]*)"', unescape(each)) for each in first]
+    assert [unescape(each[1]) for each in begun if each] == [unescape(each) for each in sources]
+    return [unescape(each) for each in sources]
+
+
+def policy_of(page: Page) -> list[str]:
+    """What the page may frame."""
+    directives = [each.split() for each in page.headers["Content-Security-Policy"].split("; ")]
+    return next((sources for name, *sources in directives if name == "frame-src"), [])
+
+
+async def test_a_frame_tells_the_client_who_whose_session_has_ended(
+    app: ClientApp, logout: Logout, hint: str
+) -> None:
+    page = await logout(id_token_hint=hint)
+    query = urlencode({"iss": app.service.issuer, "sid": claims_in(hint)["sid"]})
+    assert page.has("logout-success")
+    assert frames_of(page) == [f"{WEB}?{query}"]
+    assert not await is_signed_in(app)
+
+
+async def test_every_client_of_the_session_has_a_frame_and_no_other(
+    app_of: Callable[[str], ClientApp], logout: Logout, hint: str
+) -> None:
+    await app_of("implicit").authorize(response_type="id_token", scope="openid profile")
+    await app_of("spa").authorize(scope="openid")
+    implicit, web = sorted(frames_of(await logout(id_token_hint=hint)))
+    assert (web.split("?")[0], implicit) == (WEB, IMPLICIT)
+
+
+async def test_a_uri_keeps_its_own_query(
+    app_of: Callable[[str], ClientApp], logout: Logout, hint: str
+) -> None:
+    client = await app_of("web").service.parts.clients.find("implicit")
+    object.__setattr__(client, "frontchannel_logout_session_required", True)
+    await app_of("implicit").authorize(response_type="id_token", scope="openid profile")
+    implicit, _ = sorted(frames_of(await logout(id_token_hint=hint)))
+    assert implicit.startswith(f"{IMPLICIT}&iss=")
+
+
+async def test_the_page_may_frame_these_and_nothing_else(logout: Logout, hint: str) -> None:
+    assert policy_of(await logout(id_token_hint=hint)) == ["https://web.example"]
+
+
+async def test_the_page_goes_on_by_itself_and_has_a_link(logout: Logout, hint: str) -> None:
+    page = await logout(id_token_hint=hint, post_logout_redirect_uri=BYE, state="a&b")
+    assert (page.status, page.has("logout-success")) == (200, True)
+    refresh = re.search(r'<meta http-equiv="refresh" content="([^"]*)"', page.text)
+    assert refresh is not None
+    assert unescape(refresh[1]) == f"4; url={BYE}?state=a%26b"
+    assert page.element("logout-continue")["href"] == f"{BYE}?state=a%26b"
+
+
+async def test_a_page_that_leads_nowhere_stays(logout: Logout, hint: str) -> None:
+    page = await logout(id_token_hint=hint)
+    assert '<meta http-equiv="refresh"' not in page.text
+    assert not page.has("logout-continue")
+
+
+async def test_whoever_confirms_tells_the_clients_too(
+    app: ClientApp, logout: Logout, hint: str
+) -> None:
+    page = await app.browser.submit(await logout(client_id="web", post_logout_redirect_uri=BYE))
+    assert claims_in(hint)["sid"] in frames_of(page)[0]
+
+
+async def test_signing_out_at_the_account_page_tells_the_clients_too(
+    app: ClientApp, hint: str
+) -> None:
+    page = await end_session(app.browser, claims_in(hint)["sid"])
+    assert (page.has("logout-success"), len(frames_of(page))) == (True, 1)
+    assert not await is_signed_in(app)
+
+
+async def test_a_session_at_another_browser_loads_nothing_here(
+    app: ClientApp, hint: str, stranger: Any
+) -> None:
+    other = (await ClientApp(app.service, stranger).tokens())["id_token"]
+    page = await end_session(app.browser, claims_in(other)["sid"])
+    assert (page.path, frames_of(page)) == ("/account", [])
+    assert claims_in(hint)["sid"] in page.text
+
+
+async def test_without_such_clients_there_is_no_page_on_the_way(
+    app_of: Callable[[str], ClientApp], logout: Logout
+) -> None:
+    hint = (await app_of("spa").tokens())["id_token"]
+    uri = "https://spa.example/bye?from=here"
+    page = await logout(id_token_hint=hint, post_logout_redirect_uri=uri)
+    assert (page.status, page.url) == (303, uri)
+
+
+async def test_a_second_logout_has_nobody_to_tell(logout: Logout, hint: str) -> None:
+    await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)
+    assert (await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)).url == BYE
+
+
+async def test_a_disabled_client_has_no_frame(app: ClientApp, logout: Logout, hint: str) -> None:
+    client = await app.service.parts.clients.find("web")
+    object.__setattr__(client, "enabled", False)
+    assert frames_of(await logout(id_token_hint=hint)) == []
