@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
 
+from service.background import running
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.edge import Edge
@@ -31,11 +32,9 @@ from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
-from service.keys.following import follow
 from service.model.events import Emit
 from service.parts import Parts
 from service.store.keyvalue import KeyValue
-from service.web.beside import running_beside
 from service.web.cors import Cors
 from service.web.draining import Draining
 from service.web.endpoint import Endpoint, MachineEndpoint, routed
@@ -95,7 +94,7 @@ def create_app(
     app = _application(parts, edge, others, machines=(*machines, described))
     app.add_routes(edge.pages.routes())
     edge.pages.setup(app)
-    app.cleanup_ctx.append(_running(parts))
+    app.cleanup_ctx.append(running(parts))
     if configuration.server.management_port is None:
         _add(app, operations)
         return Service(app=app, management=None, parts=parts, edge=edge)
@@ -276,17 +275,3 @@ def _application(
 def _add(app: web.Application, endpoints: Iterable[Endpoint]) -> None:
     for endpoint in endpoints:
         app.add_routes(endpoint.routes())
-
-
-def _running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
-    """What goes on beside the requests until the app stops: keys are followed, clients told of logouts."""
-
-    async def running(_: web.Application) -> AsyncIterator[None]:
-        await parts.key_source.start()
-        async with running_beside(follow(parts.key_source), parts.logout_deliveries.run()):
-            yield
-        await parts.outgoing.close()
-        await parts.guarded.close()
-        await parts.kv.close()
-
-    return running
