@@ -8,6 +8,7 @@ from aiohttp import web
 
 from service.keys.following import follow
 from service.parts import Parts
+from service.web.beside import running_beside
 
 
 def running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
