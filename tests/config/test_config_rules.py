@@ -34,6 +34,17 @@ def test_a_sound_registry_has_no_problem(problems):
     assert problems(yaml.dump(client(allowed_scopes=["openid", "api"]))) == {}
 
 
+@pytest.mark.rfc("openid-frontchannel#2", "openid-backchannel#2.2")
+@pytest.mark.parametrize("home", ["https://app", "http://localhost:3000", "http://127.0.0.1:3000"])
+def test_a_client_at_home_is_told_of_logouts(problems, home):
+    told = client(
+        redirect_uris=[f"{home}/cb"],
+        frontchannel_logout_uri=f"{home}/frontchannel?from=here",
+        backchannel_logout_uri=f"{home}/backchannel?from=here",
+    )
+    assert problems(yaml.dump(told)) == {}
+
+
 IMPOSSIBLE = {
     "client_credentials without a secret": (
         client(**PUBLIC, allowed_grant_types=["client_credentials"], redirect_uris=[]),
@@ -51,6 +62,18 @@ IMPOSSIBLE = {
     "a login by a third party with a fragment": (
         client(initiate_login_uri="https://app.example/start#here"),
         "clients[web].initiate_login_uri",
+    ),
+    "word of a logout without TLS": (
+        client(backchannel_logout_uri="http://app/backchannel"),
+        "clients[web].backchannel_logout_uri",
+    ),
+    "word of a logout at a fragment": (
+        client(backchannel_logout_uri="https://app/backchannel#here"),
+        "clients[web].backchannel_logout_uri",
+    ),
+    "a frame at another port than the client's": (
+        client(frontchannel_logout_uri="https://app:8443/frontchannel"),
+        "clients[web].frontchannel_logout_uri",
     ),
     "registration beside key files in a shared store": (
         {

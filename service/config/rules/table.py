@@ -10,6 +10,7 @@ from service.config.rules import (
     client_grants,
     client_keys,
     extensions,
+    logout_uris,
     names,
     redirect_uris,
     references,
@@ -44,6 +45,8 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     client_credentials.encryption_has_an_algorithm,
     redirect_uris.redirect_uris_are_safe,
     redirect_uris.cors_origins_are_origins,
+    logout_uris.logout_uris_are_encrypted,
+    logout_uris.frontchannel_logout_is_at_home,
     registration.third_parties_start_logins_safely,
     unserved.client_asks_for_what_is_not_served,
 )

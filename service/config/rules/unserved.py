@@ -23,8 +23,6 @@ CLIENT_KEYS: Mapping[str, str] = {
     "tls_client_auth_san_dns": "mutual TLS (RFC 8705) is",
     "self_signed_certificates": "mutual TLS (RFC 8705) is",
     "authorization_signed_response_alg": "JARM is",
-    "frontchannel_logout_uri": "front-channel logout is",
-    "backchannel_logout_uri": "back-channel logout is",
     "authorization_details_types": "rich authorization requests (RFC 9396) are",
 }
 
