@@ -20,6 +20,9 @@ from tests.interop.errands import Errands
 from tests.interop.listening import listening
 from tests.interop.service import free_origins, serving
 
+NAMES = ("ISSUER", "ERRANDS", "SINGLE_PAGE", "BACK_CHANNEL_PARTY", "FRONT_CHANNEL_PARTY")
+"""Who has an origin; see addresses.py."""
+
 
 def main(names: Sequence[str]) -> bool:
     """Run the named clients one after the other; whether all went well."""
@@ -27,7 +30,7 @@ def main(names: Sequence[str]) -> bool:
         log = Path(folder, "service.log")
         environ = {
             **os.environ,
-            **free_origins("ISSUER", "ERRANDS", "SINGLE_PAGE", "RELYING_PARTY"),
+            **free_origins(*NAMES),
             "PYTHON": sys.executable,
             "WORKPLACE": folder,
         }

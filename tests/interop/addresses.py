@@ -7,6 +7,7 @@ import os
 ISSUER = os.environ["ISSUER"]
 ERRANDS = os.environ["ERRANDS"]
 SINGLE_PAGE = os.environ["SINGLE_PAGE"]
-RELYING_PARTY = os.environ["RELYING_PARTY"]
+BACK_CHANNEL_PARTY = os.environ["BACK_CHANNEL_PARTY"]
+FRONT_CHANNEL_PARTY = os.environ["FRONT_CHANNEL_PARTY"]
 WORKPLACE = os.environ["WORKPLACE"]
 """A folder for this run's files."""

@@ -14,22 +14,25 @@ from socket import create_connection
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from tests.interop.addresses import RELYING_PARTY
+from tests.interop.addresses import BACK_CHANNEL_PARTY, FRONT_CHANNEL_PARTY
 
 FOLDER = Path(__file__).parent
-PORT = urlsplit(RELYING_PARTY).port
+PORTS = {
+    "BACK_CHANNEL_PORT": str(urlsplit(BACK_CHANNEL_PARTY).port),
+    "FRONT_CHANNEL_PORT": str(urlsplit(FRONT_CHANNEL_PARTY).port),
+}
 PATIENCE = 10
 
 
 @contextmanager
 def apache() -> Iterator[Path]:
-    """Apache at RELYING_PARTY, for as long as the block lasts; the file is its error log."""
+    """Apache with both sites, for as long as the block lasts; the file is its error log."""
     with TemporaryDirectory(prefix="interop-apache-") as name:
         httpd = Path(name)
         httpd.chmod(0o755)
         (httpd / "pages/protected").mkdir(parents=True)
         shutil.copy(FOLDER / "page.html", httpd / "pages/protected")
-        environ = {"HTTPD": name, "PORT": str(PORT), "PASSPHRASE": secrets.token_urlsafe()}
+        environ = PORTS | {"HTTPD": name, "PASSPHRASE": secrets.token_urlsafe()}
         process = subprocess.Popen(
             ["/usr/sbin/apache2", "-f", FOLDER / "httpd.conf", "-D", "FOREGROUND"],
             env=os.environ | environ,
@@ -47,7 +50,7 @@ def _wait_for(process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            create_connection(("127.0.0.1", PORT)).close()
+            create_connection(("127.0.0.1", urlsplit(FRONT_CHANNEL_PARTY).port or 0)).close()
         except ConnectionRefusedError:
             if process.poll() is not None or time.monotonic() > until:
                 raise
