@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = REPOSITORY / "tests/interop/config.yaml"
+PATIENCE = 60
 
 
 def free_origins(*names: str) -> dict[str, str]:
@@ -32,11 +33,17 @@ def serving(environ: Mapping[str, str], log: Path) -> Iterator[None]:
     with log.open("wb") as said:
         process = subprocess.Popen(command, cwd=REPOSITORY, env=environ, stdout=said, stderr=said)
     try:
-        while "listening on" not in log.read_text():
-            if process.poll() is not None:
-                raise ChildProcessError(log.read_text())
-            time.sleep(0.05)
+        _wait_for(process, log)
         yield
     finally:
         process.terminate()
         process.wait()
+
+
+def _wait_for(process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once it listens."""
+    until = time.monotonic() + PATIENCE
+    while "listening on" not in log.read_text():
+        if process.poll() is not None or time.monotonic() > until:
+            raise ChildProcessError(log.read_text())
+        time.sleep(0.05)
