@@ -146,6 +146,13 @@ def assertions_fit_the_method(client: ClientEntry, _: Offered) -> Iterator[Findi
         yield Finding(("token_endpoint_auth_signing_alg",), f"{alg} is not for {method}")
 
 
+def request_objects_can_be_decrypted(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """They are encrypted to a key of the service's, or by the client's secret (OIDC Core §6.1, §10.2)."""
+    alg = client.request_object_encryption_alg
+    if alg is not None and alg not in {*SYMMETRIC, *offered.decryption()}:
+        yield Finding(("request_object_encryption_alg",), f"{alg} is not supported")
+
+
 def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
     """Pairwise subjects need the service's salt, and one host or a document (OIDC Core §8.1)."""
     if client.subject_type != "pairwise":
@@ -190,6 +197,7 @@ RULES: tuple[RegistrationRule, ...] = (
     frontchannel_logout_is_at_home,
     algorithms_are_offered,
     assertions_fit_the_method,
+    request_objects_can_be_decrypted,
     subjects_have_one_sector,
     texts_do_not_deceive,
 )
