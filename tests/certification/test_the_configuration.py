@@ -1,0 +1,66 @@
+"""config.conformance.yaml and docs/conformance.md say the same, and both are true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scripts.docs.conformance import suite_configuration
+from service.config.load import inspect
+from tests.certification.plan import Plan
+from tests.certification.profiles import PROFILES
+from tests.certification.provider import CONFIGURATION, Provider
+from tests.certification.relying_party import RelyingParty
+from tests.driving.browser import Browser, Page
+
+CLIENTS = [client_id for profile in PROFILES.values() for client_id in profile.clients]
+
+
+def test_nothing_is_to_be_said_of_the_file() -> None:
+    assert inspect(CONFIGURATION, {}) == ()
+
+
+@pytest.mark.parametrize("client_id", CLIENTS)
+async def test_every_client_of_the_table_has_the_secret_that_the_page_says(
+    provider: Provider, browser: Browser, client_id: str
+) -> None:
+    method = "client_secret_post" if client_id.endswith("-post") else "client_secret_basic"
+    plan = Plan(client_id=client_id, response_type="code")
+    party = RelyingParty(
+        provider=provider, browser=browser, plan=plan, client_id=client_id, auth_method=method
+    )
+    expected = "unauthorized_client" if client_id.startswith("implicit") else "invalid_grant"
+    assert (await party.redeem("no-code")).refusal == (400, expected)
+
+
+def test_no_client_is_left_out_of_the_table(provider: Provider) -> None:
+    assert set(CLIENTS) == set(provider.service.parts.registry.current.clients)
+
+
+async def test_the_suite_finds_what_it_is_told_to_click(
+    provider: Provider, browser: Browser
+) -> None:
+    signing_in, signing_out = suite_configuration("basic")["browser"]
+    plan = Plan(client_id="basic", response_type="code")
+    party = RelyingParty(provider=provider, browser=browser, plan=plan, client_id="basic")
+    page = await party.authorize(
+        party.request(scope="openid offline_access", prompt="login consent")
+    )
+    assert missing(page, signing_in["tasks"][0]) == []
+    consent = await browser.log_in(page)
+    assert missing(consent, signing_in["tasks"][1]) == []
+    refused = await party.authorize(party.request(redirect_uri="https://elsewhere.example"))
+    assert missing(refused, signing_in["tasks"][2]) == []
+    asked = await browser.get(provider.path("end_session_endpoint"))
+    assert missing(asked, signing_out["tasks"][0]) == []
+    assert missing(await browser.submit(asked, action="logout"), signing_out["tasks"][1]) == []
+
+
+def missing(page: Page, task: dict[str, Any]) -> list[str]:
+    """The ids among a task's commands that the page has no element for."""
+    return [
+        element_id
+        for _, by, element_id, *_ in task["commands"]
+        if by == "id" and not page.has(element_id)
+    ]
