@@ -81,7 +81,8 @@ class TokenEndpoint:
         return json_answer(response.as_json())
 
     async def _granted(self, request: Message, params: Params, client: Client) -> TokenResponse:
-        await self.rate_limit.count(client.client_id)
+        if self.rate_limit.per_minute is not None:
+            await self.rate_limit.count(client.client_id)
         grant = self._grant(params, client)
         result = await grant.handle(self._token_request(request, params, client, grant.scope_rule))
         if isinstance(result, OAuthError):

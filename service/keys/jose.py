@@ -6,6 +6,7 @@ import asyncio
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NewType, cast
 
 import orjson
@@ -135,9 +136,7 @@ class Key:
         return self._sign(claims, typ)
 
     def _sign(self, claims: Mapping[str, object], typ: str) -> str:
-        named = {"kid": self.kid} if self.kid else {}
-        header = _encode(orjson.dumps({"alg": self.alg, **named, "typ": typ}))
-        signed = header + b"." + _encode(orjson.dumps(claims))
+        signed = _header(self.alg, self.kid, typ) + b"." + _encode(orjson.dumps(claims))
         signature = JWSRegistry.algorithms[self.alg].sign(signed, self.material)
         return (signed + b"." + _encode(signature)).decode()
 
@@ -147,6 +146,12 @@ class Key:
             return JWSRegistry.algorithms[self.alg].verify(signed, signature, self.material)
         except (JoseError, ValueError):
             return False
+
+
+@lru_cache(maxsize=100)  # there are as many as keys and types of tokens
+def _header(alg: str, kid: str, typ: str) -> bytes:
+    named = {"kid": kid} if kid else {}
+    return _encode(orjson.dumps({"alg": alg, **named, "typ": typ}))
 
 
 def looks_like_jwt(token: str) -> bool:

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 Emit = Callable[[object], None]
 """Where a use case tells what happened; it never fails and never waits."""
 
@@ -122,8 +124,7 @@ class AuthorizationEnded:
     subject: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenIssued:
+class TokenIssued(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens were issued."""
 
     client_id: str
@@ -205,8 +206,7 @@ class ExtensionGrantFailed:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenIntrospected:
+class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True):
     """A caller asked about a token."""
 
     caller: str
@@ -268,8 +268,7 @@ class LoggedOut:
     session_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestAnswered:
+class RequestAnswered(msgspec.Struct, frozen=True, kw_only=True):
     """A request was answered; the endpoint is its route's path, never the path that was sent."""
 
     method: str

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import cast
 
+import msgspec
 import orjson
 
 from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
@@ -88,9 +89,15 @@ class EventLog:
     def _kind(self, kind: type[object]) -> _Kind:
         known = self._kinds.get(kind)
         if known is None:
-            members = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-            known = self._kinds[kind] = _Kind(event_name(kind), members)
+            known = self._kinds[kind] = _Kind(event_name(kind), members_of(kind))
         return known
+
+
+def members_of(kind: type[object]) -> tuple[str, ...]:
+    """What an event says, by the names of its members."""
+    if issubclass(kind, msgspec.Struct):
+        return kind.__struct_fields__
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def event_name(kind: type[object]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Container
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from service.protocol.errors import OAuthError
 
 NAMESPACE = "token_service"
 OTHER = "other"
+
+SETTLED_WITHIN = 0.2
+"""Seconds until an answered request is counted, where several workers write what each has counted."""
+
+AT_ONCE = 500
 
 MAX_REMEMBERED = 1000
 """Callers can make up what becomes `other`, so not everything is remembered."""
@@ -124,6 +130,7 @@ class Metrics:
             for counted in COUNTED
         }
         self._labelled: dict[tuple[object, ...], Counter] = {}
+        self._answered: list[events.RequestAnswered] = []
         self._timed: dict[str, Histogram] = {}
         self._seconds = Histogram(
             "request_duration_seconds",
@@ -135,15 +142,36 @@ class Metrics:
         )
 
     def __call__(self, event: object) -> None:
-        """Count an event, if it is one that is counted."""
+        """Count an event, if it is one that is counted; answered requests a little later, many at once."""
+        if isinstance(event, events.RequestAnswered):
+            self._answered.append(event)
+            if len(self._answered) == 1:
+                self._settle_later()
+            elif len(self._answered) >= AT_ONCE:
+                self._settle()
+            return
+        self._count(event)
+
+    def _settle_later(self) -> None:
+        try:
+            asyncio.get_running_loop().call_later(SETTLED_WITHIN, self._settle)
+        except RuntimeError:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Count the answered requests; one after the other they cost a third of what each costs alone."""
+        answered, self._answered = self._answered, []
+        for event in answered:
+            self._count(event)
+            self._of_endpoint(event.endpoint).observe(event.seconds)
+
+    def _count(self, event: object) -> None:
         labels, counter = self._counters.get(type(event), ((), None))
         if counter is None:
             return
         if labels:
             counter = self._with_labels(counter, labels, event)
         counter.inc()
-        if isinstance(event, events.RequestAnswered):
-            self._of_endpoint(event.endpoint).observe(event.seconds)
 
     def _with_labels(self, counter: Counter, labels: tuple[str, ...], event: object) -> Counter:
         """The counter for this event's labels, remembered: prometheus_client looks it up under a lock."""
@@ -164,6 +192,7 @@ class Metrics:
 
     def render(self) -> bytes:
         """All metrics in Prometheus' text format; those of all workers where there are several."""
+        self._settle()
         counted = self._registry
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             counted = CollectorRegistry()

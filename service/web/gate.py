@@ -70,17 +70,15 @@ class Gate:
         answered = await self._guarded(request, path, handler, endpoint=endpoint)
         response = answered.for_aiohttp() if isinstance(answered, Answer) else answered
         self.security_headers.add(response.headers)
-        self.draining.add_header(response)
+        if "Connection" in response.headers:
+            response.force_close()
         return response
 
-    async def answer_whole(self, request: WholeRequest) -> Answer:
+    def answer_whole(self, request: WholeRequest) -> Awaitable[Answer]:
         """The answer to a request of the fast lane, whose path is a direct one."""
         path = request.path
         direct = self.direct[request.method, path]
-        answered = cast("Answer", await self._guarded(request, path, direct, endpoint=path))
-        if self.draining.began:
-            answered.headers["Connection"] = "close"
-        return answered
+        return cast("Awaitable[Answer]", self._guarded(request, path, direct, endpoint=path))
 
     async def _guarded(
         self,
@@ -106,6 +104,10 @@ class Gate:
             answered = error_answer(ServerError("something unforeseen happened"))
         headers = answered.headers
         headers[HEADER] = identifier
+        if self.draining.began:
+            headers["Connection"] = (
+                "close"  # to another replica with the next request (RFC 9112 §9.6)
+            )
         asking = self.cors.add_headers(path, request, headers)
         if asking is not None:
             await self.cors.add_for(asking, headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from service.web.message import Message
@@ -28,6 +29,8 @@ class ClientAddress:
         hop = _address(request.remote or "")
         if hop is None:
             return request.remote or ""
+        if not self.trusted:
+            return _written(hop)
         for node in _hops(request) if self._trusts(hop) else ():
             before = _address(node)
             if before is None:
@@ -39,6 +42,11 @@ class ClientAddress:
 
     def _trusts(self, address: Address) -> bool:
         return any(address in network for network in self.trusted)
+
+
+@lru_cache(maxsize=1000)
+def _written(address: Address) -> str:
+    return str(address)
 
 
 def _hops(request: Message) -> Iterable[str]:
@@ -56,6 +64,7 @@ def _forwarded_for(element: str) -> str:
     return found["node"] if found else ""
 
 
+@lru_cache(maxsize=1000)  # the same balancers ask all day
 def _address(node: str) -> Address | None:
     """The address in a node, without port and brackets; None for `unknown`, `_hidden` and nonsense (RFC 7239 §6)."""
     parts = _NODE.fullmatch(node.strip())

@@ -24,17 +24,21 @@ BODY_SECONDS = 30
 
 async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
     """The parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
-    params = await raw_form_params(request)
+    _check_media_type(request, FORM)
+    params = _form(request.body if isinstance(request, WholeRequest) else await _body(request))
     params.refuse_repeated(repeatable)
     params.refuse_too_long()
     return params
 
 
-async def raw_form_params(request: Message) -> Params:
+async def raw_form_params(request: web.Request) -> Params:
     """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
     _check_media_type(request, FORM)
+    return _form(await _body(request))
+
+
+def _form(body: bytes) -> Params:
     try:
-        body = request.body if isinstance(request, WholeRequest) else await _body(request)
         return Params.parse(body.decode())
     except UnicodeDecodeError as error:
         raise InvalidRequest("the body is not UTF-8") from error
