@@ -172,7 +172,7 @@ def _tagged(asked: Mapping[str, object]) -> dict[str, object]:
 def _refusal(finding: Finding) -> OAuthError:
     """A finding as the error that the client gets, by the metadata's registered name (RFC 7591 §3.2.2)."""
     name = by_registered_name(str(finding.location[0]))
-    where = "".join(f"[{at}]" for at in finding.location[1:] if isinstance(at, int))
+    where = "".join(f"[{at}]" for at in finding.location[1:2] if isinstance(at, int))
     message = re.sub(r"§\s*", "section ", finding.message)
     kind = InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
     return kind(f"{name}{where}: {message}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -101,6 +102,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "keys that are none": ("jwks", {"jwks": {"keys": "none"}}),
     "a key that is none": ("jwks", {"jwks": {"keys": ["none"]}}),
     "jwks that is no object": ("jwks", {"jwks": [PUBLIC_KEY]}),
+    "a key that is nested deep": ("jwks", {"jwks": {"keys": [json.loads("[" * 300 + "]" * 300)]}}),
     "both jwks and jwks_uri": ("jwks_uri", {"jwks": JWKS, "jwks_uri": URL}),
     "a jwks_uri without TLS": ("jwks_uri", {"jwks_uri": "http://registered.example/jwks"}),
     "a jwks_uri that is none": ("jwks_uri", {"jwks_uri": "keys"}),
@@ -230,6 +232,7 @@ async def test_what_cannot_be_is_refused_by_its_name(
     answer = await register(service, **metadata)
     assert answer.refusal == (400, "invalid_client_metadata")
     assert answer["error_description"].startswith(field)
+    assert len(answer["error_description"]) < 300
 
 
 @pytest.mark.parametrize("metadata", ACCEPTED.values(), ids=ACCEPTED)
