@@ -50,17 +50,17 @@ class ClientAuthentication:
             f"{endpoint}_auth_signing_alg_values_supported": algorithms,
         }
 
+    def proven(self, source: CredentialSource) -> Client | None:
+        """The client that sent the same header before and was authenticated; else `authenticate` tells."""
+        return self._proven.find(source, self.registry.current)
+
     async def authenticate(self, source: CredentialSource) -> Client:
         """The client that sent the request, or InvalidClient (RFC 6749 §5.2).
 
         Two methods in one request are invalid_request (RFC 6749 §2.3).
         """
-        registry = self.registry.current
-        known = self._proven.find(source, registry)
-        if known is not None:
-            return known
         try:
-            return await self._authenticated(source, registry)
+            return await self._authenticated(source, self.registry.current)
         except InvalidClient as refused:
             if source.authorization is not None:
                 refused.challenge = basic_challenge(self.realm)

@@ -24,19 +24,20 @@ class CallerAuthentication:
     client_auth: ClientAuthentication
     _proven: Proven[ApiResource] = field(default_factory=Proven[ApiResource], init=False)
 
+    def proven(self, source: CredentialSource) -> Caller | None:
+        """The API resource that sent the same header before and was authenticated; else `authenticate` tells."""
+        return self._proven.find(source, self.registry.current)
+
     async def authenticate(self, source: CredentialSource) -> Caller:
         """The caller; InvalidClient with a challenge where there is none (RFC 7662 §2.3)."""
         registry = self.registry.current
-        known = self._proven.find(source, registry)
-        if known is not None:
-            return known
         try:
             resource = self._resource(source, registry)
             if resource is not None:
                 name, secrets = resource.name, resource.secrets
                 self._proven.remember(source, registry, resource, name=name, secrets=secrets)
                 return resource
-            client = await self.client_auth.authenticate(source)
+            client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
         except InvalidClient as refused:
             refused.challenge = basic_challenge(self.client_auth.realm)
             raise

@@ -17,9 +17,13 @@ class Clients:
     registered: RegisteredClients | None
     """None where registration is off: then those that registered before are unknown, too."""
 
+    def in_file(self, client_id: str) -> Client | None:
+        """The client of this id, if the operator wrote it down."""
+        return self.registry.current.clients.get(client_id)
+
     async def find(self, client_id: str) -> Client | None:
         """The client of this id, enabled or not."""
-        written_down = self.registry.current.clients.get(client_id)
+        written_down = self.in_file(client_id)
         if written_down is not None or self.registered is None:
             return written_down
         return await self.registered.find(client_id)

@@ -57,7 +57,8 @@ class IntrospectionEndpoint:
         """Answer about one token."""
         params = await form_params(request)
         try:
-            caller = await self.callers.authenticate(credentials(request, params, now=self.now()))
+            source = credentials(request, params, now=self.now())
+            caller = self.callers.proven(source) or await self.callers.authenticate(source)
         except InvalidClient as refused:
             self.emit(ClientRefused(endpoint=PATH, cause=refused.description))
             raise

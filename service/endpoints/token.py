@@ -71,9 +71,8 @@ class TokenEndpoint:
         params = await form_params(request)
         client: Client | None = None
         try:
-            client = await self.client_auth.authenticate(
-                credentials(request, params, now=self.now())
-            )
+            source = credentials(request, params, now=self.now())
+            client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
             response = await self._granted(request, params, client)
         except OAuthError as error:
             self._refused(params, client, error)
@@ -87,7 +86,9 @@ class TokenEndpoint:
         result = await grant.handle(self._token_request(request, params, client, grant.scope_rule))
         if isinstance(result, OAuthError):
             raise result
-        user_claims = await self.subjects.claims_of(result.authorization)
+        user_claims: Mapping[str, object] | None = {}
+        if result.authorization.subject is not None:
+            user_claims = await self.subjects.claims_of(result.authorization)
         if user_claims is None:
             raise InvalidGrant("the user is not active")
         return await self.issuer.issue(result, client, user_claims=user_claims)

@@ -30,6 +30,7 @@ class DelegationGrant:
 
     grant_type: ClassVar[str] = "delegation"
     scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
+    only_asks_the_store: ClassVar[bool] = True
 
     def __init__(self, options: Mapping[str, object], services: GrantServices) -> None:
         """Take `source_scopes`: which scopes a token may be exchanged with by who is no API."""

@@ -44,11 +44,8 @@ class Handle(msgspec.Struct, frozen=True):
     kind: HandleKind
     selector: str
     text: str
-
-    @property
-    def digest(self) -> str:
-        """The hash under which Redis knows it: a stolen dump holds no usable handle."""
-        return digest(self.text)
+    digest: str
+    """The hash under which Redis knows it: a stolen dump holds no usable handle."""
 
 
 def new_selector() -> str:
@@ -64,7 +61,7 @@ def new_handle(kind: HandleKind, selector: str) -> Handle:
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
     """The handle with this secret (32 bytes): the same secret always gives the same handle."""
     body = PREFIXES[kind] + selector + urlsafe_b64encode(secret).rstrip(b"=").decode()
-    return Handle(kind, selector, body + _checksum(body))
+    return _handle(kind, selector, body + _checksum(body))
 
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
@@ -73,7 +70,11 @@ def parse_handle(text: str, kind: HandleKind) -> Handle | None:
         return None
     if _checksum(text[:-_CHECKSUM]) != text[-_CHECKSUM:]:
         return None
-    return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text)
+    return _handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text)
+
+
+def _handle(kind: HandleKind, selector: str, text: str) -> Handle:
+    return Handle(kind, selector, text, digest(text))
 
 
 def kind_of(text: str) -> HandleKind | None:

@@ -113,7 +113,11 @@ class ActiveTokens:
     async def examine(self, token: str) -> ActiveToken | Inactive:
         """The access token, or the first check that it fails."""
         found = await self._not_ended(token)
-        return found if isinstance(found, Inactive) else await self._of_living_parties(found)
+        if isinstance(found, Inactive):
+            return found
+        if await self._is_of_living_parties(str(found.claims["client_id"]), found.authorization):
+            return found
+        return Inactive("its client or user is disabled or unknown")
 
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """The access token unless it has ended; one of a disabled user may be enabled again."""
@@ -157,13 +161,10 @@ class ActiveTokens:
 
     async def _not_ended(self, token: str) -> ActiveToken | Inactive:
         handle = parse_handle(token, "access_token")
-        if handle is not None:
-            return await self._reference(handle)
-        if looks_like_jwt(token):
-            return await self._jwt(token)
-        return Inactive("it is not an access token of this service")
-
-    async def _reference(self, handle: Handle) -> ActiveToken | Inactive:
+        if handle is None:
+            if looks_like_jwt(token):
+                return await self._jwt(token)
+            return Inactive("it is not an access token of this service")
         claims, authorization = await self.stores.kv.read(
             self.stores.access_tokens.read(handle.selector, handle.digest),
             self.stores.authorizations.read(handle.selector),
@@ -197,16 +198,10 @@ class ActiveTokens:
             return Inactive("its authorization has ended")
         return ActiveToken(claims=claims, reference=None, authorization=authorization)
 
-    async def _of_living_parties(self, token: ActiveToken) -> ActiveToken | Inactive:
-        client_id = str(token.claims["client_id"])
-        if not await self._is_of_living_parties(client_id, token.authorization):
-            return Inactive("its client or user is disabled or unknown")
-        return token
-
     async def _is_of_living_parties(
         self, client_id: str, authorization: Authorization | None
     ) -> bool:
-        client = await self.clients.find(client_id)
+        client = self.clients.in_file(client_id) or await self.clients.find(client_id)
         if client is None or not client.enabled:
             return False
         if authorization is None or authorization.subject is None or authorization.idp != LOCAL:

@@ -14,7 +14,7 @@ from service.store.stores import Stores
 from service.store.verbs import Exists, Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
-from service.tokens.audience import Targets
+from service.tokens.audience import Target, Targets
 from service.tokens.granting import GrantSuccess, Rotation
 from service.tokens.id_token import Accompanied, IdTokens
 from service.tokens.liveness import begin, prolong
@@ -43,7 +43,14 @@ class TokenIssuer:
         now = self.now()
         authorization = success.authorization
         known = user_claims if success.user_claims is None else success.user_claims
-        access = await self._access_token(success, client, known, now)
+        access = await self.access_tokens.mint(
+            authorization,
+            client,
+            self._target(success),
+            user_claims=known,
+            lifetime=_lifetime(success, client, now),
+            now=now,
+        )
         refresh = success.rotation or self._first_refresh_token(authorization, client, known, now)
         id_token = None
         if success.identifies and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
@@ -51,7 +58,10 @@ class TokenIssuer:
             id_token = await self.id_tokens.mint(
                 authorization, client, beside, user_claims=user_claims, now=now
             )
-        await self._make_active(success, access, refresh, now)
+        if success.source is not None:
+            await self._make_active_below(success.source, access, now)
+        else:
+            await self._make_active(success, access, refresh, now)
         self.emit(
             TokenIssued(
                 client_id=client.client_id,
@@ -70,28 +80,12 @@ class TokenIssuer:
             members=success.members,
         )
 
-    async def _access_token(
-        self, success: GrantSuccess, client: Client, user_claims: Mapping[str, object], now: int
-    ) -> MintedToken:
+    def _target(self, success: GrantSuccess) -> Target:
+        """Where the access token may be used, which may be less than what was authorized."""
         authorization = success.authorization
         scope = authorization.scope if success.scope is None else success.scope
         resources = authorization.resources if success.resources is None else success.resources
-        bounds = [client.access_token_lifetime]
-        if success.lifetime is not None:
-            bounds.append(success.lifetime)
-        if success.source is not None:
-            bounds.append(success.source.expires_at - now)
-        lifetime = min(bounds)
-        if lifetime < 1:
-            raise InvalidGrant("the token has expired meanwhile")
-        return await self.access_tokens.mint(
-            authorization,
-            client,
-            self.targets.of(scope, resources),
-            user_claims=user_claims,
-            lifetime=lifetime,
-            now=now,
-        )
+        return self.targets.of(scope, resources)
 
     def _first_refresh_token(
         self,
@@ -113,9 +107,6 @@ class TokenIssuer:
         Who loses a race has written tokens of an authorization that is ended at once, so they
         never were active and nobody ever sees them.
         """
-        if success.source is not None:
-            await self._make_active_below(success.source, access, now)
-            return
         lifetime = max(access.expires_at - now, refresh.lifetime if refresh else 0)
         writes: list[Write] = [success.spends.swap] if success.spends else []
         keep = begin if success.begins else prolong
@@ -143,3 +134,15 @@ class TokenIssuer:
         """A reference token lives while its record is there, a JWT while no revocation is."""
         kind = self.stores.access_tokens if source.reference is not None else self.stores.revoked
         return kind.exists(source.selector, source.name)
+
+
+def _lifetime(success: GrantSuccess, client: Client, now: int) -> int:
+    """Seconds of the access token: the shortest that registration, grant and source allow."""
+    lifetime = client.access_token_lifetime
+    if success.lifetime is not None:
+        lifetime = min(lifetime, success.lifetime)
+    if success.source is not None:
+        lifetime = min(lifetime, success.source.expires_at - now)
+    if lifetime < 1:
+        raise InvalidGrant("the token has expired meanwhile")
+    return lifetime
