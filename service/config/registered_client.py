@@ -128,6 +128,8 @@ class RegistrationPolicy:
                 "allow_offline_access": OFFLINE_ACCESS in scope,
                 "require_pkce": not confidential,
                 "require_consent": True,
+                # A JWT would show the local subject to the client that carries it (OIDC Core §8.1).
+                "access_token_type": "reference" if _is_pairwise(metadata) else "jwt",
             }
         )
 
@@ -148,6 +150,10 @@ class RegistrationPolicy:
             yield from each(entry, self.offered)
         # Warnings in the file; to a stranger, a protection that is not served is not promised.
         yield from unserved.client_asks_for_what_is_not_served(entry)
+
+
+def _is_pairwise(metadata: Mapping[str, object]) -> bool:
+    return metadata.get("subject_type") == "pairwise"
 
 
 def _scope_of(asked: object) -> frozenset[str]:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.driving.registering import register
-from tests.driving.service import RunningService
+from tests.driving.browser import Browser
+from tests.driving.registering import RegisteredApp, register
+from tests.driving.service import RunningService, claims_in
 
 pytestmark = pytest.mark.rfc("openid-core#8.1", "openid-registration#5")
 
@@ -156,3 +157,13 @@ class TestInAPrivateNetwork:
         answer = await pairwise(service, sector)
         assert answer.refusal == (400, "invalid_client_metadata")
         assert sector.asked == 0
+
+
+@pytest.mark.rfc("openid-core#8.1")
+async def test_no_token_shows_a_pairwise_client_who_the_person_is_elsewhere(
+    service: RunningService, browser: Browser
+) -> None:
+    app = await RegisteredApp.register(service, browser, subject_type="pairwise")
+    tokens = await app.tokens(scope="openid")
+    assert tokens["access_token"].startswith("at_")
+    assert claims_in(tokens["id_token"])["sub"] != "818727"
