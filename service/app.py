@@ -264,6 +264,7 @@ def _application(
         cors=cors,
         security_headers=SecurityHeaders(secure=parts.issuer.startswith("https:")),
         draining=edge.draining,
+        max_body_bytes=parts.configuration.server.max_body_bytes,
         store_timeout=parts.configuration.store.timeout,
         emit=parts.emit,
     )

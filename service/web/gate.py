@@ -52,6 +52,8 @@ class Gate:
     cors: Cors
     security_headers: SecurityHeaders
     draining: Draining
+    max_body_bytes: int
+    """The longest body; what is larger with its head is none of the fast lane's."""
     store_timeout: float
     """Seconds that one command of the store may take."""
     emit: Emit

@@ -9,7 +9,7 @@ to aiohttp with its connection, from its first byte on (docs/decisions/fast-lane
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container
 from http import HTTPStatus
 from time import time
 from typing import cast
@@ -46,11 +46,13 @@ class Lane:
         always: str,
         otherwise: Callable[[], asyncio.Protocol],
         idle_seconds: float,
+        largest: int = LARGEST,
     ) -> None:
         """Take the methods and paths that are served here, how, and aiohttp's protocol for all else.
 
         `always` are the header fields of every answer, as they go over the wire.
         """
+        self.largest = largest
         self.served = served
         self.answer = answer
         self.always = always
@@ -111,6 +113,7 @@ class LaneConnection(asyncio.Protocol):
     """One connection, one request at a time."""
 
     __slots__ = (
+        "_begun",
         "_body",
         "_complete",
         "_headers",
@@ -120,6 +123,7 @@ class LaneConnection(asyncio.Protocol):
         "_loop",
         "_remote",
         "_transport",
+        "_unread",
         "_url",
         "answering",
     )
@@ -131,6 +135,7 @@ class LaneConnection(asyncio.Protocol):
         self._remote: str | None = None
         self._idle_since = loop.time()
         self._later = b""
+        self._unread = False
         self.answering: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -160,13 +165,15 @@ class LaneConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Whoever does not read its answers is not listened to."""
+        self._unread = True
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         """The answers are read again."""
-        if self._transport is not None and not self._later:
-            self._transport.resume_reading()
+        self._unread = False
+        if self.answering is None:
+            self._listen()
 
     def close_unless_answering(self) -> None:
         """Close the connection if nobody waits for an answer there."""
@@ -175,13 +182,21 @@ class LaneConnection(asyncio.Protocol):
 
     def close_if_idle_since(self, moment: float) -> None:
         """Close it if nothing has happened since a moment of the loop's clock."""
-        if self._idle_since < moment:
+        if self._idle_since >= moment:
+            return
+        if self._unread:
+            self.abort()  # closing would wait for somebody to read
+        else:
             self.close_unless_answering()
 
     def abort(self) -> None:
         """Close it whatever is going on."""
         if self._transport is not None:
             self._transport.abort()
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request; another one may follow in the same bytes."""
+        self._begun += 1
 
     def on_url(self, url: bytes) -> None:
         """A part of the request's target: all of it, where the request is whole."""
@@ -196,12 +211,13 @@ class LaneConnection(asyncio.Protocol):
         self._body += body
 
     def on_message_complete(self) -> None:
-        """The end of a request; there may be another one behind it."""
-        self._complete += 1
+        """The end of a request."""
+        self._complete = True
 
     def _expect_request(self) -> None:
         self._headers = CIMultiDict[str]()
-        self._url, self._body, self._complete = b"", b"", 0
+        self._url, self._body = b"", b""
+        self._begun, self._complete = 0, False
 
     def _whole(self, data: bytes) -> WholeRequest | None:
         """The request, if this is exactly one that the lane serves."""
@@ -211,7 +227,9 @@ class LaneConnection(asyncio.Protocol):
             parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
             return None
-        if self._complete != 1 or len(data) > LARGEST or parser.get_http_version() != "1.1":
+        if self._begun != 1 or not self._complete or len(data) > self._lane.largest:
+            return None
+        if parser.get_http_version() != "1.1":
             return None
         method, path = parser.get_method().decode(), self._url.decode("latin-1").partition("?")[0]
         if (method, path) not in self._lane.served or not _is_ordinary(self._headers):
@@ -237,9 +255,16 @@ class LaneConnection(asyncio.Protocol):
             transport.close()
             return
         self._idle_since = self._loop.time()
-        if self._later:
-            later, self._later = self._later, b""
-            transport.resume_reading()
+        if self._later and not self._unread:
+            self._listen()
+
+    def _listen(self) -> None:
+        """Take what came too early, and what comes next."""
+        if self._transport is None:
+            return
+        self._transport.resume_reading()
+        later, self._later = self._later, b""
+        if later:
             self.data_received(later)
 
     def _written(self, answer: Answer) -> bytes:
@@ -265,11 +290,11 @@ class LaneConnection(asyncio.Protocol):
         protocol.data_received(data)
 
 
-def _is_ordinary(headers: Mapping[str, str]) -> bool:
+def _is_ordinary(headers: CIMultiDict[str]) -> bool:
     """Whether nothing is said of the connection or the body that only aiohttp understands."""
     return (
         headers.get("Connection", _STAYS).lower() == _STAYS
-        and "Host" in headers  # RFC 9112 §3.2
+        and len(headers.getall("Host", ())) == 1  # RFC 9112 §3.2
         and "Transfer-Encoding" not in headers
         and "Expect" not in headers
         and "Upgrade" not in headers

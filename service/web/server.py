@@ -13,7 +13,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from service.web.gate import GATE, Handler
 from service.web.head_limit import MAX_HEAD_BYTES
-from service.web.lane import Lane
+from service.web.lane import LARGEST, Lane
 from service.web.request_id import HEADER, new_request_id
 
 log = structlog.stdlib.get_logger(__name__)
@@ -58,6 +58,7 @@ class Runner(web.AppRunner):
             always=gate.security_headers.always,
             otherwise=server.routed,
             idle_seconds=_IDLE_SECONDS,
+            largest=min(LARGEST, gate.max_body_bytes),
         )
         return server
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from service.web.answer import Answer, Fields
 from service.web.lane import LARGEST, Lane
 from tests.driving.service import RunningService
+
+Start = Callable[..., Awaitable[RunningService]]
 
 FORM = b"grant_type=client_credentials&scope=api1"
 FIELDS = (
@@ -30,6 +35,8 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(FORM
         [WHOLE, LAST],
         [WHOLE + LAST],
         [WHOLE + LAST[:30], LAST[30:]],
+        [WHOLE + LAST[:4], LAST[4:]],
+        [WHOLE.replace(b"/connect/token", b"/connect/token?x=y") + LAST[:50], LAST[50:]],
         [LAST.replace(b"/connect/token", b"/connect/token?x=y")],
         [LAST.replace(b"HTTP/1.1", b"HTTP/1.0")],
         [WHOLE.replace(b"Host: x", b"HOST: x\r\nconnection: Keep-Alive"), LAST],
@@ -46,6 +53,8 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(FORM
         "one after the other",
         "two at once",
         "one and a half at once",
+        "one and a word at once",
+        "one with a query and a half at once",
         "with a query",
         "HTTP/1.0",
         "another case",
@@ -78,8 +87,16 @@ async def test_answers_come_in_the_order_of_the_requests(service: RunningService
         b"Host: x\r\nContent-Length: +3\r\n\r\nabc",
         b"Host: x\r\nContent-Length : 3\r\n\r\nabc",
         b"Host: x\r\n Folded: 3\r\n\r\n",
+        b"Host: x\r\nHost: y\r\nContent-Length: 3\r\n\r\nabc",
     ],
-    ids=["length and chunks", "two lengths", "signed length", "space before colon", "folded"],
+    ids=[
+        "length and chunks",
+        "two lengths",
+        "signed length",
+        "space before colon",
+        "folded",
+        "two hosts",
+    ],
 )
 @pytest.mark.rfc("9112#6.3")
 async def test_what_proxies_read_differently_is_refused(
@@ -90,11 +107,50 @@ async def test_what_proxies_read_differently_is_refused(
     assert answer.count(b"HTTP/1.") == 1
 
 
+async def test_a_lower_limit_of_bodies_counts_here_too(
+    start: Start, config: dict[str, Any]
+) -> None:
+    service = await start(config | {"server": {"max_body_bytes": 1024}})
+    answer = await service.token("robot", grant_type="client_credentials", padding="x" * 1100)
+    assert answer.refusal == (413, "invalid_request")
+
+
 async def test_a_connection_that_stays_silent_is_closed() -> None:
     lane = Lane(served=(), answer=_never, always="", otherwise=asyncio.Protocol, idle_seconds=0.05)
     server = await asyncio.get_running_loop().create_server(lane.connection, "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     assert await asyncio.wait_for(reader.read(), timeout=10) == b""
+    writer.close()
+    server.close()
+    lane.begin_to_close()
+
+
+async def test_who_does_not_read_its_answers_is_not_listened_to() -> None:
+    asked, answered, handed_over = asyncio.Semaphore(0), list[bool](), asyncio.Event()
+
+    async def large(_: object) -> Answer:
+        await asked.acquire()
+        answered.append(True)
+        return Answer(Fields({}), b"x" * 2**20)
+
+    def otherwise() -> asyncio.Protocol:
+        handed_over.set()
+        return asyncio.Protocol()
+
+    lane = Lane(
+        served={("GET", "/")}, answer=large, always="", otherwise=otherwise, idle_seconds=60
+    )
+    server = await asyncio.get_running_loop().create_server(lane.connection, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    for number in range(60):
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await asyncio.sleep(0.01)  # so that it comes while the one before is answered
+        if number:
+            asked.release()
+    assert len(answered) < 30  # what the buffers on the way hold
+    assert not handed_over.is_set()
+    await reader.readexactly(len(answered) * 2**20)
+    await asyncio.wait_for(handed_over.wait(), timeout=10)  # all that has come meanwhile, at once
     writer.close()
     server.close()
     lane.begin_to_close()
