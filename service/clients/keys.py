@@ -72,7 +72,10 @@ class ClientKeys:
             key = key or (await self._renewed_keys_of(client)).find_recipient(alg)
         if key is None:
             raise UnauthorizedClient(f"the client has no key that {alg} can encrypt to")
-        return encrypt(content, key, enc=enc, cty=cty)
+        try:
+            return encrypt(content, key, enc=enc, cty=cty)
+        except ValueError as error:
+            raise UnauthorizedClient(f"the client's key is none that {alg} can use") from error
 
     async def decrypt(self, token: str, client: Client | None) -> str:
         """What was encrypted to the service, or by this client's secret, or JwtRefused (OIDC Core §6.1, §10.2)."""

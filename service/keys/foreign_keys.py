@@ -24,6 +24,9 @@ MAX_BYTES = 128 * 1024
 MAX_KEYS = 100
 """In a JWK set; one with more counts as none."""
 
+MAX_MODULUS = 2731
+"""Characters of an RSA key's `n`: 16384 bits, the most that anything computes with."""
+
 
 class UnknownKey(JwtRefused):
     """None of the keys at hand fits; the signer may have published a new one since."""
@@ -98,9 +101,15 @@ def verify_foreign(
 
 
 def _key_for(entry: Mapping[str, object], alg: str) -> Key | None:
-    """The entry as a key for this algorithm; a private key that somebody publishes is nobody's secret."""
+    """The entry as a key for this algorithm; a private key that somebody publishes is nobody's secret.
+
+    It is not even read: whether the numbers of a private RSA key belong together takes half a
+    minute to find out, if somebody has chosen them so.
+    """
+    if "d" in entry or len(str(entry.get("n", ""))) > MAX_MODULUS:
+        return None
     try:
         key = Key.load(entry, alg)
     except ValueError:
         return None
-    return None if key.is_private or entry.get("use", key.use) != key.use else key
+    return None if entry.get("use", key.use) != key.use else key

@@ -62,6 +62,12 @@ async def test_a_key_for_something_else_is_none(party: Party, change: dict[str, 
         await encrypted(party.but(jwks={"keys": [key]}), "ECDH-ES")
 
 
+async def test_a_key_that_nothing_can_be_encrypted_to_is_the_clients_fault(party: Party) -> None:
+    even = {"kty": "RSA", "e": "AQAB", "n": "_" * 341 + "g"}
+    with pytest.raises(UnauthorizedClient, match="RSA-OAEP"):
+        await encrypted(party.but(jwks={"keys": [even]}), "RSA-OAEP")
+
+
 @pytest.mark.parametrize("change", [{"value": None}, {"expires_at": 1}])
 async def test_without_a_secret_that_counts_nothing_is_encrypted(
     party: Party, change: dict[str, object]

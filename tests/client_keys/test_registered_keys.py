@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -54,6 +55,19 @@ async def test_a_private_key_in_the_set_counts_for_nothing(party: Party, rsa: Rs
     client = party.but(jwks={"keys": [rsa(0).private_jwk]})
     with pytest.raises(JwtRefused, match="published keys"):
         await client.verify(await rsa(0).sign(CLAIMS, typ="JWT"))
+
+
+@pytest.mark.parametrize("members", [{"d": "_"}, {}], ids=["private", "public"])
+async def test_a_key_that_is_endless_to_read_takes_no_time(
+    party: Party, rsa: Rsa, members: dict[str, str]
+) -> None:
+    bits = 16384 if members else 500_000
+    numbers = {"n": "_" * (bits // 6) + "w", **{name: "_" * (bits // 6) for name in members}}
+    client = party.but(jwks={"keys": [{"kty": "RSA", "e": "AQAB", "kid": rsa(0).kid, **numbers}]})
+    token, began = await rsa(0).sign(CLAIMS, typ="JWT"), perf_counter()
+    with pytest.raises(JwtRefused, match="published keys"):
+        await client.verify(token)
+    assert perf_counter() - began < 0.05
 
 
 @pytest.mark.rfc("8725#3.1")
