@@ -112,6 +112,8 @@ def _exceeds(result: GrantSuccess, request: TokenRequest) -> bool:
 
 
 def _is_json(members: Mapping[str, object]) -> bool:
+    if not members:
+        return True
     try:
         orjson.dumps(dict(members))
     except (TypeError, ValueError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from service.protocol.pkce import CodeChallenge
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationCode:
+class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a code is bound to, beside its authorization (RFC 6749 §4.1.2, RFC 7636 §4.4)."""
 
     redirect_uri: str
@@ -17,20 +17,18 @@ class AuthorizationCode:
     nonce: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshToken:
+class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a refresh token knows, beside its authorization (RFC 6749 §6)."""
 
     seed: str
     """From which, with the token itself, the successor is derived: a repeat finds the same one."""
     ends_at: int
     """The absolute end of the family, seconds since the epoch."""
-    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    user_claims: Mapping[str, object] = {}
     """The user's claims as the first access token carried them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Stays under the key of a code or refresh token that was used, so that a replay is recognised."""
 
     attempt: str

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from http import HTTPStatus
 from typing import cast
 
@@ -107,6 +108,9 @@ def event_name(kind: type[object]) -> str:
 
 def _plain(value: object) -> object:
     """Sets become lists, in an order that can be compared."""
-    if isinstance(value, frozenset):
-        return sorted(str(member) for member in cast("frozenset[object]", value))
-    return str(value)
+    return _listed(cast("frozenset[object]", value)) if isinstance(value, frozenset) else str(value)
+
+
+@lru_cache(maxsize=1000)  # scopes, of which the same few are told all day
+def _listed(members: frozenset[object]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, members)))

@@ -26,9 +26,7 @@ class Tokens(People):
 
     @cached_property
     def access_tokens(self) -> AccessTokens:
-        return AccessTokens(
-            issuer=self.issuer, registry=self.registry, keys=self.keys, stores=self.stores
-        )
+        return AccessTokens(issuer=self.issuer, keys=self.keys, stores=self.stores)
 
     @cached_property
     def id_tokens(self) -> IdTokens:

@@ -12,12 +12,11 @@ from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.handle import new_handle
-from service.model.registry import LiveRegistry
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Write
 from service.tokens.audience import Target
-from service.tokens.claims import api_claims, unprivileged
+from service.tokens.claims import pick, unprivileged
 
 
 class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +36,6 @@ class AccessTokens:
     """Makes access tokens; nothing is active before its writes are done."""
 
     issuer: str
-    registry: LiveRegistry
     keys: KeyRing
     stores: Stores
 
@@ -93,10 +91,9 @@ class AccessTokens:
         target: Target,
         user_claims: Mapping[str, object],
     ) -> dict[str, object]:
-        registry = self.registry.current
         claims: dict[str, object] = {}
         if user_claims:
-            claims |= api_claims(registry, target.scope, target.audience, user_claims)
+            claims |= pick(user_claims, target.user_claims)
         if client.claims and (authorization.subject is None or client.always_send_client_claims):
             prefix = client.client_claims_prefix
             claims |= unprivileged({prefix + name: value for name, value in client.claims.items()})

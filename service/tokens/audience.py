@@ -9,6 +9,7 @@ import msgspec
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import InvalidTarget
+from service.tokens.claims import api_claims
 
 REMEMBERED = 1000
 """Targets; there are as many as kinds of requests, not as requests."""
@@ -22,6 +23,8 @@ class Target(msgspec.Struct, frozen=True):
     """Names of API resources, sorted; empty where the token is for this service alone."""
     signing_algorithm: str | None
     """The one that all these resources ask for, if they agree on one."""
+    user_claims: tuple[str, ...]
+    """The names of the user's claims that these resources and this scope ask for."""
 
 
 class Targets:
@@ -66,7 +69,12 @@ def target(registry: Registry, scope: frozenset[str], resources: Collection[str]
 
 def _target(registry: Registry, scope: frozenset[str], audience: Collection[str]) -> Target:
     asked = {registry.api_resources[name].access_token_signing_algorithm for name in audience}
-    return Target(scope, tuple(sorted(audience)), asked.pop() if len(asked) == 1 else None)
+    return Target(
+        scope,
+        tuple(sorted(audience)),
+        asked.pop() if len(asked) == 1 else None,
+        tuple(sorted(api_claims(registry, scope, audience))),
+    )
 
 
 def check_resources(registry: Registry, resources: Collection[str], scope: frozenset[str]) -> None:

@@ -84,28 +84,8 @@ def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
     ]
 
 
-def api_claims(
-    registry: Registry,
-    scope: Iterable[str],
-    audience: Iterable[str],
-    user_claims: Mapping[str, object],
-) -> dict[str, object]:
-    """What the API resources and scopes of an access token want to know of the user."""
-    return pick(user_claims, sorted(_wanted(registry, scope, audience)))
-
-
-def foreign_claims(
-    registry: Registry, audience: Collection[str], scope: Iterable[str], resource: ApiResource
-) -> frozenset[str]:
-    """User claims that stand in a token for other API resources than this one (RFC 7662 §5)."""
-    if len(audience) == 1 and registry.api_scopes.keys().isdisjoint(set(scope) - resource.scopes):
-        return frozenset()
-    own = _wanted(registry, resource.scopes.intersection(scope), (resource.name,))
-    return _wanted(registry, scope, audience) - own
-
-
-def _wanted(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -> frozenset[str]:
-    """The names of user claims that these API scopes and resources ask for."""
+def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -> frozenset[str]:
+    """The names of the user's claims that these API scopes and resources ask for."""
     scopes = (registry.api_scopes[name] for name in scope if name in registry.api_scopes)
     resources = (
         registry.api_resources[name] for name in audience if name in registry.api_resources
@@ -114,6 +94,16 @@ def _wanted(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -
         [name for scope in scopes for name in scope.user_claims]
         + [name for resource in resources for name in resource.user_claims]
     )
+
+
+def foreign_claims(
+    registry: Registry, audience: Collection[str], scope: Iterable[str], resource: ApiResource
+) -> frozenset[str]:
+    """User claims that stand in a token for other API resources than this one (RFC 7662 §5)."""
+    if len(audience) == 1 and registry.api_scopes.keys().isdisjoint(set(scope) - resource.scopes):
+        return frozenset()
+    own = api_claims(registry, resource.scopes.intersection(scope), (resource.name,))
+    return api_claims(registry, scope, audience) - own
 
 
 def _told(

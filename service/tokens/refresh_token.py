@@ -5,8 +5,10 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
+
+import msgspec
 
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -49,7 +51,7 @@ class RefreshTokens:
         # Only where it is not there yet: it may be in use, or spent already. But a repeat writes it
         # too: whatever kept the first answer from arriving may have kept Redis from writing it.
         write = self.stores.refresh_tokens.put_new(
-            replace(record, seed=secrets.token_urlsafe(32)),
+            msgspec.structs.replace(record, seed=secrets.token_urlsafe(32)),
             successor.selector,
             successor.digest,
             ttl=seconds,

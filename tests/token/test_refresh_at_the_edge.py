@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import time
 from typing import Any
 
+import msgspec
 import pytest
 
 from service.model.handle import Handle, parse_handle
@@ -54,6 +54,8 @@ async def test_a_record_that_outlives_its_end_is_worth_nothing(service: RunningS
     records, handle = service.parts.stores.refresh_tokens, parsed(token)
     (record,) = await service.parts.kv.read(records.read(handle.selector, handle.digest))
     assert isinstance(record, RefreshToken)
-    over = records.put(replace(record, ends_at=int(time())), handle.selector, handle.digest, ttl=60)
+    over = records.put(
+        msgspec.structs.replace(record, ends_at=int(time())), handle.selector, handle.digest, ttl=60
+    )
     await service.parts.kv.write(over)
     assert (await refreshed(service, token)).refusal == (400, "invalid_grant")
