@@ -41,7 +41,7 @@ def _values(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if name in _OBJECTS and isinstance(value, dict):
-        return (orjson.dumps(value).decode(),)
+        return (_as_text(name, value),)
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)
     if name in REPEATABLE and isinstance(value, list):
@@ -49,6 +49,13 @@ def _values(name: str, value: object) -> tuple[str, ...]:
     if name in _KNOWN:
         raise InvalidRequestObject(f"{name} is of another type in the request object")
     return ()
+
+
+def _as_text(name: str, value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError as error:
+        raise InvalidRequestObject(f"{name} is too deep in the request object") from error
 
 
 def _texts(name: str, values: list[object]) -> tuple[str, ...]:

@@ -50,9 +50,9 @@ async def json_object(request: web.Request) -> Mapping[str, object]:
     body = await _body(request)
     try:
         orjson.loads(body)  # stricter than what tells of repeated members
-        content: object = json.loads(body, object_pairs_hook=_members)
+        content: object = json.loads(body, object_pairs_hook=_members, parse_int=_integer)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest("the body is not JSON, or too deep") from error
+        raise InvalidRequest("the body is not JSON, too deep, or has too large numbers") from error
     if not isinstance(content, dict):
         raise InvalidRequest("the body is not a JSON object")
     return cast("dict[str, object]", content)
@@ -97,6 +97,14 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(members) < len(pairs):
         raise InvalidRequest("a member of the JSON body is sent more than once")
     return members
+
+
+def _integer(digits: str) -> int:
+    """A number that can be written again; ValueError for one of more than 64 bits (RFC 8259 §6)."""
+    number = int(digits)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("it has more than 64 bits")
+    return number
 
 
 async def _body(request: Message) -> bytes:

@@ -93,3 +93,19 @@ async def test_any_json_is_a_change_or_refused(
     assert answer.status == 200 or answer.error
     assert answer.status < 500
     assert (await client.manage("GET")).status == 200
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b'{"a":' * 300 + b"1" + b"}" * 300, b"[" * 300 + b"]" * 300, b"1" + b"0" * 40, b"1" * 5000],
+    ids=["deep objects", "deep arrays", "a large number", "a very large number"],
+)
+@pytest.mark.parametrize("name", ["jwks", "contacts", "default_max_age", "client_name#de", "x"])
+async def test_what_json_allows_and_nobody_needs_is_refused_or_left_out(
+    service: RunningService, name: str, value: bytes
+) -> None:
+    value = b'{"keys":[{"kty":"EC","x":%s}]}' % value if name == "jwks" else value
+    body = b'{"redirect_uris":["https://a.example/cb"],"%s":%s}' % (name.encode(), value)
+    sent = {"Content-Type": "application/json"}
+    answer = await service.request("POST", endpoint.PATH, data=body, headers=sent)
+    assert answer.status in ({201, 400} if name == "x" else {400})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Any
 from urllib.parse import urlencode
 
@@ -99,3 +100,11 @@ async def test_any_claims_in_an_assertion_get_an_answer(
     form = {"client_assertion": assertion, "client_assertion_type": ASSERTION_TYPE}
     answer = await web.app.service.post("/connect/token", **form)
     assert answer.status in {400, 401}
+
+
+async def test_claims_that_are_too_deep_are_refused(unsigning: Sender) -> None:
+    head = unsigned({"alg": "none"}, {}).partition(".")[0]
+    deep = b'{"claims":' + b'{"a":' * 600 + b"1" + b"}" * 601
+    text = f"{head}.{urlsafe_b64encode(deep).rstrip(b'=').decode()}."
+    page = await unsigning.send(text, redirect_uri=unsigning.app.redirect_uri)
+    assert (page.status, page.error) == (303, "invalid_request_object")
