@@ -21,6 +21,8 @@ CLIENTS: dict[str, dict[str, Any]] = {
     },
     "phone": {"redirect_uris": ["com.example.phone:/callback"]},
     "tablet": {"redirect_uris": ["com.example.tablet:/callback"]},
+    "terminal": {"redirect_uris": ["http://127.0.0.1/callback"]},
+    "desktop": {"redirect_uris": ["http://127.0.0.1/callback"]},
 }
 
 

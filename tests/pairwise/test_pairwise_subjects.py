@@ -45,8 +45,11 @@ async def test_it_is_the_same_within_a_sector(app_of: AppOf, client_id: str) -> 
     assert await known_as(app_of(client_id)) == await known_as(app_of("shop"))
 
 
-async def test_a_client_without_a_host_is_a_sector_of_its_own(app_of: AppOf) -> None:
-    assert await known_as(app_of("phone")) != await known_as(app_of("tablet"))
+@pytest.mark.parametrize(("one", "other"), [("phone", "tablet"), ("terminal", "desktop")])
+async def test_a_client_without_a_host_of_its_own_is_a_sector_of_its_own(
+    app_of: AppOf, one: str, other: str
+) -> None:
+    assert await known_as(app_of(one)) != await known_as(app_of(other))
 
 
 async def test_userinfo_tells_the_same_as_the_identity_token(

@@ -125,6 +125,17 @@ async def test_several_hosts_need_a_document(service: RunningService, sector: Se
     assert answer["error_description"].startswith("sector_identifier_uri")
 
 
+@pytest.mark.rfc("8252#7.1", "8252#7.3")
+@pytest.mark.parametrize("own", ["com.evil.app:/cb", "http://127.0.0.1/cb"])
+async def test_nobody_joins_a_sector_by_naming_its_host_beside_an_app(
+    service: RunningService, sector: SectorHost, own: str
+) -> None:
+    changes = {"redirect_uris": [URIS[0], own], "application_type": "native"}
+    answer = await pairwise(service, sector, sector_identifier_uri=None, **changes)
+    assert answer.refusal == (400, "invalid_client_metadata")
+    assert answer["error_description"].startswith("sector_identifier_uri")
+
+
 async def test_one_host_needs_none(service: RunningService, sector: SectorHost) -> None:
     answer = await pairwise(
         service, sector, sector_identifier_uri=None, redirect_uris=[URIS[0], URIS[0] + "?a=b"]

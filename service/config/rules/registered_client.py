@@ -159,8 +159,11 @@ def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[
         return
     if not offered.pairwise:
         yield Finding(("subject_type",), "pairwise is not supported")
-    if client.sector_identifier_uri is None and len(redirect_hosts(client.redirect_uris)) > 1:
-        yield Finding(("sector_identifier_uri",), "is missing: redirect_uris have several hosts")
+    uris = client.redirect_uris
+    several = len({redirect_hosts([uri]) for uri in uris}) > 1  # an app's scheme has none
+    if client.sector_identifier_uri is None and several:
+        message = "is missing: redirect_uris are not all of one host, which would be the sector"
+        yield Finding(("sector_identifier_uri",), message)
 
 
 def texts_do_not_deceive(client: ClientEntry, _: Offered) -> Iterator[Finding]:
