@@ -4,6 +4,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 PYTEST := $(BIN)/python -m pytest -n auto
+BENCH := $(BIN)/python -m benchmarks --results build/benchmarks
 
 .PHONY: help
 help: ## every target with a line
@@ -39,20 +40,30 @@ lint: .venv/developing ## format, lint, types and import contracts, nothing chan
 check: lint test ## format, lint, types and tests: what to run before each commit
 
 .PHONY: bench
-bench: .venv/developing ## the benchmark table
-	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
-	$(BIN)/python -m benchmarks
+bench: .venv/benchmarking ## the benchmark table; with it JSON and charts in build/benchmarks
+	$(BENCH)
 
 .PHONY: bench-peers
-bench-peers: .venv/developing ## the same with node-oidc-provider in the same run
-	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
+bench-peers: .venv/benchmarking ## the same with node-oidc-provider in the same run, and how long both take
 	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
-	$(BIN)/python -m benchmarks --peers
+	$(BENCH) --peers
+	$(BENCH) --peers latency
+
+.PHONY: bench-all
+bench-all: bench ## round trips, latency, stalls, cores, memory, start and flatness, too; some take minutes
+	set -e; for topic in round-trips latency stalls cores memory start flat; do $(BENCH) $$topic; done
+
+.PHONY: bench-short
+bench-short: .venv/benchmarking ## two works for a second each, only to be looked at
+	$(BIN)/python -m benchmarks --rounds 1 --seconds 1 --only introspect
 
 .PHONY: bench-check
-bench-check: .venv/developing ## fails where a ratio to the floor is below its bar by more than the noise
+bench-check: .venv/benchmarking ## fails where a ratio to the floor is below its bar by more than the noise
+	$(BENCH) --check
+
+.PHONY: .venv/benchmarking
+.venv/benchmarking: .venv/developing
 	@command -v wrk >/dev/null || scripts/apt-install wrk redis-server
-	$(BIN)/python -m benchmarks --check
 
 .PHONY: docs
 docs: .venv/developing ## the generated documentation

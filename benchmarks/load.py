@@ -27,19 +27,21 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
-    """What is asked: the same request again and again, or the lines of a file, each once."""
+    """What is asked: the same request again and again, or the lines of a file, each once or in turns."""
 
     path: str
     authorization: str | None = None
     body: str | None = None
     bodies: Path | None = None
+    in_turns: bool = False
 
 
 def drive(port: int, requests: Requests, *, connections: int, seconds: int) -> Sample:
     """Send requests for some seconds and count the answers."""
-    command = ["taskset", "-c", str(OTHERS_CPU), "wrk", "--latency", "-t1", f"-c{connections}"]
+    command = ["taskset", "-c", OTHERS_CPU, "wrk", "--latency", "-t1", f"-c{connections}"]
     command += [f"-d{seconds}s", "-s", str(SCRIPT), f"http://127.0.0.1:{port}{requests.path}", "--"]
     command += [requests.authorization or "", requests.body or "", str(requests.bodies or "")]
+    command += ["in turns" if requests.in_turns else ""]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     total = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m)", output)
     if total is None:

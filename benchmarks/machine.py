@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SERVER_CPU, OTHERS_CPU = 0, 1
+SERVER_CPU, OTHERS_CPU, BOTH_CPUS = "0", "1", "0,1"
 """The server has a CPU of its own; load generator and Redis share the other one."""
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -31,7 +31,12 @@ class Running:
     @property
     def memory(self) -> int:
         """Bytes, each shared page counted in parts (PSS)."""
-        return sum(_pss(pid) for pid in self._family())
+        return sum(_rolled_up(pid, "Pss:") for pid in self._family())
+
+    @property
+    def resident(self) -> int:
+        """Bytes, each shared page counted in full (RSS)."""
+        return sum(_rolled_up(pid, "Rss:") for pid in self._family())
 
     def _family(self) -> list[int]:
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
@@ -40,11 +45,11 @@ class Running:
 
 @contextmanager
 def started(
-    command: Sequence[str], *, cpu: int, port: int, environ: Mapping[str, str] | None = None
+    command: Sequence[str], *, cpu: str, port: int, environ: Mapping[str, str] | None = None
 ) -> Iterator[Running]:
     """Run a program on one CPU until the end of the block; it has to listen on the port."""
     process = subprocess.Popen(
-        ["taskset", "-c", str(cpu), *command],
+        ["taskset", "-c", cpu, *command],
         env={**os.environ, **(environ or {})},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -65,13 +70,13 @@ def free_port() -> int:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
+    for _ in range(4000):
         if process.poll() is not None:
             raise RuntimeError(f"a program ended before it listened on port {port}")
         with socket.socket() as trying:
             if trying.connect_ex(("127.0.0.1", port)) == 0:
                 return
-        time.sleep(0.05)
+        time.sleep(0.005)
     raise RuntimeError(f"nothing listens on port {port}")
 
 
@@ -80,6 +85,6 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def _pss(pid: int) -> int:
+def _rolled_up(pid: int, name: str) -> int:
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))

@@ -18,9 +18,9 @@ Prepare = Callable[[int, Path, int], Requests]
 """Makes what a work needs of the peer at a port, in a folder, for so many requests at the most."""
 
 
-def command(port: int, redis_url: str) -> list[str]:
+def command(port: int, redis_url: str, workers: int) -> list[str]:
     """What runs it."""
-    return [str(NODE), str(FOLDER / "server.mjs"), str(port), redis_url]
+    return [str(NODE), str(FOLDER / "server.mjs"), str(port), redis_url, str(workers)]
 
 
 def _introspect(port: int, _: Path, __: int) -> Requests:

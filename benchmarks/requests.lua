@@ -1,5 +1,5 @@
--- The requests of a benchmark: arguments are the Authorization header, a body, and a file of bodies used once each.
-local bodies, position, fixed = {}, 0, nil
+-- The requests of a benchmark: arguments are the Authorization header, a body, a file of bodies used once each, and whether they begin again.
+local bodies, position, fixed, again = {}, 0, nil, false
 
 function init(args)
    if args[1] and args[1] ~= "" then wrk.headers["Authorization"] = args[1] end
@@ -10,11 +10,12 @@ function init(args)
       wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
       wrk.method, wrk.body = "POST", args[2]
    end
+   again = args[4] == "in turns"
    if #bodies == 0 then fixed = wrk.format() end
 end
 
 function request()
    if fixed then return fixed end
-   position = position + 1
+   position = again and position % #bodies + 1 or position + 1
    return wrk.format(nil, nil, nil, bodies[position] or "used=up")
 end

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
 
 from benchmarks.load import Sample
+from benchmarks.measured import Measured
+from benchmarks.round_trips import Asked, spelled
+from benchmarks.servers import FLOOR, PEER, SERVICE
 from benchmarks.works import Work
-
-SERVICE, FLOOR, PEER = "service", "floor", "peer"
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One round of one work."""
-
-    sample: Sample
-    cpu_seconds: float
-
-    @property
-    def per_cpu_second(self) -> float:
-        """Requests for each second that the server computed."""
-        return self.sample.requests / self.cpu_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +46,20 @@ class Row:
     p50_ms: dict[str, float]
     p99_ms: dict[str, float]
     failed: int
+    round_trips: int
+    commands: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Table:
     """What was measured, by work and by server."""
 
     works: Sequence[Work]
+    rounds: int
+    asked: Mapping[Work, Asked]
+    """What one request of a work asks of Redis."""
+    mib: dict[str, float] = field(default_factory=dict)
+    """Memory at the end, by server."""
     measured: dict[tuple[str, str], list[Measured]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -81,15 +76,21 @@ class Table:
         """The works whose ratio to the floor is below its bar by more than the noise."""
         return [row.work for row in self.rows() if row.to_floor.missed]
 
-    def as_json(self) -> list[dict[str, object]]:
+    def as_json(self) -> dict[str, object]:
         """The rows for other programs."""
-        return [asdict(row) for row in self.rows()]
+        works = [asdict(row) for row in self.rows()]
+        return {"rounds": self.rounds, "works": works, "mib": self.mib}
 
     def text(self) -> str:
         """The rows, aligned; an exclamation mark stands beside what is below its bar."""
         titles = f"{'floor':>6} {'bar':>5} {'spread':>6}  {'peer':>6} {'bar':>5} {'spread':>6}"
-        head = f"{'work':38} {titles} {'req/CPU-s':>10} {'req/s':>8} {'p50 ms':>7} {'p99 ms':>7} {'failed':>6}"
-        return "\n".join([head, *map(_line, self.rows())])
+        head = (
+            f"{'work':38} {titles} {'req/CPU-s':>10} {'req/s':>8} {'p50 ms':>7} {'p99 ms':>7} "
+            f"{'failed':>6} {'trips':>5}  commands"
+        )
+        memory = ", ".join(f"{name} {mib:.0f} MiB" for name, mib in self.mib.items())
+        foot = f"{self.rounds} rounds in turns, medians; memory: {memory}"
+        return "\n".join([head, *map(_line, self.rows()), foot])
 
     def _row(self, work: Work) -> Row:
         by_server = {
@@ -115,6 +116,8 @@ class Table:
             p50_ms=_milliseconds(samples, "p50"),
             p99_ms=_milliseconds(samples, "p99"),
             failed=sum(each.failed for rounds in samples.values() for each in rounds),
+            round_trips=self.asked[work].round_trips,
+            commands=spelled(self.asked[work].commands),
         )
 
 
@@ -136,5 +139,6 @@ def _line(row: Row) -> str:
     return (
         f"{row.work:38} {row.to_floor} {peer} {row.req_per_cpu_second[SERVICE]:10.0f} "
         f"{row.req_per_second[SERVICE]:8.0f} {row.p50_ms[SERVICE]:7.2f} "
-        f"{row.p99_ms[SERVICE]:7.2f} {row.failed:6}"
+        f"{row.p99_ms[SERVICE]:7.2f} {row.failed:6} "
+        f"{row.round_trips:5}  {row.commands}"
     )

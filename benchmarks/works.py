@@ -37,6 +37,8 @@ class Work:
     """The ratio to the floor that has to be reached."""
     at_least_of_peer: float | None = None
     """The same beside node-oidc-provider; None where it does no such work."""
+    round_trips: int
+    """To Redis for each request, at the most."""
     once: bool = False
     """Each request uses something up, so that as many have to be prepared as can be served."""
 
@@ -55,17 +57,17 @@ async def introspect_jwt(parts: Parts, _: Path, __: int) -> Requests:
 
 async def client_credentials_reference(_: Parts, __: Path, ___: int) -> Requests:
     """A client gets a reference token for itself."""
-    return _client_credentials("reference", "api1")
+    return client_credentials("reference", "api1")
 
 
 async def client_credentials_es256(_: Parts, __: Path, ___: int) -> Requests:
     """A client gets a JWT signed with ES256."""
-    return _client_credentials("jwt", "api1")
+    return client_credentials("jwt", "api1")
 
 
 async def client_credentials_rs256(_: Parts, __: Path, ___: int) -> Requests:
     """A client gets a JWT signed with RS256."""
-    return _client_credentials("jwt", "rsa")
+    return client_credentials("jwt", "rsa")
 
 
 async def code(parts: Parts, folder: Path, most: int) -> Requests:
@@ -73,7 +75,7 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
     writes: list[Write] = []
     bodies: list[str] = []
     for _ in range(most):
-        authorization = _authorization(parts)
+        authorization = authorization_of(parts)
         handle = new_handle("authorization_code", authorization.id)
         record = AuthorizationCode(
             redirect_uri="https://web.example/callback",
@@ -100,7 +102,7 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     writes: list[Write] = []
     bodies: list[str] = []
     for _ in range(most):
-        authorization = _authorization(parts)
+        authorization = authorization_of(parts)
         handle = new_handle("refresh_token", authorization.id)
         record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=parts.now() + HOUR)
         writes += [
@@ -134,6 +136,7 @@ WORKS: tuple[Work, ...] = (
         name="introspect a reference token",
         prepare=introspect_reference,
         floor="introspect-reference",
+        round_trips=1,
         at_least=0.70,
         at_least_of_peer=1.5,
     ),
@@ -141,12 +144,14 @@ WORKS: tuple[Work, ...] = (
         name="introspect an ES256 JWT",
         prepare=introspect_jwt,
         floor="introspect-jwt",
+        round_trips=1,
         at_least=0.70,
     ),
     Work(
         name="client_credentials, reference token",
         prepare=client_credentials_reference,
         floor="client-credentials-reference",
+        round_trips=1,
         at_least=0.65,
         at_least_of_peer=1.5,
     ),
@@ -154,6 +159,7 @@ WORKS: tuple[Work, ...] = (
         name="client_credentials, ES256",
         prepare=client_credentials_es256,
         floor="client-credentials-es256",
+        round_trips=0,
         at_least=0.70,
         at_least_of_peer=1.4,
     ),
@@ -161,6 +167,7 @@ WORKS: tuple[Work, ...] = (
         name="client_credentials, RS256",
         prepare=client_credentials_rs256,
         floor="client-credentials-rs256",
+        round_trips=0,
         at_least=0.90,
         at_least_of_peer=1.05,
     ),
@@ -168,6 +175,7 @@ WORKS: tuple[Work, ...] = (
         name="refresh with rotation, ES256 id token",
         prepare=refresh,
         floor="refresh",
+        round_trips=2,
         at_least=0.60,
         at_least_of_peer=1.8,
         once=True,
@@ -176,6 +184,7 @@ WORKS: tuple[Work, ...] = (
         name="code with PKCE, ES256 id token",
         prepare=code,
         floor="code",
+        round_trips=2,
         at_least=0.60,
         at_least_of_peer=1.5,
         once=True,
@@ -184,12 +193,14 @@ WORKS: tuple[Work, ...] = (
         name="delegation, reference in and out",
         prepare=delegation,
         floor="delegation",
+        round_trips=2,
         at_least=0.60,
     ),
     Work(
         name="discovery",
         prepare=discovery,
         floor="discovery",
+        round_trips=0,
         at_least=0.90,
         at_least_of_peer=1.5,
     ),
@@ -197,6 +208,7 @@ WORKS: tuple[Work, ...] = (
         name="JWKS",
         prepare=jwks,
         floor="jwks-document",
+        round_trips=0,
         at_least=0.90,
         at_least_of_peer=1.0,
     ),
@@ -208,14 +220,15 @@ def basic(name: str) -> str:
     return "Basic " + base64.b64encode(f"{name}:{SECRET}".encode()).decode()
 
 
-def _client_credentials(client: str, scope: str) -> Requests:
+def client_credentials(client: str, scope: str) -> Requests:
+    """A client gets a token for itself."""
     form = {"grant_type": "client_credentials", "scope": scope}
     return Requests(path="/connect/token", authorization=basic(client), body=urlencode(form))
 
 
 async def _user_token(parts: Parts, client_id: str) -> str:
     """An access token of the user that lives through the benchmark."""
-    authorization = _authorization(parts)
+    authorization = authorization_of(parts)
     client = parts.registry.current.clients[client_id]
     minted = await parts.access_tokens.mint(
         authorization,
@@ -230,11 +243,12 @@ async def _user_token(parts: Parts, client_id: str) -> str:
     return minted.token
 
 
-def _authorization(parts: Parts) -> Authorization:
+def authorization_of(parts: Parts, client_id: str = "web") -> Authorization:
+    """A user's, for a client, as a login would have made it."""
     now = parts.now()
     return Authorization(
         id=new_selector(),
-        client_id="web",
+        client_id=client_id,
         scope=frozenset({"openid", "profile", "api1", "offline_access"}),
         subject="818727",
         amr=("pwd",),

@@ -1,11 +1,12 @@
-// node server.mjs PORT REDIS_URL: node-oidc-provider, set up for the works of benchmarks/works.py.
+// node server.mjs PORT REDIS_URL WORKERS: node-oidc-provider, set up for the works of benchmarks/works.py.
+import cluster from 'node:cluster';
 import { generateKeyPairSync } from 'node:crypto';
 
 import Provider from 'oidc-provider';
 
 import { redisAdapter } from './redis_adapter.mjs';
 
-const [port, redisUrl] = process.argv.slice(2);
+const [port, redisUrl, workers] = process.argv.slice(2);
 const SECRET = 'benchmark-secret';
 const HOUR = 3600;
 const CALLBACK = 'https://web.example/callback';
@@ -79,4 +80,9 @@ provider.use(async (context, next) => {
   context.body = made.join('\n');
 });
 
-provider.listen(Number(port), '127.0.0.1');
+// Each worker has keys of its own, which no opaque token needs.
+if (cluster.isPrimary && Number(workers) > 1) {
+  for (let each = 0; each < Number(workers); each += 1) cluster.fork();
+} else {
+  provider.listen(Number(port), '127.0.0.1');
+}

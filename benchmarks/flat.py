@@ -1,0 +1,130 @@
+"""Whether many clients and many live tokens make introspection slower, and what a token takes in Redis."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from redis import Redis
+
+from benchmarks.clients import with_clients
+from benchmarks.effort import Effort
+from benchmarks.finding import Finding
+from benchmarks.load import Requests
+from benchmarks.servers import Servers, parts_of
+from benchmarks.turns import in_turns, ratio
+from benchmarks.works import HOUR, authorization_of, basic
+from service.model.authorization import Authorization
+from service.parts import Parts
+from service.tokens.liveness import begin
+
+FEW_CLIENTS, FEW_TOKENS = 10, 1000
+MANY_CLIENTS = 10_000
+ASKED_ABOUT = 50_000
+"""Tokens that are asked about in turns, at the most."""
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What the tokens in a Redis are asked by, and what each takes there."""
+
+    requests: Requests
+    token_bytes: float
+    authorization_bytes: float
+
+
+def measure(effort: Effort) -> list[Finding]:
+    """The same introspections with few and with many clients and live tokens."""
+    with ExitStack() as stack:
+        folder, servers = Path(stack.enter_context(TemporaryDirectory())), Servers(stack)
+        asked, filled = {}, {}
+        sizes = {"few": (FEW_CLIENTS, FEW_TOKENS), "many": (MANY_CLIENTS, effort.tokens)}
+        for name, (clients, tokens) in sizes.items():
+            redis_url = servers.redis()
+            file = with_clients(clients, folder)
+            filled[name] = asyncio.run(_fill(redis_url, file, clients, tokens))
+            asked[name] = (servers.service(redis_url, configuration=file), filled[name].requests)
+        measured = in_turns(
+            asked, rounds=effort.rounds, connections=effort.connections, seconds=effort.seconds
+        )
+    return [
+        Finding(
+            what=f"introspection with {MANY_CLIENTS:,} clients and {effort.tokens:,} tokens, "
+            "beside ten and 1,000",
+            figure=ratio(measured["many"], measured["few"], lambda each: each.per_cpu_second),
+            at_least=0.95,
+        ),
+        Finding(
+            what="Redis for each live reference token",
+            figure=filled["many"].token_bytes,
+            unit="bytes",
+            at_most=600,
+        ),
+        Finding(
+            what="Redis for each authorization of a user, found by the subject",
+            figure=filled["many"].authorization_bytes,
+            unit="bytes",
+        ),
+    ]
+
+
+async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled:
+    """As many users' tokens as wanted: first their authorizations, then the tokens themselves."""
+    with Redis.from_url(redis_url) as redis:
+        async with parts_of(redis_url, file) as parts:
+            made = [authorization_of(parts, f"client{n % clients}") for n in range(tokens)]
+            empty = _used(redis)
+            for batch in _batches(made):
+                await _begin(parts, batch)
+            with_authorizations = _used(redis)
+            written = [token for batch in _batches(made) for token in await _issue(parts, batch)]
+            full = _used(redis)
+    bodies = file.with_suffix(".bodies")
+    some = written[:: max(tokens // ASKED_ABOUT, 1)]
+    bodies.write_text("".join(f"token={token}\n" for token in some))
+    return Filled(
+        requests=Requests(
+            path="/connect/introspect", authorization=basic("api1"), bodies=bodies, in_turns=True
+        ),
+        token_bytes=(full - with_authorizations) / tokens,
+        authorization_bytes=(with_authorizations - empty) / tokens,
+    )
+
+
+async def _begin(parts: Parts, made: list[Authorization]) -> None:
+    now = parts.now()
+    writes = [write for each in made for write in begin(parts.stores, each, ttl=HOUR, now=now)]
+    await parts.kv.write(*writes)
+
+
+async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
+    target = parts.targets.of(frozenset({"openid", "api1"}), ())
+    known = parts.registry.current.clients
+    minted = [
+        await parts.access_tokens.mint(
+            each,
+            known[each.client_id],
+            target,
+            user_claims={},
+            lifetime=HOUR,
+            now=each.created_at,
+        )
+        for each in made
+    ]
+    await parts.kv.write(*(write for each in minted for write in each.writes))
+    return [each.token for each in minted]
+
+
+def _batches(made: list[Authorization]) -> Iterator[list[Authorization]]:
+    for first in range(0, len(made), BATCH):
+        yield made[first : first + BATCH]
+
+
+def _used(redis: Redis) -> int:
+    used: int = redis.info("memory")["used_memory"]
+    return used

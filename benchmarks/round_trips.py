@@ -1,0 +1,136 @@
+"""What one request asks of Redis, counted on the wire: a proxy between the service and Redis listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+import hiredis
+from aiohttp import ClientSession
+
+from benchmarks.effort import Effort
+from benchmarks.finding import Finding
+from benchmarks.load import Requests
+from benchmarks.machine import free_port
+from benchmarks.servers import Servers, parts_of
+from benchmarks.works import WORKS, Work
+
+TRIES = 5
+"""Requests of each work; the service's own looks at keys and queues disturb no more than one."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What has passed since the last look."""
+
+    round_trips: int = 0
+    commands: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class Proxy:
+    """Passes everything on; a round trip begins where somebody asks after a reply."""
+
+    redis_url: str
+    asked: Asked = field(default_factory=Asked)
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        redis = urlsplit(self.redis_url)
+        replies, questions = await asyncio.open_connection(redis.hostname, redis.port)
+        turn = [False]  # whether the last that passed was a question
+        # A service that still runs when all is counted is cut off.
+        with suppress(asyncio.CancelledError):
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pass(reader, questions, turn, asks=True))
+                both.create_task(self._pass(replies, writer, turn, asks=False))
+
+    async def _pass(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        turn: list[bool],
+        *,
+        asks: bool,
+    ) -> None:
+        parser = hiredis.Reader(encoding="latin-1")
+        while received := await reader.read(1 << 16):
+            if asks:
+                parser.feed(received)
+                self.asked.round_trips += not turn[0]
+                while (command := parser.gets()) is not False:
+                    self.asked.commands.append(command[0])
+            turn[0] = asks
+            writer.write(received)
+            await writer.drain()
+        writer.close()
+
+
+def measure(effort: Effort) -> list[Finding]:
+    """Round trips of each work, with the commands in its name."""
+    counted = asyncio.run(count([work for work in WORKS if (effort.only or "") in work.name]))
+    return [
+        Finding(
+            what=f"{work.name}: {spelled(asked.commands)}",
+            figure=asked.round_trips,
+            unit="round trips",
+            at_most=work.round_trips,
+        )
+        for work, asked in counted.items()
+    ]
+
+
+async def count(works: list[Work]) -> dict[Work, Asked]:
+    """What one request of each work asks."""
+    counted: dict[Work, Asked] = {}
+    with ExitStack() as stack:
+        servers = Servers(stack)
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        redis_url = await asyncio.to_thread(servers.redis)
+        async with listening(redis_url) as (proxy, proxy_url), ClientSession() as session:
+            service = await asyncio.to_thread(servers.service, proxy_url)
+            async with parts_of(redis_url) as parts:
+                for work in works:
+                    requests = await work.prepare(parts, folder, TRIES)
+                    counted[work] = await least(session, service.port, requests, proxy)
+    return counted
+
+
+@asynccontextmanager
+async def listening(redis_url: str) -> AsyncGenerator[tuple[Proxy, str]]:
+    """A proxy and where it listens."""
+    proxy, port = Proxy(redis_url), free_port()
+    async with await asyncio.start_server(proxy.connected, "127.0.0.1", port):
+        yield proxy, f"redis://127.0.0.1:{port}"
+
+
+async def least(session: ClientSession, port: int, requests: Requests, proxy: Proxy) -> Asked:
+    """What the least disturbed of some requests has asked."""
+    bodies = requests.bodies.read_text().split() if requests.bodies else [requests.body] * TRIES
+    tries: list[Asked] = []
+    for body in bodies:
+        proxy.asked = Asked()
+        await _send(session, f"http://127.0.0.1:{port}{requests.path}", requests, body)
+        tries.append(proxy.asked)
+    return min(tries, key=lambda asked: len(asked.commands))
+
+
+async def _send(session: ClientSession, url: str, requests: Requests, body: str | None) -> None:
+    headers = {"Authorization": requests.authorization} if requests.authorization else {}
+    if body is not None:
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    method = "GET" if body is None else "POST"
+    async with session.request(method, url, data=body, headers=headers) as answer:
+        answer.raise_for_status()
+
+
+def spelled(commands: list[str]) -> str:
+    """The commands in the order of their first use, such as 2 GET, SET."""
+    counts = Counter(commands)
+    return ", ".join(f"{n} {name}" if n > 1 else name for name, n in counts.items()) or "nothing"

@@ -1,0 +1,93 @@
+"""The programs that are measured, each with the Redis of the benchmark, and what they find there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import peer
+from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
+from service.config.load import load
+from service.parts import Parts
+
+SERVICE, FLOOR, PEER = "service", "floor", "peer"
+CONFIGURATION = Path(__file__).with_name("service.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A program that answers requests."""
+
+    running: Running
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """Starts programs that end with the stack."""
+
+    stack: ExitStack
+
+    def redis(self) -> str:
+        """The URL of a new and empty Redis."""
+        port = free_port()
+        command = ["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"]
+        self.stack.enter_context(started(command, cpu=OTHERS_CPU, port=port))
+        return f"redis://127.0.0.1:{port}"
+
+    def service(
+        self,
+        redis_url: str,
+        *,
+        cpu: str = SERVER_CPU,
+        workers: int = 1,
+        configuration: Path = CONFIGURATION,
+    ) -> Server:
+        """The service."""
+        port = free_port()
+        running = serving(redis_url, port, cpu=cpu, workers=workers, configuration=configuration)
+        return Server(self.stack.enter_context(running), port)
+
+    def floor(self, redis_url: str) -> Server:
+        """The bare handlers."""
+        port = free_port()
+        return self._started([sys.executable, "-m", "benchmarks.floor", str(port), redis_url], port)
+
+    def peer(self, redis_url: str, *, cpu: str = SERVER_CPU, workers: int = 1) -> Server:
+        """node-oidc-provider."""
+        port = free_port()
+        return self._started(peer.command(port, redis_url, workers), port, cpu=cpu)
+
+    def _started(self, command: Sequence[str], port: int, *, cpu: str = SERVER_CPU) -> Server:
+        environ = {"NODE_ENV": "production"}
+        running = started(command, cpu=cpu, port=port, environ=environ)
+        return Server(self.stack.enter_context(running), port)
+
+
+def serving(
+    redis_url: str,
+    port: int,
+    *,
+    cpu: str = SERVER_CPU,
+    workers: int = 1,
+    configuration: Path = CONFIGURATION,
+) -> AbstractContextManager[Running]:
+    """The service while it runs."""
+    command = [sys.executable, "-m", "service", "serve", "--config", str(configuration)]
+    command += ["--store", redis_url, "--workers", str(workers), "--port", str(port)]
+    return started(command, cpu=cpu, port=port)
+
+
+@asynccontextmanager
+async def parts_of(redis_url: str, configuration: Path = CONFIGURATION) -> AsyncGenerator[Parts]:
+    """The parts of a service on the same Redis, to prepare what requests need there."""
+    environ = {"SERVICE_STORE_URL": redis_url}
+    parts = Parts(load(configuration, environ), environ)
+    await parts.key_source.start()
+    try:
+        yield parts
+    finally:
+        await parts.kv.close()

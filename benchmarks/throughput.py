@@ -1,0 +1,65 @@
+"""Every work at every server in turns: the table."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks import peer, round_trips
+from benchmarks.effort import Effort
+from benchmarks.load import Requests
+from benchmarks.servers import FLOOR, PEER, SERVICE, Server, Servers, parts_of
+from benchmarks.table import Table
+from benchmarks.turns import measure
+from benchmarks.works import WORKS, Work
+
+PER_SECOND = {SERVICE: 12_000, PEER: 6_000}
+"""More than can be served of what each request uses up."""
+
+
+def table(effort: Effort) -> Table:
+    """Measure; medians of interleaved rounds."""
+    works = [work for work in WORKS if not effort.only or effort.only in work.name]
+    asked = asyncio.run(round_trips.count(works))
+    result = Table(works=works, rounds=effort.rounds, asked=asked)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        starting = Servers(stack)
+        redis_url = starting.redis()
+        servers = {SERVICE: starting.service(redis_url), FLOOR: starting.floor(redis_url)}
+        if effort.peers:
+            servers[PEER] = starting.peer(redis_url)
+        for _ in range(effort.rounds):
+            for work in works:
+                for name, requests in _asked(work, redis_url, folder, servers, effort).items():
+                    one = measure(
+                        servers[name],
+                        requests,
+                        connections=effort.connections,
+                        seconds=effort.seconds,
+                    )
+                    result.add(work, name, one)
+        for name, server in servers.items():
+            result.mib[name] = server.running.memory / 2**20
+    return result
+
+
+def _asked(
+    work: Work, redis_url: str, folder: Path, servers: Mapping[str, Server], effort: Effort
+) -> dict[str, Requests]:
+    """What each server is asked in this work; the floor the same as the service."""
+    ours = asyncio.run(_prepare(work, redis_url, folder, effort.seconds))
+    asked = {SERVICE: ours, FLOOR: replace(ours, path=f"/{work.floor}")}
+    if PEER in servers and work.floor in peer.WORKS:
+        most = PER_SECOND[PEER] * effort.seconds
+        asked[PEER] = peer.WORKS[work.floor](servers[PEER].port, folder, most)
+    return asked
+
+
+async def _prepare(work: Work, redis_url: str, folder: Path, seconds: int) -> Requests:
+    async with parts_of(redis_url) as parts:
+        return await work.prepare(parts, folder, PER_SECOND[SERVICE] * seconds if work.once else 0)

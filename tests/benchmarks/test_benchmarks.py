@@ -1,0 +1,44 @@
+"""The benchmark measures; how fast anything is, no test says (docs/performance.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.needs("wrk", "redis-server", "taskset"),
+    pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="it pins to two CPUs"),
+]
+Measured = Callable[..., str]
+ROUND_TRIPS = {
+    "introspect a reference token: 2 GET": 1,
+    "client_credentials, reference token: SET": 1,
+    "client_credentials, ES256: nothing": 0,
+    "discovery: nothing": 0,
+}
+
+
+def test_the_table_is_printed_and_written(measured: Measured, tmp_path: Path) -> None:
+    assert "introspect a reference token" in measured("--only", "introspect a ref")
+    (row,) = json.loads((tmp_path / "table.json").read_text())["works"]
+    assert (row["failed"], row["round_trips"], row["commands"]) == (0, 1, "2 GET")
+    assert row["req_per_second"].keys() == {"service", "floor"}
+    assert (tmp_path / "floor.svg").read_text().startswith("<svg ")
+
+
+def test_no_work_asks_redis_more_often_than_it_may(measured: Measured, tmp_path: Path) -> None:
+    measured("round-trips", "--check")
+    found = json.loads((tmp_path / "round-trips.json").read_text())
+    counted = {one["what"]: one["figure"] for one in found}
+    assert counted.items() >= ROUND_TRIPS.items()
+    assert sorted(counted.values())[-4:] == [1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("topic", ["cores", "stalls"])
+def test_a_topic_is_measured(measured: Measured, tmp_path: Path, topic: str) -> None:
+    measured(topic)
+    assert json.loads((tmp_path / f"{topic}.json").read_text())
