@@ -38,10 +38,13 @@ class LogoutRequest:
         return None if foreign else self.continue_uri
 
     def _is_about(self, session: Session) -> bool:
-        """Whether the hint proves that this session's own client asks."""
+        """Whether the hint proves that this session's own client asks.
+
+        It names the session: who signs identity tokens by a secret can make up all the rest.
+        """
         if self.hint is None or not self.hint.person.is_subject(session.subject):
             return False
-        return self.hint.claims.get("sid") in (None, session.id)
+        return self.hint.claims.get("sid") == session.id
 
 
 async def read_logout_request(

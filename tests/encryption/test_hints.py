@@ -13,6 +13,7 @@ from joserfc.jwk import JWKRegistry
 from service.keys.jose import Key
 from service.keys.jwe import encrypt, encryption_key_of_secret
 from tests.driving.client_app import ClientApp
+from tests.driving.service import claims_in
 from tests.encryption.conftest import SECRET, as_registered, decrypted
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#3.1.2.2")
@@ -111,3 +112,14 @@ async def test_logout_reads_one_that_the_named_client_can_read(app_of: Any) -> N
     assert page.has("logout-confirm")
     page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}&client_id=implicit")
     assert page.has("logout-success")
+
+
+@pytest.mark.rfc("openid-rpinitiated#2")
+@as_registered({"id_token_signed_response_alg": "HS256"})
+async def test_who_can_sign_its_own_hints_signs_nobody_out_unasked(app_of: Any) -> None:
+    app = app_of("implicit")
+    subject = claims_in(await id_token(app))["sub"]
+    claims = {"iss": app.service.issuer, "aud": "implicit", "sub": subject, "exp": 1}
+    hint = await Key.of_secret(SECRET, "HS256").sign(claims, typ="JWT")
+    page = await app.browser.get("/connect/endsession", params={"id_token_hint": hint})
+    assert page.has("logout-confirm")
