@@ -23,6 +23,7 @@ from service.config.rules import (
     client_credentials,
     client_grants,
     client_keys,
+    logout_uris,
     redirect_uris,
     unserved,
 )
@@ -54,6 +55,8 @@ _RULES_OF_ALL: tuple[ClientRule, ...] = (
     client_credentials.signed_requests_can_be_verified,
     client_credentials.encryption_has_an_algorithm,
     client_keys.encryption_has_a_key,
+    logout_uris.logout_uris_are_encrypted,
+    logout_uris.frontchannel_logout_is_at_home,
 )
 """The rules on the file's clients that say something of what a client can register."""
 

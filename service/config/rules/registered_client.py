@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from service.config.problem import Finding, Location
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
-from service.protocol.redirect_uri import origin_of
 from service.protocol.sector_identifier import redirect_hosts
 
 GRANT_TYPES = frozenset({"authorization_code", "implicit", "refresh_token", "client_credentials"})
@@ -35,9 +34,8 @@ _SIGNED_HERE = (
     "introspection_signed_response_alg",
     "authorization_signed_response_alg",
 )
-_FETCHED = ("jwks_uri", "request_uris", "backchannel_logout_uri")
+_FETCHED = ("jwks_uri", "request_uris")
 _HTTPS_ONLY = ("initiate_login_uri", "sector_identifier_uri")
-_WITHOUT_FRAGMENT = ("initiate_login_uri", "backchannel_logout_uri", "frontchannel_logout_uri")
 _DECEIVES_READERS = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters, and those that turn the direction of a text."""
 
@@ -114,19 +112,10 @@ def urls_are_encrypted(client: ClientEntry, _: Offered) -> Iterator[Finding]:
                 yield Finding((name,), "must be https")
 
 
-def urls_have_no_fragment(client: ClientEntry, _: Offered) -> Iterator[Finding]:
-    """Parameters are added to them (OpenID Connect Back-Channel Logout §2.2)."""
-    for name in _WITHOUT_FRAGMENT:
-        if "#" in (getattr(client, name) or ""):
-            yield Finding((name,), "has no fragment")
-
-
-def frontchannel_logout_is_at_home(client: ClientEntry, _: Offered) -> Iterator[Finding]:
-    """Its origin is one of the redirect URIs' (OpenID Connect Front-Channel Logout §2)."""
-    uri = client.frontchannel_logout_uri
-    if uri is not None and origin_of(uri) not in {origin_of(one) for one in client.redirect_uris}:
-        message = "its scheme, host and port are not those of a redirect URI"
-        yield Finding(("frontchannel_logout_uri",), message)
+def login_starts_without_fragment(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """Parameters are added to it (OIDC Core §4)."""
+    if "#" in (client.initiate_login_uri or ""):
+        yield Finding(("initiate_login_uri",), "has no fragment")
 
 
 def algorithms_are_offered(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
@@ -196,8 +185,7 @@ RULES: tuple[RegistrationRule, ...] = (
     grant_types_are_for_anybody,
     grant_types_have_response_types,
     urls_are_encrypted,
-    urls_have_no_fragment,
-    frontchannel_logout_is_at_home,
+    login_starts_without_fragment,
     algorithms_are_offered,
     assertions_fit_the_method,
     request_objects_can_be_decrypted,
