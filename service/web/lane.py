@@ -16,19 +16,12 @@ from typing import cast
 from wsgiref.handlers import format_date_time
 
 import structlog
-from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from multidict import CIMultiDict
 
 from service.web.answer import Answer
 from service.web.message import WholeRequest
+from service.web.whole_requests import LARGEST, WholeRequestReader
 
 log = structlog.stdlib.get_logger(__name__)
-
-LARGEST = 16384
-"""Bytes of a request; one that is larger is no everyday one."""
-
-_STAYS = "keep-alive"
-"""What a connection does that says nothing of it, too (RFC 9112 §9.3)."""
 
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus
@@ -113,18 +106,14 @@ class LaneConnection(asyncio.Protocol):
     """One connection, one request at a time."""
 
     __slots__ = (
-        "_begun",
-        "_body",
-        "_complete",
-        "_headers",
         "_idle_since",
         "_lane",
         "_later",
         "_loop",
+        "_reader",
         "_remote",
         "_transport",
         "_unread",
-        "_url",
         "answering",
     )
 
@@ -133,6 +122,7 @@ class LaneConnection(asyncio.Protocol):
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._remote: str | None = None
+        self._reader = WholeRequestReader(lane.largest)
         self._idle_since = loop.time()
         self._later = b""
         self._unread = False
@@ -157,8 +147,8 @@ class LaneConnection(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.pause_reading()
             return
-        request = self._whole(data)
-        if request is None:
+        request = self._reader.read(data, remote=self._remote)
+        if request is None or (request.method, request.path) not in self._lane.served:
             self._hand_over(data)
             return
         self.answering = self._loop.create_task(self._answer(request))
@@ -193,50 +183,6 @@ class LaneConnection(asyncio.Protocol):
         """Close it whatever is going on."""
         if self._transport is not None:
             self._transport.abort()
-
-    def on_message_begin(self) -> None:
-        """The first byte of a request; another one may follow in the same bytes."""
-        self._begun += 1
-
-    def on_url(self, url: bytes) -> None:
-        """A part of the request's target: all of it, where the request is whole."""
-        self._url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A field, decoded as aiohttp does it."""
-        self._headers.add(name.decode(), value.decode("utf-8", "surrogateescape"))
-
-    def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        self._body += body
-
-    def on_message_complete(self) -> None:
-        """The end of a request."""
-        self._complete = True
-
-    def _expect_request(self) -> None:
-        self._headers = CIMultiDict[str]()
-        self._url, self._body = b"", b""
-        self._begun, self._complete = 0, False
-
-    def _whole(self, data: bytes) -> WholeRequest | None:
-        """The request, if this is exactly one that the lane serves."""
-        self._expect_request()
-        parser = HttpRequestParser(self)
-        try:
-            parser.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade):
-            return None
-        if self._begun != 1 or not self._complete or len(data) > self._lane.largest:
-            return None
-        if parser.get_http_version() != "1.1":
-            return None
-        method, path = parser.get_method().decode(), self._url.decode("latin-1").partition("?")[0]
-        if (method, path) not in self._lane.served or not _is_ordinary(self._headers):
-            return None
-        return WholeRequest(
-            method=method, path=path, headers=self._headers, body=self._body, remote=self._remote
-        )
 
     async def _answer(self, request: WholeRequest) -> None:
         try:
@@ -288,14 +234,3 @@ class LaneConnection(asyncio.Protocol):
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         protocol.data_received(data)
-
-
-def _is_ordinary(headers: CIMultiDict[str]) -> bool:
-    """Whether nothing is said of the connection or the body that only aiohttp understands."""
-    return (
-        headers.get("Connection", _STAYS).lower() == _STAYS
-        and len(headers.getall("Host", ())) == 1  # RFC 9112 §3.2
-        and "Transfer-Encoding" not in headers
-        and "Expect" not in headers
-        and "Upgrade" not in headers
-    )

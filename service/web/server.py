@@ -13,8 +13,9 @@ from aiohttp.web_protocol import RequestHandler
 
 from service.web.gate import GATE, Handler
 from service.web.head_limit import MAX_HEAD_BYTES
-from service.web.lane import LARGEST, Lane
+from service.web.lane import Lane
 from service.web.request_id import HEADER, new_request_id
+from service.web.whole_requests import LARGEST
 
 log = structlog.stdlib.get_logger(__name__)
 

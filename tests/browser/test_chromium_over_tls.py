@@ -89,6 +89,8 @@ async def test_a_person_stays_signed_in_by_secure_cookies(page: Page, issuer: st
     await page.click("#login")
     assert await page.inner_text("h1") == "Your account"
     cookies: dict[str, Any] = {cookie["name"]: cookie for cookie in await page.context.cookies()}
+    state = cookies.pop("__Host-browser_state")  # which the session-management frame reads
+    assert (state["secure"], state["httpOnly"], state["sameSite"]) == (True, False, "None")
     assert set(cookies) == {"__Host-sid", "__Host-browser"}
     assert all(cookie["secure"] and cookie["httpOnly"] for cookie in cookies.values())
     assert {cookie["sameSite"] for cookie in cookies.values()} == {"Lax"}

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from service.web.answer import Answer, Fields
-from service.web.lane import LARGEST, Lane
+from service.web.lane import Lane
+from service.web.whole_requests import LARGEST
 from tests.driving.service import RunningService
 
 Start = Callable[..., Awaitable[RunningService]]

@@ -1,0 +1,79 @@
+"""Is this one whole request, and nothing unusual? Reads it with llhttp, the parser of aiohttp and Node.js."""
+
+from __future__ import annotations
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from multidict import CIMultiDict
+
+from service.web.message import WholeRequest
+
+LARGEST = 16384
+"""Bytes of a request; one that is larger is no everyday one."""
+
+_STAYS = "keep-alive"
+"""What a connection does that says nothing of it, too (RFC 9112 §9.3)."""
+
+
+class WholeRequestReader:
+    """Reads the requests of one connection, one after the other."""
+
+    __slots__ = ("_begun", "_body", "_complete", "_headers", "_largest", "_url")
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+
+    def read(self, data: bytes, *, remote: str | None) -> WholeRequest | None:
+        """The request, if these bytes are exactly one that holds nothing which only aiohttp understands."""
+        self._expect_request()
+        parser = HttpRequestParser(self)
+        try:
+            parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade):
+            return None
+        if self._begun != 1 or not self._complete or len(data) > self._largest:
+            return None
+        if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
+            return None
+        return WholeRequest(
+            method=parser.get_method().decode(),
+            path=self._url.decode("latin-1").partition("?")[0],
+            headers=self._headers,
+            body=self._body,
+            remote=remote,
+        )
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request; another one may follow in the same bytes."""
+        self._begun += 1
+
+    def on_url(self, url: bytes) -> None:
+        """A part of the request's target: all of it, where the request is whole."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A field, decoded as aiohttp does it."""
+        self._headers.add(name.decode(), value.decode("utf-8", "surrogateescape"))
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        """The end of a request."""
+        self._complete = True
+
+    def _expect_request(self) -> None:
+        self._headers = CIMultiDict[str]()
+        self._url, self._body = b"", b""
+        self._begun, self._complete = 0, False
+
+
+def _is_ordinary(headers: CIMultiDict[str]) -> bool:
+    """Whether nothing is said of the connection or the body that only aiohttp understands."""
+    return (
+        headers.get("Connection", _STAYS).lower() == _STAYS
+        and len(headers.getall("Host", ())) == 1  # RFC 9112 §3.2
+        and "Transfer-Encoding" not in headers
+        and "Expect" not in headers
+        and "Upgrade" not in headers
+    )
