@@ -19,7 +19,7 @@ NAMESPACE = "token_service"
 OTHER = "other"
 
 SETTLED_WITHIN = 0.2
-"""Seconds until an answered request is counted, where several workers write what each has counted."""
+"""Seconds until an event is counted where nobody asks: several workers write what each has counted."""
 
 AT_ONCE = 500
 
@@ -130,7 +130,7 @@ class Metrics:
             for counted in COUNTED
         }
         self._labelled: dict[tuple[object, ...], Counter] = {}
-        self._answered: list[events.RequestAnswered] = []
+        self._waiting: list[object] = []
         self._timed: dict[str, Histogram] = {}
         self._seconds = Histogram(
             "request_duration_seconds",
@@ -142,15 +142,12 @@ class Metrics:
         )
 
     def __call__(self, event: object) -> None:
-        """Count an event, if it is one that is counted; answered requests a little later, many at once."""
-        if isinstance(event, events.RequestAnswered):
-            self._answered.append(event)
-            if len(self._answered) == 1:
-                self._settle_later()
-            elif len(self._answered) >= AT_ONCE:
-                self._settle()
-            return
-        self._count(event)
+        """Count an event, a little later and together with others: so each costs a third of what it costs alone."""
+        self._waiting.append(event)
+        if len(self._waiting) == 1:
+            self._settle_later()
+        elif len(self._waiting) >= AT_ONCE:
+            self._settle()
 
     def _settle_later(self) -> None:
         try:
@@ -159,11 +156,9 @@ class Metrics:
             self._settle()
 
     def _settle(self) -> None:
-        """Count the answered requests; one after the other they cost a third of what each costs alone."""
-        answered, self._answered = self._answered, []
-        for event in answered:
+        waiting, self._waiting = self._waiting, []
+        for event in waiting:
             self._count(event)
-            self._of_endpoint(event.endpoint).observe(event.seconds)
 
     def _count(self, event: object) -> None:
         labels, counter = self._counters.get(type(event), ((), None))
@@ -172,6 +167,8 @@ class Metrics:
         if labels:
             counter = self._with_labels(counter, labels, event)
         counter.inc()
+        if isinstance(event, events.RequestAnswered):
+            self._of_endpoint(event.endpoint).observe(event.seconds)
 
     def _with_labels(self, counter: Counter, labels: tuple[str, ...], event: object) -> Counter:
         """The counter for this event's labels, remembered: prometheus_client looks it up under a lock."""

@@ -8,6 +8,9 @@ import msgspec
 
 from service.protocol.scope import format_scope
 
+_OPTIONAL = ("access_token", "expires_in", "refresh_token", "id_token")
+_STANDARD = frozenset({*_OPTIONAL, "token_type", "scope"})
+
 
 class TokenResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The tokens that were issued; absent ones are left out of the answer."""
@@ -22,13 +25,11 @@ class TokenResponse(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, object]:
         """The members of the response; a custom one never replaces a standard one."""
-        standard: dict[str, object | None] = {
-            "access_token": self.access_token,
-            "token_type": "Bearer",
-            "expires_in": self.expires_in,
-            "scope": format_scope(self.scope),
-            "refresh_token": self.refresh_token,
-            "id_token": self.id_token,
-        }
-        present = {name: value for name, value in standard.items() if value is not None}
-        return present | {k: v for k, v in self.members.items() if k not in standard}
+        present: dict[str, object] = {"token_type": "Bearer", "scope": format_scope(self.scope)}
+        for name in _OPTIONAL:
+            value = getattr(self, name)
+            if value is not None:
+                present[name] = value
+        if self.members:
+            return {k: v for k, v in self.members.items() if k not in _STANDARD} | present
+        return present
