@@ -13,6 +13,8 @@ LARGEST = 16384
 _STAYS = "keep-alive"
 """What a connection does that says nothing of it, too (RFC 9112 §9.3)."""
 
+_UNUSUAL = frozenset({"transfer-encoding", "expect", "upgrade"})
+
 
 class WholeRequestReader:
     """Reads the requests of one connection, one after the other."""
@@ -69,11 +71,11 @@ class WholeRequestReader:
 
 
 def _is_ordinary(headers: CIMultiDict[str]) -> bool:
-    """Whether nothing is said of the connection or the body that only aiohttp understands."""
+    """Whether nothing is said twice, or of the connection or the body what only aiohttp understands."""
+    names = {name.lower() for name in headers}
     return (
-        headers.get("Connection", _STAYS).lower() == _STAYS
-        and len(headers.getall("Host", ())) == 1  # RFC 9112 §3.2
-        and "Transfer-Encoding" not in headers
-        and "Expect" not in headers
-        and "Upgrade" not in headers
+        len(names) == len(headers)
+        and "host" in names  # RFC 9112 §3.2
+        and names.isdisjoint(_UNUSUAL)
+        and headers.get("Connection", _STAYS).lower() == _STAYS
     )

@@ -89,6 +89,7 @@ async def test_answers_come_in_the_order_of_the_requests(service: RunningService
         b"Host: x\r\nContent-Length : 3\r\n\r\nabc",
         b"Host: x\r\n Folded: 3\r\n\r\n",
         b"Host: x\r\nHost: y\r\nContent-Length: 3\r\n\r\nabc",
+        b"Host: x\r\nContent-Type: a/b\r\ncontent-type: c/d\r\nContent-Length: 3\r\n\r\nabc",
     ],
     ids=[
         "length and chunks",
@@ -97,6 +98,7 @@ async def test_answers_come_in_the_order_of_the_requests(service: RunningService
         "space before colon",
         "folded",
         "two hosts",
+        "two types",
     ],
 )
 @pytest.mark.rfc("9112#6.3")
