@@ -36,8 +36,10 @@ _SIGNED_HERE = (
 )
 _FETCHED = ("jwks_uri", "request_uris")
 _HTTPS_ONLY = ("initiate_login_uri", "sector_identifier_uri")
-_DECEIVES_READERS = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that turn the direction of a text."""
+_DECEIVES_READERS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+)
+"""Control characters, those that turn the direction of a text, and those that take no room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
