@@ -100,6 +100,8 @@ class ClientAssertions:
         claims = await self.keys.verify(presented.proof, client, algorithms=accepted, typ=_TYP)
         if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):
             raise JwtRefused("iss and sub are not the client_id")
+        if "response_type" in claims or "redirect_uri" in claims:
+            raise JwtRefused("it is a request object, which every browser may have seen")
         self._check_audience(claims.get("aud"), source.endpoint)
         check_times(claims, now=source.now, clock_skew=self.clock_skew)
         return claims

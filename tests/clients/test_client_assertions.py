@@ -172,6 +172,12 @@ async def test_its_claims_have_to_be_right(client: Signer, changes: dict[str, An
     assert answer["error_description"] == "the client is unknown or its credentials are wrong"
 
 
+@pytest.mark.rfc("9101#10.8", "8725#3.12")
+@pytest.mark.parametrize("name", ["response_type", "redirect_uri"])
+async def test_a_request_object_that_passed_a_browser_is_none(client: Signer, name: str) -> None:
+    assert (await client.ask(await client.assertion(**{name: "code"}))).refusal == NEVER
+
+
 async def test_clocks_may_differ_a_little(client: Signer) -> None:
     ahead = await client.assertion(iat=timedelta(seconds=20), nbf=timedelta(seconds=20))
     assert (await client.ask(ahead)).status == 200
