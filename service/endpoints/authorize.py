@@ -22,6 +22,8 @@ log = structlog.stdlib.get_logger(__name__)
 
 PATH = "/connect/authorize"
 CONTINUE = "/account/continue"
+DISPLAYS = ["page", "popup", "touch"]
+"""The same pages fit a window, a small one and a phone (OIDC Core §3.1.2.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,7 @@ class AuthorizeEndpoint:
             "response_modes_supported": list(RESPONSE_MODES),
             "code_challenge_methods_supported": [S256, PLAIN] if plain else [S256],
             "prompt_values_supported": list(PROMPTS),
+            "display_values_supported": DISPLAYS,
             "authorization_response_iss_parameter_supported": True,
             **self.sign_in.flow.request_objects.metadata(),
         }
