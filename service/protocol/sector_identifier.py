@@ -11,7 +11,7 @@ _EVERYBODYS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 def redirect_hosts(redirect_uris: Iterable[str]) -> frozenset[str]:
     """The hosts that a client answers at; a private-use scheme has none (RFC 8252 §7.1)."""
-    web = (_host(uri) for uri in redirect_uris if uri.startswith(("https://", "http://")))
+    web = (_host(uri) for uri in redirect_uris if uri.lower().startswith(("https://", "http://")))
     return frozenset(host for host in web if host)
 
 

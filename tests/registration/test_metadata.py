@@ -137,6 +137,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "a name with a space of no width": ("client_name", {"client_name": "Ba\u200bnk"}),
     "a name with a C1 control character": ("client_name", {"client_name": "Bank\u009b"}),
     "a name with a line break": ("client_name", {"client_name": "Bank\nYou have won"}),
+    "a home page that looks like another": (
+        "client_uri",
+        {"client_uri": "https://bank.example@registered.example/"},
+    ),
+    "keys behind a password": ("jwks_uri", {"jwks_uri": "https://me:secret@registered.example/"}),
     "a script for a logo": ("logo_uri", {"logo_uri": "javascript:alert(1)"}),
     "a script for a policy": ("policy_uri", {"policy_uri": "javascript:alert(1)"}),
     "terms by file": ("tos_uri", {"tos_uri": "file:///etc/passwd"}),

@@ -36,6 +36,8 @@ _SIGNED_HERE = (
 )
 _FETCHED = ("jwks_uri", "request_uris")
 _HTTPS_ONLY = ("initiate_login_uri", "sector_identifier_uri")
+_SHOWN = ("client_uri", "logo_uri", "policy_uri", "tos_uri")
+_TOLD = ("backchannel_logout_uri", "frontchannel_logout_uri")
 _DECEIVES_READERS = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
 )
@@ -114,6 +116,16 @@ def urls_are_encrypted(client: ClientEntry, _: Offered) -> Iterator[Finding]:
                 yield Finding((name,), "must be https")
 
 
+def urls_name_no_user(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """What stands before the @ looks like the host, or is a secret that would be logged (RFC 3986 §7.5, §7.6)."""
+    for name in (*_FETCHED, *_HTTPS_ONLY, *_SHOWN, *_TOLD):
+        value = getattr(client, name) or ()
+        for url in (value,) if isinstance(value, str) else value:
+            parts = split_uri(url)
+            if parts is not None and "@" in parts.netloc:
+                yield Finding((name,), "has user information before its host")
+
+
 def login_starts_without_fragment(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """Parameters are added to it (OIDC Core §4)."""
     if "#" in (client.initiate_login_uri or ""):
@@ -187,6 +199,7 @@ RULES: tuple[RegistrationRule, ...] = (
     grant_types_are_for_anybody,
     grant_types_have_response_types,
     urls_are_encrypted,
+    urls_name_no_user,
     login_starts_without_fragment,
     algorithms_are_offered,
     assertions_fit_the_method,
