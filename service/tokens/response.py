@@ -8,8 +8,9 @@ import msgspec
 
 from service.protocol.scope import format_scope
 
-_OPTIONAL = ("access_token", "expires_in", "refresh_token", "id_token")
-_STANDARD = frozenset({*_OPTIONAL, "token_type", "scope"})
+_STANDARD = frozenset(
+    ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")
+)
 
 
 class TokenResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,11 +26,17 @@ class TokenResponse(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, object]:
         """The members of the response; a custom one never replaces a standard one."""
-        present: dict[str, object] = {"token_type": "Bearer", "scope": format_scope(self.scope)}
-        for name in _OPTIONAL:
-            value = getattr(self, name)
-            if value is not None:
-                present[name] = value
+        told: dict[str, object] = {}
+        if self.access_token is not None:
+            told["access_token"] = self.access_token
+        told["token_type"] = "Bearer"
+        if self.expires_in is not None:
+            told["expires_in"] = self.expires_in
+        told["scope"] = format_scope(self.scope)
+        if self.refresh_token is not None:
+            told["refresh_token"] = self.refresh_token
+        if self.id_token is not None:
+            told["id_token"] = self.id_token
         if self.members:
-            return {k: v for k, v in self.members.items() if k not in _STANDARD} | present
-        return present
+            told |= {name: self.members[name] for name in self.members if name not in _STANDARD}
+        return told
