@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from service.config.rules.registered_client import ENCRYPTED, SYMMETRIC
+from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 
 KEYS: Mapping[str, str] = {
     "grant_types": "allowed_grant_types",
@@ -44,12 +44,6 @@ TAGGED = re.compile(
 """What a person is shown may be told in several languages (OpenID Connect Registration §2.1)."""
 
 _BY_SECRET = ("client_secret_basic", "client_secret_post", "client_secret_jwt")
-_SIGNED = (
-    "id_token_signed_response_alg",
-    "userinfo_signed_response_alg",
-    "request_object_signing_alg",
-    "token_endpoint_auth_signing_alg",
-)
 _LOGOUT_URIS = ("frontchannel_logout_uri", "backchannel_logout_uri")
 
 
@@ -92,6 +86,6 @@ def needs_secret_value(metadata: Mapping[str, object]) -> bool:
     """Whether an algorithm computes with the secret itself, where its hash will not do (OIDC Core §10)."""
     if metadata["token_endpoint_auth_method"] == "client_secret_jwt":
         return True
-    if any(str(metadata.get(name)).startswith("HS") for name in _SIGNED):
+    if any(str(metadata.get(name)).startswith("HS") for name in SIGNED):
         return True
     return any(metadata.get(name) in SYMMETRIC for name in ENCRYPTED)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from service.config.problem import Finding, warning
+from service.config.rules.registered_client import SIGNED
 from service.config.schema.client import ClientEntry
 
 _PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
@@ -104,12 +105,7 @@ def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Findin
     """HMAC needs the secret itself, not its hash (OIDC Core §10.1)."""
     if any(secret.value for secret in client.client_secrets):
         return
-    for name in (
-        "id_token_signed_response_alg",
-        "userinfo_signed_response_alg",
-        "request_object_signing_alg",
-        "token_endpoint_auth_signing_alg",
-    ):
+    for name in SIGNED:
         algorithm: str | None = getattr(client, name)
         if algorithm is not None and algorithm.startswith("HS"):
             yield Finding(

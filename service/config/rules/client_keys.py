@@ -6,16 +6,10 @@ from collections.abc import Iterator
 from typing import cast
 
 from service.config.problem import Finding
-from service.config.rules.registered_client import ENCRYPTED, SYMMETRIC
+from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 
-_SIGNED = (
-    "id_token_signed_response_alg",
-    "userinfo_signed_response_alg",
-    "request_object_signing_alg",
-    "token_endpoint_auth_signing_alg",
-)
 _TO_US = "request_object_encryption_alg"
 _USUAL = ("RSA-OAEP-256", "ECDH-ES")
 """What a key file with use: enc is for that does not say it."""
@@ -27,7 +21,7 @@ _SECRET_BYTES = 32
 def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
     """A secret that is a key has the length of one (RFC 7518 §3.2, OIDC Core §16.19)."""
     lengths = [len(secret.value.encode()) for secret in client.client_secrets if secret.value]
-    named: dict[str, str] = {name: getattr(client, name) or "" for name in (*_SIGNED, *ENCRYPTED)}
+    named: dict[str, str] = {name: getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)}
     if client.token_endpoint_auth_method == "client_secret_jwt":
         named["token_endpoint_auth_method"] = client.token_endpoint_auth_signing_alg or "HS256"
     for name, alg in named.items():

@@ -23,6 +23,14 @@ MAX_VALUES = 100
 SYMMETRIC = ("A128KW", "A256KW", "dir")
 """Encryption by a key that is made of the client's secret (OIDC Core §10.2)."""
 
+SIGNED = (
+    "id_token_signed_response_alg",
+    "userinfo_signed_response_alg",
+    "request_object_signing_alg",
+    "token_endpoint_auth_signing_alg",
+)
+"""Where a client may register an HMAC by its secret (OIDC Core §10.1)."""
+
 ENCRYPTED = (
     "id_token_encrypted_response_alg",
     "userinfo_encrypted_response_alg",
