@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 RFCS = {
     3339: "Date and Time on the Internet: Timestamps",
+    3986: "Uniform Resource Identifier (URI): Generic Syntax",
     4291: "IP Version 6 Addressing Architecture",
     6265: "HTTP State Management Mechanism",
     6454: "The Web Origin Concept",
