@@ -41,7 +41,7 @@ def _values(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if name in _OBJECTS and isinstance(value, dict):
-        return (_as_text(name, value),)
+        return (_as_text(name, cast("object", value)),)
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)
     if name in REPEATABLE and isinstance(value, list):
