@@ -25,7 +25,7 @@ PATH = "/connect/register"
 ONE = PATH + "/{client_id}"
 
 OPEN_PER_MINUTE = 60
-"""How many registrations one address may try in a minute where no token is asked for."""
+"""How many registrations one address may try in a minute where no token is asked for, and how many changes anyway."""
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
@@ -73,6 +73,7 @@ class RegisterEndpoint:
     async def update(self, request: web.Request) -> web.Response:
         """Put other metadata in place of all that there were (RFC 7592 §2.2)."""
         record, token = await self._authorized(request)
+        await self.rate_limit.count(f"change {self.client_address.of(request)}")
         asked = await json_object(request)
         updated = await self.registration.update(record, asked, access_token=token)
         return json_response(self._information(updated))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from service.endpoints.register import OPEN_PER_MINUTE
 from service.model.events import ClientDeleted, ClientUpdated
+from tests.conftest import Clock
 from tests.driving.registering import REDIRECT_URI, RegisteredApp
 from tests.driving.service import RunningService
 
@@ -148,6 +151,21 @@ async def test_a_deleted_client_is_deleted(registering: Registering, method: str
     client = await registering()
     await client.manage("DELETE")
     assert (await client.manage(method, json={})).refusal == (401, "invalid_token")
+
+
+@pytest.mark.rfc("6585#4")
+async def test_one_address_makes_so_many_changes_in_a_minute(
+    registering: Registering, clock: Clock
+) -> None:
+    clock.forward(seconds=60 - time.time() % 60)
+    one, other = await registering(), await registering()
+    for _ in range(OPEN_PER_MINUTE):
+        assert (await one.change(redirect_uris=[])).status == 400
+    answer = await other.change()
+    assert answer.refusal == (429, "temporarily_unavailable")
+    assert (await other.manage("GET")).status == 200
+    clock.forward(seconds=int(answer.headers["Retry-After"]))
+    assert (await other.change()).status == 200
 
 
 @METHODS
