@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
+from weakref import WeakValueDictionary
 
 import structlog
 
+from service.authorize.fetch_limits import FetchLimits
 from service.clients.http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
@@ -20,10 +23,17 @@ log = structlog.stdlib.get_logger(__name__)
 LIFETIME = 60
 """Seconds for which a request object is taken as it was read."""
 
+FAILURE_LIFETIME = 5
+"""Seconds for which a URL that could not be read is not asked again."""
+
 MAX_KEPT = 200
 """How many are kept, each of 50 KiB at most; the one that was read first makes room."""
 
+_NOTHING_THERE = "there is no request object behind request_uri"
+
 _OK = 200
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +47,16 @@ _Place = tuple[HttpClient, str]
 
 
 class RequestUris:
-    """Fetches what stands behind a `request_uri`, whatever its Content-Type."""
+    """Fetches what stands behind a `request_uri`, whatever its Content-Type; one fetch at a time for each URL."""
 
     def __init__(self, http: ClientHttp, *, now: Callable[[], int]) -> None:
         """Take the ways out and the clock."""
         self._http = http
         self._now = now
+        self._limits = FetchLimits(now=now)
         self._kept: dict[_Place, _Kept] = {}
+        self._failed: dict[_Place, int] = {}
+        self._turns: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
 
     async def fetch(self, uri: str, client: Client) -> str:
         """The request object as it was read; InvalidRequestUri where nothing of the kind is there.
@@ -55,18 +68,41 @@ class RequestUris:
             raise InvalidRequest("request_uri is too long")
         url = _without_fragment(uri)
         _check(url, client)
-        place = (self._http.for_(client), uri)
-        kept = self._kept.get(place)
-        if kept is None or self._now() >= kept.until:
-            kept = _Kept(await _read(place[0], url), self._now() + LIFETIME)
-            self._keep(place, kept)
+        way = self._http.for_(client)
+        kept = self._known(way, uri)
+        if kept is None:
+            async with self._turns.setdefault((way, url), asyncio.Lock()):
+                kept = self._known(way, uri) or await self._look(way, uri, client)
         return kept.text
 
-    def _keep(self, place: _Place, kept: _Kept) -> None:
-        self._kept.pop(place, None)
-        while len(self._kept) >= MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[place] = kept
+    def _known(self, way: HttpClient, uri: str) -> _Kept | None:
+        """What was read a moment ago; a failure counts for every fragment of the URL."""
+        url = _without_fragment(uri)
+        if self._now() < self._failed.get((way, url), 0):
+            raise InvalidRequestUri(_NOTHING_THERE)
+        kept = self._kept.get((way, uri))
+        return kept if kept is not None and self._now() < kept.until else None
+
+    async def _look(self, way: HttpClient, uri: str, client: Client) -> _Kept:
+        """Fetch it, within the limits, and remember what comes of it."""
+        url = _without_fragment(uri)
+        self._limits.count(client)
+        async with self._limits.place(way):
+            try:
+                text = await _read(way, url)
+            except InvalidRequestUri:
+                _keep(self._failed, (way, url), self._now() + FAILURE_LIFETIME)
+                raise
+        kept = _Kept(text, self._now() + LIFETIME)
+        _keep(self._kept, (way, uri), kept)
+        return kept
+
+
+def _keep(memory: dict[_Place, _T], place: _Place, what: _T) -> None:
+    memory.pop(place, None)
+    while len(memory) >= MAX_KEPT:
+        del memory[next(iter(memory))]
+    memory[place] = what
 
 
 def _check(url: str, client: Client) -> None:
@@ -95,4 +131,4 @@ async def _read(http: HttpClient, url: str) -> str:
 
 def _unreadable(url: str, reason: str) -> InvalidRequestUri:
     log.warning("a request object cannot be read", request_uri=url, reason=reason)
-    return InvalidRequestUri("there is no request object behind request_uri")
+    return InvalidRequestUri(_NOTHING_THERE)

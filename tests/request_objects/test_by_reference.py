@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 
-from service.authorize.request_uri import LIFETIME, MAX_KEPT, RequestUris
+from service.authorize import fetch_limits
+from service.authorize.fetch_limits import PER_MINUTE
+from service.authorize.request_uri import FAILURE_LIFETIME, LIFETIME, MAX_KEPT, RequestUris
 from service.clients.http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.outgoing import HttpAnswer
@@ -127,11 +130,30 @@ async def test_another_fragment_says_that_it_has_changed(web: Sender, site: Site
     assert (await web.send(None, request_uri=uri + "#2")).has("login")
 
 
-async def test_a_failure_is_not_kept(web: Sender, site: Site) -> None:
-    sent = {"request_uri": site.base + "/request", "redirect_uri": web.app.redirect_uri}
-    assert (await web.send(None, **sent)).error == REFUSED
+@pytest.mark.parametrize("fragment", ["", "#another"])
+async def test_a_failure_is_kept_for_a_shorter_one(
+    web: Sender, site: Site, clock: Clock, fragment: str
+) -> None:
+    uri, callback = site.base + "/request", web.app.redirect_uri
+    assert (await web.send(None, request_uri=uri, redirect_uri=callback)).error == REFUSED
     site.publish(await web.signed())
-    assert (await web.send(None, **sent)).has("login")
+    again = await web.send(None, request_uri=uri + fragment, redirect_uri=callback)
+    assert (again.error, site.fetched) == (REFUSED, ["/request"])
+    clock.forward(seconds=FAILURE_LIFETIME)
+    assert (await web.send(None, request_uri=uri + fragment)).has("login")
+
+
+async def test_varied_fragments_cause_so_many_fetches_in_a_minute(
+    web: Sender, site: Site, clock: Clock
+) -> None:
+    clock.forward(seconds=60 - time.time() % 60)
+    uri, callback = site.publish(await web.signed()), web.app.redirect_uri
+    for number in range(PER_MINUTE):
+        assert (await web.send(None, request_uri=f"{uri}#{number}")).has("login")
+    refused = await web.send(None, request_uri=uri + "#more", redirect_uri=callback)
+    assert (refused.status, refused.error, len(site.fetched)) == (303, REFUSED, PER_MINUTE)
+    clock.forward(seconds=60)
+    assert (await web.send(None, request_uri=uri + "#more")).has("login")
 
 
 async def test_it_is_fetched_once_for_all_the_pages_of_a_request(
@@ -159,7 +181,8 @@ class Counting:
         raise NotImplementedError
 
 
-async def test_so_many_are_kept_and_no_more(web: Sender) -> None:
+async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_limits, "PER_MINUTE", MAX_KEPT + 2)
     client = await web.app.service.parts.clients.find("web")
     assert client is not None
     client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
