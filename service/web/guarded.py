@@ -11,14 +11,19 @@ from service.model.outgoing import HttpAnswer, Unreachable
 from service.web.addresses import AddressPolicy
 from service.web.outgoing import Outgoing
 
+PER_HOST = 5
+"""Requests to one host at once: keys, a sector document, request objects, and two logouts."""
+
 
 class GuardedOutgoing:
     """As `Outgoing`, within an address policy; without TLS only to what the operator allows by name."""
 
     def __init__(self, *, timeout: float, ca_file: Path | None, policy: AddressPolicy) -> None:
         """Take the limits and the policy."""
-        self._by_https = Outgoing(timeout=timeout, ca_file=ca_file, permits=policy.allows)
-        self._by_http = Outgoing(timeout=timeout, ca_file=ca_file, permits=policy.exempts)
+        self._by_https, self._by_http = (
+            Outgoing(timeout=timeout, ca_file=ca_file, permits=permits, per_host=PER_HOST)
+            for permits in (policy.allows, policy.exempts)
+        )
 
     async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
         """Fetch something."""

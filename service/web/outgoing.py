@@ -24,8 +24,8 @@ log = structlog.stdlib.get_logger(__name__)
 MAX_BODY = 1 << 20
 """Bytes of an answer; a longer one is no answer."""
 
-_AT_ONCE = 20
-"""Requests to one host; one that hangs leaves room for the others."""
+PER_HOST = 20
+"""Requests to one host at once; one that hangs leaves room for the others."""
 
 _HEADERS = {
     "Accept": "application/json, */*;q=0.5",
@@ -42,12 +42,18 @@ class Outgoing:
     """
 
     def __init__(
-        self, *, timeout: float, ca_file: Path | None, permits: Callable[[str], bool] | None
+        self,
+        *,
+        timeout: float,
+        ca_file: Path | None,
+        permits: Callable[[str], bool] | None,
+        per_host: int = PER_HOST,
     ) -> None:
         """Take the limits, and which IP addresses may be reached; nothing is connected yet."""
         self._timeout = ClientTimeout(total=timeout)
         self._ca_file = ca_file
         self._permits = permits
+        self._per_host = per_host
         self._session: ClientSession | None = None
 
     async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
@@ -87,7 +93,7 @@ class Outgoing:
             self._session = ClientSession(
                 connector=TCPConnector(
                     ssl=trusted,
-                    limit_per_host=_AT_ONCE,
+                    limit_per_host=self._per_host,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
                     socket_factory=self._socket,
                 ),

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from service.model.outgoing import Unreachable
 from service.web.addresses import AddressPolicy
-from service.web.guarded import GuardedOutgoing
+from service.web.guarded import PER_HOST, GuardedOutgoing
 from service.web.outgoing import MAX_BODY
 
 pytestmark = pytest.mark.rfc("7591#5", "openid-core#6.2")
@@ -137,6 +137,17 @@ async def test_an_answer_comes_soon_and_is_short(
 ) -> None:
     with pytest.raises(Unreachable):
         await exempt.get(f"http://127.0.0.1:{site.port}/{path}")
+
+
+async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedOutgoing, site: Site) -> None:
+    url = f"http://127.0.0.1:{site.port}"
+    slow = [asyncio.create_task(exempt.get(f"{url}/slow")) for _ in range(PER_HOST + 5)]
+    await asyncio.sleep(0.3)
+    assert site.visits == ["GET /slow"] * PER_HOST
+    assert (await exempt.get(f"{url.replace('127.0.0.1', 'localhost')}/")).status == 200
+    assert {type(end) for end in await asyncio.gather(*slow, return_exceptions=True)} == {
+        Unreachable
+    }
 
 
 @pytest.mark.parametrize(
