@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Never
 
 import structlog
 
+from service.clients.directory import Clients
 from service.logout.back_channel import BackChannel
 from service.logout.queue import LogoutQueue
+from service.logout.shares import Shares
 from service.model.logout_delivery import LogoutDelivery
 from service.store.keyvalue import StoreUnavailable
 
@@ -20,7 +23,13 @@ INTERVAL = 1
 """Seconds between two looks at what other processes have put into the queue, or what is to be tried again."""
 
 AT_ONCE = 20
-"""Attempts that run at the same time; a client that hangs leaves room for the others."""
+"""Attempts that run at the same time, those of registered clients in half of these places at most."""
+
+LOOK_AHEAD = 1000
+"""Deliveries that are looked through for those that there is a place for."""
+
+SET_BACK = 30
+"""Seconds for which so many that find no place step aside, lest nobody sees those behind them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,34 +38,54 @@ class LogoutDeliveries:
 
     queue: LogoutQueue
     back_channel: BackChannel
+    clients: Clients
     wake: asyncio.Event
     """Set when a session has ended here, or an attempt is over: then there is no need to wait."""
-    _running: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _running: dict[asyncio.Task[None], str | None] = field(
+        default_factory=dict[asyncio.Task[None], str | None]
+    )
+    """With the host, where a client registered itself."""
 
     async def run(self) -> Never:
         """Go on until the task is cancelled; what was taken by then is given back."""
         async with asyncio.TaskGroup() as attempts:
             while True:
                 self.wake.clear()
-                for delivery in await self._due():
+                for delivery, host in await self._due():
                     attempt = attempts.create_task(self._attempt(delivery))
-                    self._running.add(attempt)
+                    self._running[attempt] = host
                     attempt.add_done_callback(self._is_over)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(INTERVAL):
                         await self.wake.wait()
 
-    async def _due(self) -> tuple[LogoutDelivery, ...]:
+    async def _due(self) -> Iterable[tuple[LogoutDelivery, str | None]]:
         room = AT_ONCE - len(self._running)
         if room == 0:
             return ()
         try:
-            return await self.queue.take(room)
+            chosen = await self._chosen(room)
+            return [(taken, chosen[taken.id]) for taken in await self.queue.take(chosen)]
         except StoreUnavailable:
             return ()  # readiness and metrics tell of it
         except Exception:
             log.exception("logout deliveries were not looked for")
             return ()
+
+    async def _chosen(self, room: int) -> dict[str, str | None]:
+        """The first ones that there is a place for, with their hosts; the others keep theirs in the queue."""
+        due, chosen = await self._look(room)
+        if len(chosen) < room == len(due):
+            due, chosen = await self._look(LOOK_AHEAD)
+            if len(chosen) < room and len(due) == LOOK_AHEAD:
+                waiting = [one for one in due if one.id not in chosen]
+                await self.queue.set_back(waiting, seconds=SET_BACK)
+        return chosen
+
+    async def _look(self, at_most: int) -> tuple[Sequence[LogoutDelivery], dict[str, str | None]]:
+        due = await self.queue.due(at_most)
+        shares = Shares(self.clients, self._running.values(), places=AT_ONCE)
+        return due, await shares.choose(due)
 
     async def _attempt(self, delivery: LogoutDelivery) -> None:
         try:
@@ -70,5 +99,5 @@ class LogoutDeliveries:
 
     def _is_over(self, attempt: asyncio.Task[None]) -> None:
         """There is room for the next one."""
-        self._running.discard(attempt)
+        del self._running[attempt]
         self.wake.set()

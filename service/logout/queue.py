@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from service.model.logout_delivery import LogoutDelivery
@@ -27,20 +27,27 @@ class LogoutQueue:
     waiting: int = 0
     """How many deliveries there were at the last look."""
 
-    async def take(self, at_most: int) -> tuple[LogoutDelivery, ...]:
-        """Deliveries that are due and nobody else's, until the lease is over."""
+    async def due(self, at_most: int) -> tuple[LogoutDelivery, ...]:
+        """Deliveries whose time has come, the earliest first; they stay where they are."""
+        queue = self.stores.logout_queue.key
+        due, self.waiting = await self.stores.kv.due(queue, now=self.now(), at_most=at_most)
+        return await self._found(due)
+
+    async def take(self, due: Collection[str]) -> tuple[LogoutDelivery, ...]:
+        """Those of these ids that are still to be made and nobody else's, until the lease is over."""
         queue, leases, now = self.stores.logout_queue, self.stores.logout_leases, self.now()
-        due, self.waiting = await self.stores.kv.due(queue.key, now=now, at_most=at_most)
         answers = await self.stores.kv.write(
             *[leases.put_new(True, LOGOUT, one, ttl=self.lease) for one in due],
             *[queue.defer(one, due=now + self.lease) for one in due],
         )
-        won = [one for one, leased in zip(due, answers, strict=False) if leased]
-        found = await self.stores.kv.read(*[self._read(one) for one in won])
-        for one, delivery in zip(won, found, strict=True):
-            if delivery is None:
-                await self._forget(one)
-        return tuple(delivery for delivery in found if delivery is not None)
+        return await self._found([one for one, won in zip(due, answers, strict=False) if won])
+
+    async def set_back(self, due: Iterable[LogoutDelivery], *, seconds: int) -> None:
+        """They are due again after some seconds."""
+        later = self.now() + seconds
+        await self.stores.kv.write(
+            *[self.stores.logout_queue.defer(one.id, due=later) for one in due]
+        )
 
     async def done(self, delivery: LogoutDelivery) -> None:
         """It has arrived, or will not."""
@@ -61,6 +68,14 @@ class LogoutQueue:
             self.stores.logout_queue.add(delivery.id, due=due),
             self.stores.logout_leases.drop(LOGOUT, delivery.id),
         )
+
+    async def _found(self, ids: Sequence[str]) -> tuple[LogoutDelivery, ...]:
+        """The deliveries of these ids; one that is over is forgotten."""
+        found = await self.stores.kv.read(*[self._read(one) for one in ids])
+        for one, delivery in zip(ids, found, strict=True):
+            if delivery is None:
+                await self._forget(one)
+        return tuple(delivery for delivery in found if delivery is not None)
 
     async def _forget(self, delivery_id: str) -> None:
         await self.stores.kv.write(

@@ -90,7 +90,10 @@ class Parts(Tokens):
             now=self.now,
         )
         return LogoutDeliveries(
-            queue=self.logout_queue, back_channel=back_channel, wake=self.session_ended
+            queue=self.logout_queue,
+            back_channel=back_channel,
+            clients=self.clients,
+            wake=self.session_ended,
         )
 
     @cached_property

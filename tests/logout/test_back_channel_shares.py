@@ -1,0 +1,97 @@
+"""Strangers that hang do not keep the operator's clients from hearing of logouts (Back-Channel Logout §2.5, RFC 7591 §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+import pytest
+
+from service.logout import delivering
+from service.model.logout_delivery import LogoutDelivery
+from service.store.stores import LOGOUT
+from tests.driving.registering import register
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+from tests.logout.conftest import nothing_waits
+from tests.logout.relying_party import RelyingParty, relying_party
+
+pytestmark = pytest.mark.rfc("openid-backchannel#2.5", "7591#5")
+
+
+@pytest.fixture
+def config(config: dict[str, Any], party: RelyingParty) -> dict[str, Any]:
+    """Strangers may be anywhere on loopback, and have long to answer."""
+    config["registration"] = {"enabled": True, "allowed_scopes": ["openid"]}
+    config["outgoing"] = {"timeout": "9s", "allowed_networks": ["127.0.0.0/8", "::1/128"]}
+    client_in(config, "web")["backchannel_logout_uri"] = party.backchannel_logout_uri
+    return config
+
+
+@pytest.fixture
+async def hanging() -> Any:
+    """Where strangers are told, and never answer."""
+    async with relying_party() as hanging:
+        hanging.hang()
+        yield hanging
+
+
+async def stranger(service: RunningService, hanging: RelyingParty, host: str) -> str:
+    """A client that registered itself, and is told at this name of the machine."""
+    uri = hanging.backchannel_logout_uri.replace("localhost", host)
+    answer = await register(service, backchannel_logout_uri=uri)
+    assert answer.status == 201, answer.json
+    return str(answer["client_id"])
+
+
+async def queued(service: RunningService, client_id: str, count: int) -> None:
+    """As many sessions have ended."""
+    stores = service.parts.stores
+    for _ in range(count):
+        delivery = LogoutDelivery(
+            client_id=client_id, session_id=secrets.token_hex(8), subject="818727"
+        )
+        await stores.kv.write(
+            stores.logout_deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=600),
+            stores.logout_queue.add(delivery.id, due=service.parts.now() - 1),
+        )
+
+
+async def test_one_host_is_told_of_two_at_a_time(
+    service: RunningService, hanging: RelyingParty
+) -> None:
+    await queued(service, await stranger(service, hanging, "localhost"), 5)
+    await hanging.claims(2)
+    await asyncio.sleep(1.3)
+    assert hanging.most_at_once == 2
+    hanging.answering.set()
+    await nothing_waits(service)
+    assert (len(hanging.tokens), hanging.most_at_once) == (5, 2)
+
+
+async def test_strangers_have_half_of_the_places(
+    service: RunningService,
+    hanging: RelyingParty,
+    party: RelyingParty,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delivering, "AT_ONCE", 6)
+    for host in ("127.0.0.1", "localhost"):
+        await queued(service, await stranger(service, hanging, host), 6)
+    await hanging.claims(3)
+    await queued(service, "web", 5)
+    assert len(await party.claims(5, seconds=5)) == 5
+    assert hanging.most_at_once == 3
+
+
+async def test_more_strangers_than_are_looked_through_step_aside(
+    service: RunningService,
+    hanging: RelyingParty,
+    party: RelyingParty,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delivering, "LOOK_AHEAD", 20)
+    await queued(service, await stranger(service, hanging, "localhost"), 50)
+    await queued(service, "web", 1)
+    assert len(await party.claims(1, seconds=8)) == 1
