@@ -71,7 +71,7 @@ class Registration(Foundation):
         )
 
     def registration_rate_limit(self, per_minute: int) -> RateLimit:
-        """For each address; only an open registration needs it."""
+        """For each address: registrations where they are open, and changes."""
         return RateLimit(
             kv=self.kv,
             prefix=self.prefix,
