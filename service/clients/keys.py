@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+
+import orjson
 
 from service.clients.http import ClientHttp
 from service.clients.published_keys import PublishedKeys
@@ -117,7 +121,7 @@ class ClientKeys:
     async def _keys_of(self, client: Client) -> ForeignKeys:
         """The keys in the registration, or behind its link; none where there are none."""
         if client.jwks is not None:
-            return _registered_keys(client.jwks)
+            return _registered_keys(json.dumps(client.jwks))
         if client.jwks_uri is None:
             return _NO_KEYS
         return await self.published.find(client.jwks_uri, self.http.for_(client)) or _NO_KEYS
@@ -129,8 +133,9 @@ class ClientKeys:
         return await self.published.find_renewed(client.jwks_uri, http) or _NO_KEYS
 
 
-def _registered_keys(jwks: object) -> ForeignKeys:
+@lru_cache(maxsize=500)  # so that a key is read once, however often its client signs
+def _registered_keys(jwks: str) -> ForeignKeys:
     try:
-        return ForeignKeys.of(jwks)
+        return ForeignKeys.of(orjson.loads(jwks))
     except ValueError:
         return _NO_KEYS

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import msgspec
 import orjson
@@ -32,11 +33,19 @@ class UnknownKey(JwtRefused):
     """None of the keys at hand fits; the signer may have published a new one since."""
 
 
+class _JwkSet(TypedDict):
+    keys: tuple[dict[str, object], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignKeys:
-    """A JWK set as it was fetched; a key is read when a signature names it."""
+    """A JWK set as it was fetched; a key is read when a signature first wants it, and once."""
 
     keys: tuple[dict[str, object], ...]
+    _read: dict[tuple[int, str], Key | None] = field(
+        default_factory=dict[tuple[int, str], "Key | None"], init=False, compare=False, repr=False
+    )
+    """By place in the set and algorithm; None for what is no key for it."""
 
     @classmethod
     def parse(cls, body: bytes) -> ForeignKeys:
@@ -48,24 +57,32 @@ class ForeignKeys:
     @classmethod
     def of(cls, jwks: object) -> ForeignKeys:
         """The keys of a JWK set that has been read; ValueError where it is none, or has too many."""
-        found = msgspec.convert(jwks, cls)
-        if len(found.keys) > MAX_KEYS:
+        keys = msgspec.convert(jwks, _JwkSet)["keys"]
+        if len(keys) > MAX_KEYS:
             raise ValueError(f"it has more than {MAX_KEYS} keys")
-        return found
+        return cls(keys)
 
     def find(self, kid: object, alg: str) -> Key | None:
         """The key that a header means; without a key id, the only one that fits (OIDC Core §10.1)."""
-        named = [one for one in self.keys if kid is None or one.get("kid") == kid]
-        fitting = [key for one in named if (key := _key_for(one, alg)) is not None]
+        named = [
+            place for place, one in enumerate(self.keys) if kid is None or one.get("kid") == kid
+        ]
+        fitting = [key for place in named if (key := self._key(place, alg)) is not None]
         return fitting[0] if len(fitting) == 1 else None
 
     def find_recipient(self, alg: str) -> Key | None:
         """The key to encrypt to; one that says it is for that goes first (RFC 7517 §4.2)."""
-        for entry in sorted(self.keys, key=lambda one: one.get("use") != "enc"):
-            key = _key_for(entry, alg)
+        places = range(len(self.keys))
+        for place in sorted(places, key=lambda one: self.keys[one].get("use") != "enc"):
+            key = self._key(place, alg)
             if key is not None:
-                return key if "kid" in entry else replace(key, kid="")
+                return key if "kid" in self.keys[place] else replace(key, kid="")
         return None
+
+    def _key(self, place: int, alg: str) -> Key | None:
+        if (place, alg) not in self._read:
+            self._read[place, alg] = _key_for(self.keys[place], alg)
+        return self._read[place, alg]
 
 
 def accepted_header(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -140,3 +141,14 @@ async def test_a_client_that_registered_itself_is_reached_by_the_guarded_way_onl
     with pytest.raises(JwtRefused):
         await published.but(registered=True).verify(token)
     assert len(server.asked) == 1
+
+
+async def test_a_signature_without_a_key_id_reads_each_key_once(
+    published: Party, server: KeyServer, rsa: Rsa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.publish(rsa(0), rsa(1))
+    token = await replace(rsa(0), kid="").sign(CLAIMS, typ="JWT")
+    for load in (Key.load, Key.load, None):  # the second time the set is the renewed one
+        monkeypatch.setattr(Key, "load", load)
+        with pytest.raises(JwtRefused, match="published keys"):
+            await published.verify(token)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from secrets import token_hex
 from typing import Any
 
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
+from service.keys.jose import Key
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService
 
@@ -35,7 +37,7 @@ async def authenticates(client: RegisteredApp, service: RunningService, key: ECK
     """Whether the client gets a token by this key; a refusal is invalid_client."""
     now = service.parts.now()
     claims = {"iss": client.client_id, "sub": client.client_id, "aud": service.issuer}
-    claims |= {"jti": f"{key.kid}-{id(key)}-{now}", "exp": now + 60}
+    claims |= {"jti": token_hex(), "exp": now + 60}
     answer = await service.token(
         None,
         grant_type="client_credentials",
@@ -65,3 +67,13 @@ async def test_a_key_that_was_replaced_is_refused(
     client = await registering(**published(old))
     await client.change(**published(new_key("new")))
     assert not await authenticates(client, service, old)
+
+
+async def test_a_key_is_read_once_however_often_its_client_signs(
+    registering: Registering, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = new_key("mine")
+    client = await registering(**published(key))
+    assert await authenticates(client, service, key)
+    monkeypatch.setattr(Key, "load", None)
+    assert await authenticates(client, service, key)
