@@ -142,7 +142,9 @@ class AuthorizeFlow:
         session = visitor.session
         known = self.registry.current
         acr = request.acr.met_by(session.amr, known) if session else None
-        consent = session and await self.consents.find(session.subject, request.client.client_id)
+        consent = session and await self.consents.find(
+            session.subject, request.client.client_id, stranger_at=request.stranger_at
+        )
         return Interaction(
             request=request,
             session=session,

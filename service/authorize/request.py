@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import urlsplit
 
 from service.authorize.asked_acr import AskedAcr, asked_acr
 from service.authorize.asked_claims import AskedClaims, asked_claims
@@ -53,6 +54,14 @@ class AuthorizeRequest:
     idp: str | None
     """The identity provider to go straight to, if the client allows it."""
     tenant: str | None
+
+    @property
+    def stranger_at(self) -> str | None:
+        """Where the answer to a client goes that registered itself: no operator knows it (RFC 7591 §5)."""
+        if not self.client.registered:
+            return None
+        parts = urlsplit(self.reply_to.redirect_uri)
+        return parts.hostname or f"{parts.scheme}:"
 
 
 async def read_request(

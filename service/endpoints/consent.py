@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -58,7 +57,7 @@ class ConsentEndpoint:
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
             "claims": sorted(waiting.request.claims.beyond_scope),
             "can_remember": waiting.request.client.allow_remember_consent,
-            "stranger_at": _stranger_at(waiting),
+            "stranger_at": waiting.request.stranger_at,
         }
         return self.sign_in.show(request, "consent.html", visitor, waiting, context=context)
 
@@ -86,7 +85,11 @@ class ConsentEndpoint:
         if remembered:
             asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
             await self.sign_in.flow.consents.remember(
-                session.subject, client, asked=asked, allowed=allowed
+                session.subject,
+                client,
+                asked=asked,
+                allowed=allowed,
+                stranger_at=request.stranger_at,
             )
         self.emit(
             ConsentGiven(
@@ -120,11 +123,3 @@ class ConsentEndpoint:
         """What is shown of each value; openid is what makes it a sign-in at all."""
         shown = shown_scopes(self.registry.current, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]
-
-
-def _stranger_at(waiting: Waiting) -> str | None:
-    """Where the answer to a client goes that registered itself: no operator knows it (RFC 7591 §5)."""
-    if not waiting.request.client.registered:
-        return None
-    parts = urlsplit(waiting.request.reply_to.redirect_uri)
-    return parts.hostname or f"{parts.scheme}:"

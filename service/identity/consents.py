@@ -31,24 +31,37 @@ class Consents:
     now: Callable[[], int]
     emit: Emit
 
-    async def find(self, subject: str, client_id: str) -> Consent | None:
-        """What the person allowed this client and did not take back."""
+    async def find(
+        self, subject: str, client_id: str, *, stranger_at: str | None
+    ) -> Consent | None:
+        """What the person allowed this client and did not take back.
+
+        What a client that registered itself may do at one host it may not do at another, which the
+        person has not seen: such a client changes its redirect URIs as it likes (RFC 7592 §2.2).
+        """
         (consent,) = await self.stores.kv.read(
             self.stores.consents.read(digest(subject), digest(client_id))
         )
-        return consent
+        return consent if consent is not None and consent.stranger_at == stranger_at else None
 
     async def remember(
-        self, subject: str, client: Client, *, asked: Wishes, allowed: Wishes
+        self,
+        subject: str,
+        client: Client,
+        *,
+        asked: Wishes,
+        allowed: Wishes,
+        stranger_at: str | None,
     ) -> Consent:
         """Add what was allowed to what was before, less what was asked and is no longer allowed."""
-        before = await self.find(subject, client.client_id)
+        before = await self.find(subject, client.client_id, stranger_at=stranger_at)
         nothing = frozenset[str]()
         consent = Consent(
             client_id=client.client_id,
             scope=(before.scope - asked.scope if before else nothing) | allowed.scope,
             claims=(before.claims - asked.claims if before else nothing) | allowed.claims,
             given_at=self.now(),
+            stranger_at=stranger_at,
         )
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime

@@ -66,3 +66,5 @@ class Consent:
     claims: frozenset[str] = frozenset()
     """Asked for by name, beyond those that the scope stands for (OIDC Core §5.5)."""
     given_at: int
+    stranger_at: str | None = None
+    """The host that the person saw the answer go to, of a client that registered itself."""

@@ -1,0 +1,52 @@
+"""A remembered consent to a registered client holds at the host that the person saw (RFC 7592 §2.2, RFC 7591 §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.driving.browser import Page
+from tests.driving.registering import RegisteredApp
+
+Registering = Callable[..., Awaitable[RegisteredApp]]
+pytestmark = pytest.mark.rfc("7592#2.2", "7591#5")
+
+ELSEWHERE = "https://elsewhere.example/callback"
+
+
+async def allowed(registering: Registering) -> RegisteredApp:
+    """A client that was allowed everything for good."""
+    client = await registering()
+    page = await client.login(scope="openid email")
+    await client.browser.submit(page, action="allow", remember="true")
+    return client
+
+
+async def again(client: RegisteredApp, redirect_uri: str, scope: str = "openid email") -> Page:
+    """The same person comes again."""
+    return await client.authorize(redirect_uri=redirect_uri, scope=scope)
+
+
+async def test_at_the_same_host_it_is_not_asked_again(registering: Registering) -> None:
+    client = await allowed(registering)
+    other_path = "https://registered.example/other"
+    await client.change(redirect_uris=[other_path])
+    assert "code" in (await again(client, other_path)).parameters
+
+
+async def test_at_another_host_it_is_asked_again(registering: Registering) -> None:
+    client = await allowed(registering)
+    await client.change(redirect_uris=[ELSEWHERE])
+    page = await again(client, ELSEWHERE)
+    assert page.has("consent-allow")
+    assert "<strong>elsewhere.example</strong>" in page.text
+
+
+async def test_what_was_allowed_at_another_host_is_not_added(registering: Registering) -> None:
+    client = await allowed(registering)
+    await client.change(redirect_uris=[ELSEWHERE])
+    page = await again(client, ELSEWHERE, scope="openid")
+    await client.browser.submit(page, action="allow", remember="true")
+    assert "code" in (await again(client, ELSEWHERE, scope="openid")).parameters
+    assert (await again(client, ELSEWHERE)).has("consent-allow")
