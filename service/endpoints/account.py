@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -61,17 +62,21 @@ class AccountEndpoint:
             return self._go(request, visitor, Login.path)
         granted = await self.access.of_subject(visitor.session.subject)
         clients = [await self.clients.find(each.client_id) for each in granted]
-        applications = await self._applications(clients, params.get("client_id"))
+        applications = [
+            self._start(client, is_known=client in clients or not client.registered)
+            for client in await self._applications(clients, params.get("client_id"))
+        ]
         context = {
             "action": ACCOUNT,
             "user": await self.sign_in.visits.shown_user(visitor),
             "sessions": await self._sessions(visitor.session),
-            "applications": [self._start(client) for client in applications],
+            "applications": applications,
             "grants": [
                 self._grant(each, client) for each, client in zip(granted, clients, strict=True)
             ],
         }
-        logos = [client.logo_uri for client in (*clients, *applications) if client is not None]
+        logos = [client.logo_uri for client in clients if client is not None]
+        logos += [application["logo_uri"] for application in applications]
         return self.sign_in.show(
             request, "account.html", visitor, None, images=logos, context=context
         )
@@ -139,11 +144,20 @@ class AccountEndpoint:
         known = {one.client_id: one for one in (*written_down, *granted, asked) if one is not None}
         return [one for one in known.values() if one.enabled and LOGIN_URI in one.metadata]
 
-    def _start(self, client: Client) -> Mapping[str, object]:
-        """The link that begins a login at the client; who the person is, it is not told (OIDC Core §4)."""
+    def _start(self, client: Client, *, is_known: bool) -> Mapping[str, Any]:
+        """The link that begins a login at the client; who the person is, it is not told (OIDC Core §4).
+
+        Anybody may send a person here for a client that registered itself: its logo is a stranger's.
+        """
         uri = str(client.metadata[LOGIN_URI])
         href = with_query(uri, {"iss": self.issuer})
-        return {"client": client, "host": urlsplit(uri).hostname, "href": href}
+        logo = client.logo_uri if is_known else None
+        return {
+            "client": client,
+            "logo_uri": logo,
+            "host": urlsplit(uri).hostname,
+            "href": href,
+        }
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """What a client may do; of one that is registered no longer only the id is known."""

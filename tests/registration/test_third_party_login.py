@@ -18,6 +18,12 @@ pytestmark = pytest.mark.rfc("openid-core#4")
 Registering = Callable[..., Awaitable[RegisteredApp]]
 
 START = "https://web.example/start?from=op"
+STRANGER = {
+    "client_name": "Your bank",
+    "logo_uri": "https://logos.example/bank.png",
+    "initiate_login_uri": "https://registered.example/start",
+}
+NOTICE = "has registered itself. What you share goes to <strong>registered.example</strong>"
 
 
 @pytest.fixture
@@ -69,6 +75,32 @@ async def test_a_registered_client_is_offered_to_who_has_granted_it_something(
     client = await registering(initiate_login_uri="https://registered.example/start")
     await client.tokens(scope="openid")
     assert f'data-application="{client.client_id}"' in (await browser.get("/account")).text
+
+
+@pytest.mark.rfc("7591#5")
+async def test_a_registered_client_is_no_more_than_a_stranger_to_who_was_sent_for_it(
+    registering: Registering, browser: Browser
+) -> None:
+    client = await registering(**STRANGER)
+    await client.login()
+    page = await browser.get(f"/account?client_id={client.client_id}")
+    assert NOTICE in page.text
+    assert "logos.example" not in page.text + page.headers["Content-Security-Policy"]
+
+
+@pytest.mark.rfc("7591#5")
+async def test_the_logo_of_a_registered_client_is_shown_to_who_has_granted_it_something(
+    registering: Registering, browser: Browser
+) -> None:
+    await (await registering(**STRANGER)).tokens(scope="openid")
+    page = await browser.get("/account")
+    assert NOTICE in page.text
+    assert page.text.count(f'src="{STRANGER["logo_uri"]}"') == 2
+
+
+async def test_a_client_of_the_file_is_no_stranger(app: ClientApp) -> None:
+    await app.login()
+    assert "registered itself" not in (await app.browser.get("/account")).text
 
 
 @pytest.mark.rfc("openid-registration#2")
