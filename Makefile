@@ -29,12 +29,13 @@ interop: .venv/developing ## the real clients in other languages, against a runn
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
 .PHONY: lint
-lint: .venv/developing ## format, lint, types and import contracts, nothing changed
+lint: .venv/developing ## format, lint, types, import contracts and generated documents, nothing changed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m scripts.docs --check
 
 .PHONY: check
 check: lint test ## format, lint, types and tests: what to run before each commit

@@ -1,13 +1,21 @@
-"""Writes every generated document: `python -m scripts.docs`."""
+"""Writes every generated document: `python -m scripts.docs`; with `--check` it only says which are out of date."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from scripts.docs.documents import DOCUMENTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-for name, render in DOCUMENTS.items():
-    (DOCS / name).write_text(render(), encoding="utf-8")
+stale = [
+    name
+    for name, render in DOCUMENTS.items()
+    if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != render()
+]
+if "--check" in sys.argv:
+    sys.exit("".join(f"docs/{name} is out of date: make docs\n" for name in stale) or None)
+for name in stale:
+    (DOCS / name).write_text(DOCUMENTS[name](), encoding="utf-8")
     print(f"docs/{name}")

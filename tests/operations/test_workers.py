@@ -33,8 +33,8 @@ def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
     url = program.url()
     for _ in range(20):
         assert token_from(url).status_code == 200
-    metrics = httpx2.get(f"{url}/metrics").text
-    assert 'tokens_issued_total{grant_type="client_credentials"} 20.0' in metrics
+    counted = 'tokens_issued_total{grant_type="client_credentials"} 20.0'
+    eventually(lambda: counted in httpx2.get(f"{url}/metrics").text)
 
 
 def test_a_reload_reaches_every_worker(program: Program, config_file: Path) -> None:
