@@ -7,8 +7,10 @@ import time
 import httpx2
 import pytest
 
+from tests.driving.program import eventually
+from tests.driving.redis_servers import RedisServer
 from tests.driving.service import RunningService
-from tests.operations.conftest import RedisServer, Serve, eventually
+from tests.operations.conftest import Serve
 
 
 async def test_a_service_is_alive_and_ready(service: RunningService) -> None:

@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.operations.conftest import CONFIG, RedisServer, Serve, eventually, token_from
+from tests.driving.program import eventually
+from tests.driving.redis_servers import RedisServer
+from tests.operations.conftest import CONFIG, Serve, token_from
 
 needs_redis = pytest.mark.needs("redis-server")
 

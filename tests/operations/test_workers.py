@@ -10,14 +10,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.operations.conftest import (
-    ANOTHER_CLIENT,
-    Program,
-    RedisServer,
-    Serve,
-    eventually,
-    token_from,
-)
+from tests.driving.program import Program, eventually
+from tests.driving.redis_servers import RedisServer
+from tests.operations.conftest import ANOTHER_CLIENT, Serve, token_from
 
 pytestmark = pytest.mark.needs("redis-server")
 
