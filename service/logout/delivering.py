@@ -13,7 +13,7 @@ import structlog
 from service.clients.directory import Clients
 from service.logout.back_channel import BackChannel
 from service.logout.queue import LogoutQueue
-from service.logout.shares import Shares
+from service.logout.shares import Place, Shares
 from service.model.logout_delivery import LogoutDelivery
 from service.store.keyvalue import StoreUnavailable
 
@@ -23,7 +23,7 @@ INTERVAL = 1
 """Seconds between two looks at what other processes have put into the queue, or what is to be tried again."""
 
 AT_ONCE = 20
-"""Attempts that run at the same time, those of registered clients in half of these places at most."""
+"""Attempts that run at the same time; how many of them for whom, `Shares` says."""
 
 LOOK_AHEAD = 1000
 """Deliveries that are looked through for those that there is a place for."""
@@ -41,25 +41,24 @@ class LogoutDeliveries:
     clients: Clients
     wake: asyncio.Event
     """Set when a session has ended here, or an attempt is over: then there is no need to wait."""
-    _running: dict[asyncio.Task[None], str | None] = field(
-        default_factory=dict[asyncio.Task[None], str | None]
+    _running: dict[asyncio.Task[None], Place] = field(
+        default_factory=dict[asyncio.Task[None], Place]
     )
-    """With the host, where a client registered itself."""
 
     async def run(self) -> Never:
         """Go on until the task is cancelled; what was taken by then is given back."""
         async with asyncio.TaskGroup() as attempts:
             while True:
                 self.wake.clear()
-                for delivery, host in await self._due():
+                for delivery, place in await self._due():
                     attempt = attempts.create_task(self._attempt(delivery))
-                    self._running[attempt] = host
+                    self._running[attempt] = place
                     attempt.add_done_callback(self._is_over)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(INTERVAL):
                         await self.wake.wait()
 
-    async def _due(self) -> Iterable[tuple[LogoutDelivery, str | None]]:
+    async def _due(self) -> Iterable[tuple[LogoutDelivery, Place]]:
         room = AT_ONCE - len(self._running)
         if room == 0:
             return ()
@@ -72,8 +71,8 @@ class LogoutDeliveries:
             log.exception("logout deliveries were not looked for")
             return ()
 
-    async def _chosen(self, room: int) -> dict[str, str | None]:
-        """The first ones that there is a place for, with their hosts; the others keep theirs in the queue."""
+    async def _chosen(self, room: int) -> dict[str, Place]:
+        """The first ones that there is a place for, with their places; the others keep theirs in the queue."""
         due, chosen = await self._look(room)
         if len(chosen) < room == len(due):
             due, chosen = await self._look(LOOK_AHEAD)
@@ -82,7 +81,7 @@ class LogoutDeliveries:
                 await self.queue.set_back(waiting, seconds=SET_BACK)
         return chosen
 
-    async def _look(self, at_most: int) -> tuple[Sequence[LogoutDelivery], dict[str, str | None]]:
+    async def _look(self, at_most: int) -> tuple[Sequence[LogoutDelivery], dict[str, Place]]:
         due = await self.queue.due(at_most)
         shares = Shares(self.clients, self._running.values(), places=AT_ONCE)
         return due, await shares.choose(due)

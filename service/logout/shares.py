@@ -1,51 +1,74 @@
-"""Whose turn is it? Strangers that hang have few places, and wait for those among themselves (RFC 7591 §5)."""
+"""Whose turn is it? A host that hangs never has all places, and strangers have few (RFC 7591 §5)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from service.clients.directory import Clients
+from service.model.client import Client
 from service.model.logout_delivery import LogoutDelivery
 
 PER_HOST = 2
 """Attempts at one host of clients that registered themselves."""
 
 
+class Place(NamedTuple):
+    """Where an attempt is made."""
+
+    host: str
+    registered: bool
+    """Whether the client registered itself."""
+
+
 class Shares:
-    """Places for attempts: at most half for registered clients, and of these two for each host."""
+    """Places for attempts.
 
-    def __init__(self, clients: Clients, running: Collection[str | None], *, places: int) -> None:
-        """Take the hosts that attempts are running at, None for each at an operator's own client."""
+    Three quarters at most for one host of the operator's clients; half for all registered
+    clients together, and of these two for each host.
+    """
+
+    def __init__(self, clients: Clients, running: Collection[Place], *, places: int) -> None:
+        """Take where attempts are running."""
         self._clients = clients
-        self._hosts = Counter(host for host in running if host is not None)
-        self._host_of: dict[str, str] = {}
+        self._taken = Counter(running)
+        self._places: dict[str, Place] = {}
         self._room = places - len(running)
-        self._room_of_registered = places // 2 - self._hosts.total()
+        self._room_of_registered = places // 2 - sum(place.registered for place in running)
+        self._per_own_host = places - places // 4
 
-    async def choose(self, due: Iterable[LogoutDelivery]) -> dict[str, str | None]:
-        """Those that there is a place for, by their ids, each with its host."""
-        chosen: dict[str, str | None] = {}
+    async def choose(self, due: Iterable[LogoutDelivery]) -> dict[str, Place]:
+        """Those that there is room for, by their ids, each with its place."""
+        chosen: dict[str, Place] = {}
         for delivery in due:
             if self._room <= 0:
                 break
-            if self._clients.in_file(delivery.client_id) is not None:
-                chosen[delivery.id] = None
+            place = await self._place(delivery.client_id)
+            if self._has_room(place):
+                chosen[delivery.id] = place
+                self._taken[place] += 1
                 self._room -= 1
-            elif self._room_of_registered > 0:
-                host = await self._host(delivery.client_id)
-                if self._hosts[host] < PER_HOST:
-                    chosen[delivery.id] = host
-                    self._hosts[host] += 1
-                    self._room -= 1
-                    self._room_of_registered -= 1
+                self._room_of_registered -= place.registered
         return chosen
 
-    async def _host(self, client_id: str) -> str:
+    def _has_room(self, place: Place) -> bool:
+        if place.registered:
+            return self._room_of_registered > 0 and self._taken[place] < PER_HOST
+        return self._taken[place] < self._per_own_host
+
+    async def _place(self, client_id: str) -> Place:
         """Where the client wants to be told; what has no such place any more is soon over."""
-        if client_id not in self._host_of:
-            client = await self._clients.find(client_id)
-            uri = None if client is None else client.backchannel_logout_uri
-            self._host_of[client_id] = urlsplit(uri or "").hostname or ""
-        return self._host_of[client_id]
+        known = self._places.get(client_id)
+        if known is None:
+            written_down = self._clients.in_file(client_id)
+            client = written_down or await self._clients.find(client_id)
+            known = Place(_host(client), registered=written_down is None)
+            self._places[client_id] = known
+        return known
+
+
+def _host(client: Client | None) -> str:
+    uri = None if client is None else client.backchannel_logout_uri
+    return urlsplit(uri or "").hostname or ""

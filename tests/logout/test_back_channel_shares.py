@@ -1,4 +1,4 @@
-"""Strangers that hang do not keep the operator's clients from hearing of logouts (Back-Channel Logout §2.5, RFC 7591 §5)."""
+"""Who hangs, stranger or not, does not keep other clients from hearing of logouts (Back-Channel Logout §2.5, RFC 7591 §5)."""
 
 from __future__ import annotations
 
@@ -82,6 +82,23 @@ async def test_strangers_have_half_of_the_places(
     await hanging.claims(3)
     await queued(service, "web", 5)
     assert len(await party.claims(5, seconds=5)) == 5
+    assert hanging.most_at_once == 3
+
+
+async def test_a_hanging_client_of_the_operator_leaves_room_for_the_others(
+    service: RunningService,
+    hanging: RelyingParty,
+    party: RelyingParty,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delivering, "AT_ONCE", 4)
+    client = service.parts.registry.current.clients["implicit"]
+    elsewhere = hanging.backchannel_logout_uri.replace("localhost", "127.0.0.1")
+    object.__setattr__(client, "backchannel_logout_uri", elsewhere)
+    await queued(service, "implicit", 9)
+    await hanging.claims(3)
+    await queued(service, "web", 3)
+    assert len(await party.claims(3, seconds=5)) == 3
     assert hanging.most_at_once == 3
 
 
