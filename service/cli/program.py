@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
-from service.cli.check import check
-from service.cli.diff import diff
-from service.cli.explain import explain
-from service.cli.grants import grants
-from service.cli.hash_password import hash_password
-from service.cli.hash_secret import hash_secret
-from service.cli.keys import keys
-from service.cli.new_key import new_key
-from service.cli.schema import schema
-from service.cli.serve import serve
-from service.cli.sessions import sessions
+COMMANDS = (  # To add one: a file of its name beside this one, and its name here.
+    "serve",
+    "check",
+    "schema",
+    "hash-secret",
+    "hash-password",
+    "new-key",
+    "diff",
+    "keys",
+    "explain",
+    "sessions",
+    "grants",
+)
 
-program = click.Group(
+
+class Commands(click.Group):
+    """Imports a command when it is asked for: no command waits for what another one needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All there are, in the order in which help shows them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command that the file of this name holds under this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"service.cli.{name}"), name)
+        return command
+
+
+program = Commands(
     help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done, 1 the input is wrong, 2 usage, "
     "3 the store cannot be reached.",
     context_settings={"help_option_names": ["-h", "--help"]},
-    commands=(  # To add one: a file beside this one, and a line below.
-        serve,
-        check,
-        schema,
-        hash_secret,
-        hash_password,
-        new_key,
-        diff,
-        keys,
-        explain,
-        sessions,
-        grants,
-    ),
 )
