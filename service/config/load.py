@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from service.config.collector import collector_paused
 from service.config.configuration import NEEDS_RESTART, Configuration
 from service.config.interpolation import Interpolation
 from service.config.judge import judge
@@ -28,6 +29,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 _QUOTES = "inside of [ ] and { }, ${…} needs quotes"
 
 
+@collector_paused()
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
     """Read a configuration file; a ConfigError carries all that is wrong with it."""
     places, file, findings = _read(path, environ)

@@ -36,16 +36,16 @@ class Places:
     def _mark(self, location: Location, *, at_key: bool) -> Mark:
         """The place of the value, or of its key where the value spans lines or is not the matter."""
         node = self.root
-        mark = node.mark
+        position = node.at
         for part in location:
             below = _below(node, part)
             if below is None:
                 break
-            key_mark = node.keys.get(str(part)) if isinstance(node, Mapping) else None
+            key = node.keys.get(str(part)) if isinstance(node, Mapping) else None
             node = below
             spans_lines = isinstance(node, Mapping | Sequence)
-            mark = key_mark if key_mark and (at_key or spans_lines) else node.mark
-        return mark
+            position = key if key and (at_key or spans_lines) else node.at
+        return Mark.of(position)
 
     def _path(self, location: Location) -> str:
         path = ""

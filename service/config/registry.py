@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 Entity = TypeVar("Entity", bound="DataclassInstance")
 
+_METADATA = tuple(ClientMetadata.model_fields)
 DELEGATION = ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
 )
@@ -92,8 +94,14 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
 def _same(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
     """The entity whose fields are the entry's keys, but for those derived."""
     make: Callable[..., Entity] = entity
-    names = {field.name for field in fields(entity)} & type(entry).model_fields.keys()
-    return make(**{name: getattr(entry, name) for name in names} | derived)
+    given = vars(entry)
+    return make(**{name: given[name] for name in _shared(entity, type(entry))} | derived)
+
+
+@cache
+def _shared(entity: type[DataclassInstance], entry: type[BaseModel]) -> frozenset[str]:
+    """The fields that are named as a key is; found once, because there may be many entries."""
+    return frozenset(field.name for field in fields(entity)) & entry.model_fields.keys()
 
 
 def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Client:
@@ -106,11 +114,7 @@ def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Clien
         allowed_response_types=response_types(entry),
         api_resource=entry.api_resource or own_resource,
         allowed_cors_origins=_cors_origins(entry),
-        metadata={
-            name: value
-            for name in ClientMetadata.model_fields
-            if (value := getattr(entry, name)) is not None
-        },
+        metadata={name: value for name in _METADATA if (value := getattr(entry, name)) is not None},
         registered=False,
     )
 
@@ -132,8 +136,12 @@ def response_types(entry: ClientEntry) -> frozenset[str]:
 
 def implied_response_types(entry: ClientEntry) -> frozenset[str]:
     """The response types that the client's grant types have a use for (RFC 7591 §2.1)."""
-    code = "authorization_code" in entry.allowed_grant_types
-    implicit = "implicit" in entry.allowed_grant_types
+    grant_types = entry.allowed_grant_types
+    return _implied("authorization_code" in grant_types, "implicit" in grant_types)
+
+
+@cache
+def _implied(code: bool, implicit: bool) -> frozenset[str]:
     return frozenset(
         known.name
         for known in RESPONSE_TYPES

@@ -16,6 +16,7 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+_NUMERIC = frozenset("-+.0123456789")
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]{1,3})?")
 
@@ -24,6 +25,8 @@ def resolve(text: str) -> bool | int | float | str | None:
     """What an unquoted scalar means; unlike YAML 1.1, `no` is a word and `22:30` no number (YAML 1.2 §10.3)."""
     if text in _WORDS:
         return _WORDS[text]
+    if text[0] not in _NUMERIC:
+        return text
     if _INT.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
@@ -43,14 +46,14 @@ class Reader:
     def read(self, node: Node, location: Location = ()) -> Value:
         """The value of a node and of all below it."""
         if isinstance(node, Scalar):
-            return self._scalar(node, location)
+            if "${" in node.text:
+                return self._replaced(node, location)
+            return resolve(node.text) if node.plain else node.text
         if isinstance(node, Sequence):
             return [self.read(item, (*location, at)) for at, item in enumerate(node.items)]
         return {key: self.read(value, (*location, key)) for key, value in node.values.items()}
 
-    def _scalar(self, node: Scalar, location: Location) -> Value:
-        if "${" not in node.text:
-            return resolve(node.text) if node.plain else node.text
+    def _replaced(self, node: Scalar, location: Location) -> Value:
         try:
             text = self._interpolation.replace(node.text)
         except Unresolved as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import yaml
 
@@ -16,7 +16,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Position(Protocol):
-    """What the parser calls a mark, counted from zero."""
+    """A place as the parser has it, counted from zero."""
 
     line: int
     column: int
@@ -29,32 +29,37 @@ class Mark:
     line: int = 1
     column: int = 1
 
+    @classmethod
+    def of(cls, position: Position | None) -> Mark:
+        """The place that a person is told; made only then, because a large file has very many."""
+        return cls() if position is None else cls(position.line + 1, position.column + 1)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(slots=True)
 class Scalar:
     """A single value as it is written; `plain` when it stands without quotes."""
 
-    mark: Mark
+    at: Position
     text: str
     plain: bool
-    size: int = 1
+    size: ClassVar[int] = 1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Sequence:
     """A list."""
 
-    mark: Mark
+    at: Position | None
     items: list[Node] = field(default_factory=list)
     size: int = 1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Mapping:
     """Keys and values, each key with its own place."""
 
-    mark: Mark
-    keys: dict[str, Mark] = field(default_factory=dict)
+    at: Position | None
+    keys: dict[str, Position] = field(default_factory=dict)
     values: dict[str, Node] = field(default_factory=dict)
     size: int = 1
 
@@ -76,53 +81,63 @@ class TreeBuilder:
 
     def __init__(self, text: str) -> None:
         self.duplicates: list[Finding] = []
-        self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
+        self._parser = _LOADER(text)
+        self._next: Callable[[], yaml.Event | None] = self._parser.get_event
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
+        self._location: list[str | int] = []
+        """The keys and positions on the way to the node that is being built."""
 
     def build(self) -> Node:
         """The only document of the file."""
         try:
             return self._document()
         except yaml.MarkedYAMLError as error:
-            raise UnreadableYaml(error.problem or "not YAML", _mark(error.problem_mark)) from error
+            mark = Mark.of(error.problem_mark)
+            raise UnreadableYaml(error.problem or "not YAML", mark) from error
         except yaml.YAMLError as error:
             raise UnreadableYaml(
                 "the file has characters that YAML does not allow", Mark()
             ) from error
 
     def _document(self) -> Node:
-        root: Node = Mapping(mark=Mark())
+        root: Node = Mapping(None)
         documents = 0
-        for event in self._events:
+        while (event := self._next()) is not None:
             if not isinstance(event, yaml.DocumentStartEvent):
                 continue
             documents += 1
             if documents > 1:
-                raise UnreadableYaml(
-                    "the file holds more than one document", _mark(event.start_mark)
-                )
-            root = self._node(next(self._events), ())
-        return Mapping(mark=root.mark) if _is_nothing(root) else root
+                mark = Mark.of(event.start_mark)
+                raise UnreadableYaml("the file holds more than one document", mark)
+            root = self._node(self._event())
+        return Mapping(root.at) if _is_nothing(root) else root
 
-    def _node(self, event: yaml.Event, location: Location) -> Node:
-        mark = _mark(event.start_mark)
-        if len(location) > MAX_DEPTH:
-            raise UnreadableYaml(f"nested more than {MAX_DEPTH} levels deep", mark)
+    def _event(self) -> yaml.Event:
+        """The next event where the grammar says that there is one."""
+        event = self._next()
+        if event is None:
+            raise UnreadableYaml("the file ends too soon", Mark())
+        return event
+
+    def _node(self, event: yaml.Event) -> Node:
+        at = event.start_mark
+        if len(self._location) > MAX_DEPTH:
+            raise UnreadableYaml(f"nested more than {MAX_DEPTH} levels deep", Mark.of(at))
         if isinstance(event, yaml.AliasEvent):
-            return self._aliased_node(event, mark)
+            return self._aliased_node(event)
         if isinstance(event, yaml.ScalarEvent):
-            node: Node = Scalar(mark=mark, text=event.value, plain=_is_plain(event))
+            node: Node = Scalar(at, event.value, _is_plain(event))
         elif isinstance(event, yaml.SequenceStartEvent):
-            node = self._sequence(mark, location)
+            node = self._sequence(at)
         else:
-            node = self._mapping(mark, location)
+            node = self._mapping(at)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
 
-    def _aliased_node(self, event: yaml.AliasEvent, mark: Mark) -> Node:
-        node = self._anchors.get(event.anchor or "")
+    def _aliased_node(self, event: yaml.AliasEvent) -> Node:
+        node, mark = self._anchors.get(event.anchor or ""), Mark.of(event.start_mark)
         if node is None:
             raise UnreadableYaml(f"the alias *{event.anchor} has no anchor above it", mark)
         self._aliased += node.size
@@ -132,48 +147,51 @@ class TreeBuilder:
             )
         return node
 
-    def _sequence(self, mark: Mark, location: Location) -> Sequence:
-        sequence = Sequence(mark=mark)
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            item = self._node(event, (*location, len(sequence.items)))
+    def _sequence(self, at: Position | None) -> Sequence:
+        sequence = Sequence(at)
+        while not isinstance(event := self._event(), yaml.SequenceEndEvent):
+            self._location.append(len(sequence.items))
+            item = self._node(event)
+            self._location.pop()
             sequence.items.append(item)
             sequence.size += item.size
         return sequence
 
-    def _mapping(self, mark: Mark, location: Location) -> Mapping:
-        mapping = Mapping(mark=mark)
+    def _mapping(self, at: Position | None) -> Mapping:
+        mapping = Mapping(at)
         merged: list[Node] = []
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._key(event)
-            value = self._node(next(self._events), (*location, key.text))
-            mapping.size += 1 + value.size
-            if key.text == "<<" and key.plain:
+        while not isinstance(event := self._event(), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                raise UnreadableYaml("a key must be a word", Mark.of(event.start_mark))
+            key = event.value
+            self._location.append(key)
+            value = self._node(self._event())
+            if key == "<<" and _is_plain(event):
                 merged.append(value)
-            elif key.text in mapping.keys:
-                self._note_duplicate(location, key, first=mapping.keys[key.text])
-                mapping.keys[key.text] = key.mark
+            elif key in mapping.keys:
+                self._note_duplicate(first=mapping.keys[key], second=event.start_mark)
+                mapping.keys[key] = event.start_mark
             else:
-                mapping.keys[key.text] = key.mark
-                mapping.values[key.text] = value
+                mapping.keys[key] = event.start_mark
+                mapping.values[key] = value
+            mapping.size += 1 + value.size
+            self._location.pop()
         for node in merged:
             _merge(mapping, node)
         return mapping
 
-    def _key(self, event: yaml.Event) -> Scalar:
-        if isinstance(event, yaml.ScalarEvent):
-            return Scalar(mark=_mark(event.start_mark), text=event.value, plain=_is_plain(event))
-        raise UnreadableYaml("a key must be a word", _mark(event.start_mark))
-
-    def _note_duplicate(self, location: Location, key: Scalar, *, first: Mark) -> None:
-        message = f"the key stands twice, in line {first.line} and in line {key.mark.line}"
-        self.duplicates.append(Finding((*location, key.text), message, "keep one", at_key=True))
+    def _note_duplicate(self, *, first: Position, second: Position) -> None:
+        lines = f"in line {first.line + 1} and in line {second.line + 1}"
+        location = tuple(self._location)
+        message = f"the key stands twice, {lines}"
+        self.duplicates.append(Finding(location, message, "keep one", at_key=True))
 
 
 def _merge(mapping: Mapping, merged: Node) -> None:
     """Add what the mapping does not say itself (YAML merge key, `<<`)."""
     for source in merged.items if isinstance(merged, Sequence) else [merged]:
         if not isinstance(source, Mapping):
-            raise UnreadableYaml("<< takes a mapping, or a list of them", source.mark)
+            raise UnreadableYaml("<< takes a mapping, or a list of them", Mark.of(source.at))
         for key in source.keys.keys() - mapping.keys.keys():
             mapping.keys[key] = source.keys[key]
             mapping.values[key] = source.values[key]
@@ -186,7 +204,3 @@ def _is_plain(event: yaml.ScalarEvent) -> bool:
 
 def _is_nothing(node: Node) -> bool:
     return isinstance(node, Scalar) and node.plain and not node.text
-
-
-def _mark(mark: Position | None) -> Mark:
-    return Mark() if mark is None else Mark(mark.line + 1, mark.column + 1)

@@ -9,6 +9,11 @@ from service.config.problem import Finding, warning
 from service.config.rules.registered_client import SIGNED
 from service.config.schema.client import ClientEntry
 
+_ENCRYPTIONS = tuple(
+    (name, name.removesuffix("_enc") + "_alg")
+    for name in ClientEntry.model_fields
+    if name.endswith("_enc")
+)
 _PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 
 
@@ -128,7 +133,6 @@ def signed_requests_can_be_verified(client: ClientEntry) -> Iterator[Finding]:
 
 def encryption_has_an_algorithm(client: ClientEntry) -> Iterator[Finding]:
     """An `enc` without its `alg` encrypts nothing (OpenID Connect Registration §2)."""
-    for name in type(client).model_fields:
-        alg = name.removesuffix("_enc") + "_alg"
-        if name.endswith("_enc") and getattr(client, name) and not getattr(client, alg):
-            yield Finding((name,), f"{alg} is missing (OpenID Connect Registration §2)")
+    for enc, alg in _ENCRYPTIONS:
+        if getattr(client, enc) and not getattr(client, alg):
+            yield Finding((enc,), f"{alg} is missing (OpenID Connect Registration §2)")
