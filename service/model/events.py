@@ -15,6 +15,9 @@ Emit = Callable[[object], None]
 current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The request in which it happened; None outside of any."""
 
+current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
+"""The span in which it happens, as others are told of it (W3C Trace Context §3.2); None where nothing is traced."""
+
 LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
 
 

@@ -11,6 +11,8 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialWithJitterBackoff
 
+from service.model.events import Emit
+from service.model.timings import unheard
 from service.store.keyvalue import KeyValue
 from service.store.multiplexed import Multiplexed
 from service.store.pipelined import Pipelined
@@ -19,7 +21,7 @@ RETRIES = 2
 """How often redis-py repeats a command whose connection was lost; every write tolerates it."""
 
 
-def open_store(url: str, *, timeout: float) -> KeyValue:
+def open_store(url: str, *, timeout: float, timed: Emit = unheard) -> KeyValue:
     """The store behind a URL; `timeout` is what one command may take, in seconds."""
     scheme = urlsplit(url).scheme
     options: dict[str, Any] = {
@@ -32,12 +34,12 @@ def open_store(url: str, *, timeout: float) -> KeyValue:
         from service.store.embedded import embedded_redis  # noqa: PLC0415 - only where it is configured
 
         redis = embedded_redis()
-        return KeyValue(redis, Pipelined(redis), timeout=timeout)
+        return KeyValue(redis, Pipelined(redis), timeout=timeout, timed=timed)
     if scheme.endswith("+cluster"):
         cluster = _cluster(url, options)
-        return KeyValue(cluster, Pipelined(cluster), timeout=timeout)
+        return KeyValue(cluster, Pipelined(cluster), timeout=timeout, timed=timed)
     redis = _behind_sentinel(url, options) if scheme.endswith("+sentinel") else _one(url, options)
-    return KeyValue(redis, Multiplexed(redis.connection_pool), timeout=timeout)
+    return KeyValue(redis, Multiplexed(redis.connection_pool), timeout=timeout, timed=timed)
 
 
 def _one(url: str, options: dict[str, Any]) -> Any:

@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar, overload
 import structlog
 from redis.exceptions import RedisError, WatchError
 
+from service.model.events import Emit
+from service.model.timings import StoreAnswered, unheard
 from service.protocol.errors import TemporarilyUnavailable
 from service.store.verbs import Command, Read, Write
 
@@ -56,17 +58,22 @@ class Asking(Protocol):
 class KeyValue:
     """Redis as this service uses it: each call is one round trip, and a request has only so much time for all."""
 
-    def __init__(self, redis: Any, asking: Asking, *, timeout: float) -> None:
+    def __init__(
+        self, redis: Any, asking: Asking, *, timeout: float, timed: Emit = unheard
+    ) -> None:
         """Take a client of redis-py (or fakeredis) for what is rare, and how to ask for the rest.
 
-        `timeout` is what one command may take, in seconds.
+        `timeout` is what one command may take, in seconds; `timed` hears how long each took.
         """
         self._redis = redis
         self._asking = asking
         self._timeout = timeout
+        self._timed = timed
         self._away_since: float | None = None
         self.failures = 0
         """How many calls have failed since the start."""
+        self.waiting = 0
+        """How many questions have no answer yet."""
 
     @property
     def seconds_away(self) -> float:
@@ -172,14 +179,21 @@ class KeyValue:
         """
         allowed = store_time.get()
         seconds = self._timeout if allowed is None else min(self._timeout, allowed.seconds)
+        trouble: str | None = "cancelled"
+        self.waiting += 1
         began = monotonic()
         try:
             answers = await self._asking.ask(commands, seconds=seconds)
+            trouble = None
         except _TROUBLE as error:
+            trouble = type(error).__name__
             raise self._unavailable() from error
         finally:
+            took = monotonic() - began
+            self.waiting -= 1
             if allowed is not None:
-                allowed.seconds -= monotonic() - began
+                allowed.seconds -= took
+            self._timed(StoreAnswered([str(command[0]) for command in commands], took, trouble))
         self._away_since = None
         return answers
 
