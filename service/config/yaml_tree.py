@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 import yaml
 
-from service.config.problem import Finding, Location
+from service.config.problem import Finding
 
 MAX_DEPTH = 40
 MAX_ALIASED_NODES = 100_000
