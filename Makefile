@@ -78,7 +78,8 @@ format: .venv/developing ## the code in its one format, with what ruff can mend 
 .PHONY: lock
 lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
 	$(BIN)/uv pip compile $(LOCKING) --group install -o requirements.lock
-	$(BIN)/uv pip compile $(LOCKING) --group install --group dev -c requirements.lock -o requirements-dev.lock
+	$(BIN)/uv pip compile $(LOCKING) --extra tracing --group install -c requirements.lock -o requirements-tracing.lock
+	$(BIN)/uv pip compile $(LOCKING) --extra tracing --group install --group dev -c requirements-tracing.lock -o requirements-dev.lock
 LOCKING := pyproject.toml --quiet --upgrade --universal --generate-hashes --no-header
 
 .venv/bin/python:
