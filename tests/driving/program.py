@@ -12,29 +12,33 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 SECONDS = 30
 """How long anything here may take at most."""
 
 
-@dataclass
 class Program:
     """`python -m service serve`, started; the lines that it writes are kept."""
 
-    process: subprocess.Popen[str]
-    lines: list[str] = field(default_factory=list)
-    _unread: queue.Queue[str | None] = field(default_factory=queue.Queue)
+    def __init__(self, command: Sequence[str], environ: dict[str, str]) -> None:
+        self.command = command
+        self.environ = environ
+        self.lines: list[str] = []
+        self.start()
 
-    def __post_init__(self) -> None:
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self._unread.put(line.rstrip("\n"))
-        self._unread.put(None)
+    def start(self) -> None:
+        """Start it, or once more after it has ended."""
+        self.process = subprocess.Popen(
+            self.command,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **self.environ},
+            start_new_session=True,
+        )
+        self._unread: queue.Queue[str | None] = queue.Queue()
+        reading = threading.Thread(target=_read, args=(self.process, self._unread), daemon=True)
+        reading.start()
 
     def wait_for(self, text: str) -> str:
         """The next line with a text in it."""
@@ -46,7 +50,17 @@ class Program:
             if text in line:
                 return line
 
+    def rest(self) -> list[str]:
+        """The lines that nobody has waited for."""
+        unread: list[str] = []
+        while not self._unread.empty():
+            if (line := self._unread.get()) is not None:
+                unread.append(line)
+        self.lines += unread
+        return unread
+
     def url(self) -> str:
+        """Where it listens, once it does."""
         return self.wait_for("listening on").removeprefix("listening on ")
 
     def event(self, name: str) -> dict[str, object]:
@@ -58,7 +72,27 @@ class Program:
         self.process.send_signal(number)
 
     def ended(self) -> int:
+        """Its exit code, once it has ended."""
         return self.process.wait(SECONDS)
+
+    def stop(self) -> int:
+        """Drain it, and wait for its end."""
+        self.send(signal.SIGTERM)
+        return self.ended()
+
+    def kill(self) -> None:
+        """End it at once, with its workers, as a machine that breaks does."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(SECONDS)
+
+
+def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    assert process.stderr is not None
+    with process.stderr:
+        for line in process.stderr:
+            lines.put(line.rstrip("\n"))
+    lines.put(None)
 
 
 @contextmanager
@@ -67,32 +101,12 @@ def program_running(
 ) -> Iterator[Program]:
     """`serve` with these flags and this environment, on a free port where no flag names one."""
     port = () if "--port" in flags else ("--port", "0")
-    command = [
-        sys.executable,
-        "-m",
-        "service",
-        "serve",
-        "--config",
-        str(config_file),
-        *port,
-        *flags,
-    ]
-    process = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(config_file.parent), **environ},
-        start_new_session=True,
-    )
-    program = Program(process)
+    command = [sys.executable, "-m", "service", "serve", "--config", str(config_file)]
+    program = Program([*command, *port, *flags], {"TMPDIR": str(config_file.parent), **environ})
     try:
         yield program
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(SECONDS)
-        if process.stderr is not None:
-            process.stderr.close()
+        program.kill()
 
 
 def eventually(holds: Callable[[], bool]) -> None:
