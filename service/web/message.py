@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from aiohttp import web
-from multidict import CIMultiDict
+from multidict import CIMultiDictProxy
 
 
-@dataclass(slots=True, kw_only=True)
-class WholeRequest:
+class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request of the fast lane: it came in one piece and needs no reading any more.
 
     Its members mean what they mean in aiohttp's `Request`.
@@ -17,7 +15,7 @@ class WholeRequest:
 
     method: str
     path: str
-    headers: CIMultiDict[str]
+    headers: CIMultiDictProxy[str]
     body: bytes
     remote: str | None
 
