@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from operator import attrgetter
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -25,6 +27,9 @@ AT_ONCE = 500
 
 MAX_REMEMBERED = 1000
 """Callers can make up what becomes `other`, so not everything is remembered."""
+
+_Happened = tuple[type[object], tuple[object, ...]]
+"""A kind of event, and the values of its labels."""
 
 _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
@@ -129,7 +134,8 @@ class Metrics:
             )
             for counted in COUNTED
         }
-        self._labelled: dict[tuple[object, ...], Counter] = {}
+        self._labels_of = {counted.event: _reader(counted.labels) for counted in COUNTED}
+        self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
         self._timed: dict[str, Histogram] = {}
         self._seconds = Histogram(
@@ -156,28 +162,28 @@ class Metrics:
             self._settle()
 
     def _settle(self) -> None:
+        """Count what is equal at once: of five hundred events there are only a few kinds."""
         waiting, self._waiting = self._waiting, []
+        times = defaultdict[_Happened, int](int)
         for event in waiting:
-            self._count(event)
+            read = self._labels_of.get(type(event))
+            if read is not None:
+                times[type(event), read(event)] += 1
+            if isinstance(event, events.RequestAnswered):
+                self._of_endpoint(event.endpoint).observe(event.seconds)
+        for happened, often in times.items():
+            self._counter(happened).inc(often)
 
-    def _count(self, event: object) -> None:
-        labels, counter = self._counters.get(type(event), ((), None))
-        if counter is None:
-            return
-        if labels:
-            counter = self._with_labels(counter, labels, event)
-        counter.inc()
-        if isinstance(event, events.RequestAnswered):
-            self._of_endpoint(event.endpoint).observe(event.seconds)
-
-    def _with_labels(self, counter: Counter, labels: tuple[str, ...], event: object) -> Counter:
-        """The counter for this event's labels, remembered: prometheus_client looks it up under a lock."""
-        key = (type(event), *[getattr(event, name) for name in labels])
-        known = self._labelled.get(key)
+    def _counter(self, happened: _Happened) -> Counter:
+        """The counter with these labels, remembered: prometheus_client looks it up under a lock."""
+        known = self._labelled.get(happened)
         if known is None:
-            known = counter.labels(*(self._bounded(name, event) for name in labels))
+            kind, values = happened
+            names, known = self._counters[kind]
+            if names:
+                known = known.labels(*map(self._bounded, names, values))
             if len(self._labelled) < MAX_REMEMBERED:
-                self._labelled[key] = known
+                self._labelled[happened] = known
         return known
 
     def _of_endpoint(self, endpoint: str) -> Histogram:
@@ -198,9 +204,8 @@ class Metrics:
         read.register(self._readings)
         return generate_latest(counted) + generate_latest(read)
 
-    def _bounded(self, label: str, event: object) -> str:
-        """The event's member as a label, or `other` where a caller could have made it up."""
-        value = getattr(event, label)
+    def _bounded(self, label: str, value: object) -> str:
+        """An event's member as a label, or `other` where a caller could have made it up."""
         match label:
             case "grant_type":
                 known = value in self._grant_types()
@@ -211,3 +216,10 @@ class Metrics:
             case _:
                 known = True
         return str(value).lower() if label == "active" else str(value) if known else OTHER
+
+
+def _reader(labels: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """What takes the values of these labels from an event."""
+    if len(labels) > 1:
+        return attrgetter(*labels)
+    return lambda event: tuple([getattr(event, label) for label in labels])
