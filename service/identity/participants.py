@@ -5,30 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from service.model.client import Client
+from service.model.events import current_traceparent
 from service.model.logout_delivery import LogoutDelivery
 from service.model.session import Session
 from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
-from service.store.verbs import Extend, Write
+from service.store.verbs import IndexKeep, Write
 
 
 def takes_part(stores: Stores, client: Client, session: Session, *, now: int) -> list[Write]:
     """Note that the client relies on the session, for as long as the session can last."""
     if client.frontchannel_logout_uri is None and client.backchannel_logout_uri is None:
         return []
-    clients = stores.session_clients
-    entry = clients.add(session.id, client.client_id, expires_at=now + clients.ttl, now=now)
-    return [entry, keep(stores, session, now=now)]
+    return [
+        stores.session_clients.add(
+            session.id, client.client_id, expires_at=session.ends_at, now=now
+        )
+    ]
 
 
-def keep(stores: Stores, session: Session, *, now: int) -> Extend:
+def keep(stores: Stores, session: Session, *, now: int) -> IndexKeep:
     """Let what is noted last until the session's absolute end, however long ago it was noted."""
-    return Extend(stores.session_clients.key(session.id), session.ends_at - now)
+    return stores.session_clients.keep(session.id, expires_at=session.ends_at, now=now)
 
 
 def tell(stores: Stores, session: Session, client_ids: Iterable[str], *, now: int) -> list[Write]:
     """Put into the queue that these clients are to be told; whether they can be is seen there."""
     deliveries = [
-        LogoutDelivery(client_id=client_id, session_id=session.id, subject=session.subject)
+        LogoutDelivery(
+            client_id=client_id,
+            session_id=session.id,
+            subject=session.subject,
+            traceparent=current_traceparent.get(),
+        )
         for client_id in client_ids
     ]
     return [

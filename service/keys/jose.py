@@ -7,12 +7,16 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from time import monotonic
 from typing import Any, NewType, cast
 
 import orjson
 from joserfc import jwk
 from joserfc.errors import JoseError
 from joserfc.jws import JWSRegistry
+
+from service.model.events import Emit
+from service.model.timings import Signed, unheard
 
 VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 """Claims whose signature has been verified, or that came from our own store."""
@@ -78,6 +82,8 @@ class Key:
     alg: str
     material: Any = field(repr=False)
     """The key as joserfc has it."""
+    timed: Emit = field(default=unheard, repr=False, compare=False)
+    """Hears how long it takes to sign."""
 
     @classmethod
     def generate(cls, alg: str) -> Key:
@@ -131,9 +137,13 @@ class Key:
         RSA takes about a millisecond and is done in a thread; elliptic curves are faster than
         the way there and back.
         """
+        began = monotonic()
         if self.material.key_type == "RSA":
-            return await asyncio.to_thread(self._sign, claims, typ)
-        return self._sign(claims, typ)
+            signed = await asyncio.to_thread(self._sign, claims, typ)
+        else:
+            signed = self._sign(claims, typ)
+        self.timed(Signed(self.alg, monotonic() - began))
+        return signed
 
     def _sign(self, claims: Mapping[str, object], typ: str) -> str:
         signed = _header(self.alg, self.kid, typ) + b"." + _encode(orjson.dumps(claims))

@@ -83,6 +83,7 @@ class FileKeys:
         self.ring.replace(
             in_use=[self._keys[key] for key in current_keys(self._keys, algorithms, now)],
             held=[key for times, key in self._keys.items() if not is_gone(times, policy, now)],
+            since={times.kid: times.sign_from for times in self._keys if times.sign_from},
         )
 
 

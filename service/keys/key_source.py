@@ -13,6 +13,7 @@ from service.keys.schedule import RotationPolicy
 from service.keys.sealing import Seal
 from service.keys.vault import Vault
 from service.model.client import Client
+from service.model.timings import unheard
 from service.store.keyvalue import KeyValue
 
 
@@ -85,11 +86,15 @@ def key_source(
     encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
     emit: Callable[[object], None],
+    timed: Callable[[object], None] = unheard,
 ) -> KeySource:
-    """The source that the configuration names; KeyFileError where a file of it is wrong."""
+    """The source that the configuration names; KeyFileError where a file of it is wrong.
+
+    `timed` hears how long its keys take to sign.
+    """
     if settings.source == "files":
         return FileKeys(
-            ring=KeyRing(settings.algorithms),
+            ring=KeyRing(settings.algorithms, timed=timed),
             files=settings.keys,
             policy=lambda: _policy(settings, longest_token(), ()),
             now=now,
@@ -102,6 +107,7 @@ def key_source(
         encryption=encryption,
         now=now,
         emit=emit,
+        timed=timed,
     )
 
 
@@ -114,10 +120,11 @@ def stored_keys(
     encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
     emit: Callable[[object], None],
+    timed: Callable[[object], None] = unheard,
 ) -> StoredKeys:
     """The keys in the store; `longest_token` and `encryption` are asked each time: a reload may change them."""
     return StoredKeys(
-        ring=KeyRing(settings.algorithms),
+        ring=KeyRing(settings.algorithms, timed=timed),
         kv=kv,
         prefix=prefix,
         vault=Vault(Seal(settings.encryption_key)),

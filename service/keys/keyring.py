@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
 from service.keys.jose import Key
+from service.model.events import Emit
+from service.model.timings import unheard
 from service.protocol.errors import TemporarilyUnavailable
 
 
@@ -18,6 +20,7 @@ class NoSigningKey(TemporarilyUnavailable):
 @dataclass(frozen=True, slots=True)
 class _Content:
     signing: Mapping[str, Key]
+    since: Mapping[str, int]
     encrypting: tuple[str, ...]
     verifying: Mapping[str, Key]
     decrypting: tuple[Key, ...]
@@ -27,27 +30,31 @@ class _Content:
 class KeyRing:
     """The keys in force; a reload swaps them all at once, so that reading them is no work."""
 
-    def __init__(self, algorithms: Sequence[str]) -> None:
-        """Take the configured algorithms, the default first."""
+    def __init__(self, algorithms: Sequence[str], *, timed: Emit = unheard) -> None:
+        """Take the configured algorithms, the default first, and who hears how long it takes to sign."""
         self.algorithms = tuple(algorithms)
-        self._content = _Content({}, (), {}, (), b'{"keys":[]}')
+        self._timed = timed
+        self._content = _Content({}, {}, (), {}, (), b'{"keys":[]}')
 
-    def replace(self, *, in_use: Iterable[Key], held: Iterable[Key]) -> None:
+    def replace(
+        self, *, in_use: Iterable[Key], held: Iterable[Key], since: Mapping[str, int]
+    ) -> None:
         """Put these keys in force: the current one for each algorithm, and all that may be needed.
 
+        `since` says from when on a key signs, by its key id, as far as that is known.
         What verifies is published from before it signs until after; what decrypts only while it is
         the one to encrypt to, though it decrypts for longer (OIDC Core §10.1.1, §10.2.1).
         """
         current = tuple(in_use)
         every = {key.kid: key for key in (*current, *held)}.values()
-        signing = {key.alg: key for key in current if key.use == "sig"}
+        signing = {key.alg: replace(key, timed=self._timed) for key in current if key.use == "sig"}
         verifying = {key.kid: key for key in every if key.use == "sig"}
         recipients = [key for key in current if key.use == "enc"]
         published = [key.public_jwk for key in (*verifying.values(), *recipients)]
         jwks = orjson.dumps({"keys": published})
         decrypting = tuple(key for key in every if key.use == "enc")
         self._content = _Content(
-            signing, tuple(key.alg for key in recipients), verifying, decrypting, jwks
+            signing, since, tuple(key.alg for key in recipients), verifying, decrypting, jwks
         )
 
     @property
@@ -71,6 +78,12 @@ class KeyRing:
     def signing_kids(self) -> Mapping[str, str]:
         """The key id that signs now, by algorithm."""
         return {alg: key.kid for alg, key in self._content.signing.items()}
+
+    @property
+    def signing_since(self) -> Mapping[str, int]:
+        """From when on the key signs, by algorithm, as far as that is known."""
+        since = self._content.since
+        return {alg: since[kid] for alg, kid in self.signing_kids.items() if kid in since}
 
     @property
     def encryption_algorithms(self) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ class StoredKeys:
         self.ring.replace(
             in_use=self.vault.opened(current_keys(self._keys, policy.algorithms, now)),
             held=self.vault.opened(held),
+            since={key.kid: key.sign_from for key in held},
         )
 
     async def change(self, step: Step) -> Keys:

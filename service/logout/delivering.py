@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Never
@@ -11,7 +11,6 @@ from typing import Never
 import structlog
 
 from service.clients.directory import Clients
-from service.logout.back_channel import BackChannel
 from service.logout.queue import LogoutQueue
 from service.logout.shares import Place, Shares
 from service.model.logout_delivery import LogoutDelivery
@@ -37,7 +36,8 @@ class LogoutDeliveries:
     """Makes the attempts that are due, some at once; no logout ever waits for them."""
 
     queue: LogoutQueue
-    back_channel: BackChannel
+    attempt: Callable[[LogoutDelivery], Awaitable[None]]
+    """Makes one."""
     clients: Clients
     wake: asyncio.Event
     """Set when a session has ended here, or an attempt is over: then there is no need to wait."""
@@ -88,7 +88,7 @@ class LogoutDeliveries:
 
     async def _attempt(self, delivery: LogoutDelivery) -> None:
         try:
-            await self.back_channel.attempt(delivery)
+            await self.attempt(delivery)
         except asyncio.CancelledError:
             with suppress(StoreUnavailable):
                 await self.queue.give_back(delivery)

@@ -16,6 +16,8 @@ class LogoutDelivery:
     subject: str
     failures: int = 0
     """Attempts that came to nothing."""
+    traceparent: str | None = None
+    """The span in which the session ended (W3C Trace Context §3.2)."""
 
     @property
     def id(self) -> str:

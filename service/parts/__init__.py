@@ -91,7 +91,7 @@ class Parts(Tokens):
         )
         return LogoutDeliveries(
             queue=self.logout_queue,
-            back_channel=back_channel,
+            attempt=back_channel.attempt,
             clients=self.clients,
             wake=self.session_ended,
         )

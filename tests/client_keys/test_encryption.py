@@ -100,7 +100,7 @@ async def test_what_is_encrypted_to_the_service_is_read_with_a_key_id_and_withou
     party: Party,
 ) -> None:
     keys = [Key.generate("ECDH-ES"), Key.generate("ECDH-ES"), Key.generate("ECDH-ES+A128KW")]
-    party.keys.ring.replace(in_use=keys[:1], held=keys)
+    party.keys.ring.replace(in_use=keys[:1], held=keys, since={})
     for key in (*keys, replace(keys[1], kid="")):
         assert await decrypted(party, encrypt(b"request", key, enc=ENC, cty=None)) == "request"
     other = encrypt(b"request", replace(keys[1], kid="another"), enc=ENC, cty=None)
@@ -126,7 +126,7 @@ async def test_what_is_no_text_is_refused(party: Party) -> None:
 @pytest.mark.rfc("8725#2.7")
 async def test_a_key_that_signs_decrypts_nothing(party: Party) -> None:
     signing = Key.generate("RS256")
-    party.keys.ring.replace(in_use=[signing], held=[signing])
+    party.keys.ring.replace(in_use=[signing], held=[signing], since={})
     jwe = encrypt(b"x", Key(signing.kid, "RSA-OAEP", signing.material), enc=ENC, cty=None)
     with pytest.raises(JwtRefused, match="no key"):
         await decrypted(party, jwe)

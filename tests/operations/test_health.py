@@ -19,7 +19,7 @@ async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
 
 
 async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService) -> None:
-    service.parts.keys.replace(in_use=(), held=())
+    service.parts.keys.replace(in_use=(), held=(), since={})
     answer = await service.get("/health/ready")
     assert answer.status == 503
     assert answer["reasons"] == ["keys: none to sign with ES256"]
