@@ -9,7 +9,7 @@ from typing import cast
 from service.model.handle import digest
 from service.model.registered_client import RegisteredClient
 from service.protocol.redirect_uri import origin_of
-from service.store.stores import Index, Stores
+from service.store.stores import Stores
 from service.store.verbs import Write
 
 FOR_EVER = 253402300799
@@ -18,34 +18,30 @@ FOR_EVER = 253402300799
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredOrigins:
-    """An index for each origin; clients without lifetime are in one that does not end by itself."""
+    """An index for each origin, which leaves with the last of its clients."""
 
     stores: Stores
     now: Callable[[], int]
 
     async def includes(self, origin: str) -> bool:
         """Whether some client that is still there registered a redirect URI of this origin."""
-        name, now = digest(origin), self.now()
-        counts = await self.stores.kv.write(
-            self.stores.registered_origins.count(name, now=now),
-            self.stores.lasting_origins.count(name, now=now),
+        (count,) = await self.stores.kv.write(
+            self.stores.registered_origins.count(digest(origin), now=self.now())
         )
-        return any(counts)
+        return bool(count)
 
     def note(self, record: RegisteredClient) -> Iterator[Write]:
         """The writes that let the client's own pages call the service."""
         until, now = record.expires_at or FOR_EVER, self.now()
         for name in _names(record):
-            yield self._index(record).add(name, record.client_id, expires_at=until, now=now)
+            yield self.stores.registered_origins.add(
+                name, record.client_id, expires_at=until, now=now
+            )
 
     def forget(self, record: RegisteredClient) -> Iterator[Write]:
         """The writes that take that back."""
         for name in _names(record):
-            yield self._index(record).remove(name, record.client_id)
-
-    def _index(self, record: RegisteredClient) -> Index:
-        stores = self.stores
-        return stores.lasting_origins if record.expires_at is None else stores.registered_origins
+            yield self.stores.registered_origins.remove(name, record.client_id)
 
 
 def _names(record: RegisteredClient) -> Iterable[str]:

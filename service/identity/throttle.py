@@ -58,12 +58,8 @@ class Throttle:
         full = [
             Extend(one.key, self.limits.lockout) for one, count in counted if count == one.limit
         ]
-        # A counter that expires amid its counting begins anew without an end: never for good.
-        new = [
-            Extend(one.key, self.limits.window) for one, count in counted if count == 1 < one.limit
-        ]
-        if full or new:
-            await self.kv.write(*full, *new)
+        if full:
+            await self.kv.write(*full)
         return bool(full)
 
     async def clear(self, username: str, address: str) -> None:

@@ -38,9 +38,6 @@ from service.web.addresses import AddressPolicy
 from service.web.guarded import GuardedOutgoing
 from service.web.outgoing import Outgoing
 
-YEAR = 366 * 24 * 3600
-"""Seconds; what is indexed lives no longer, unless a client's refresh tokens do."""
-
 
 def clock() -> int:
     """Now, in whole seconds since the epoch."""
@@ -100,9 +97,7 @@ class Foundation(ABC):
 
     @cached_property
     def stores(self) -> Stores:
-        clients = self.configuration.registry.clients.values()
-        longest = [client.absolute_refresh_token_lifetime for client in clients]
-        return Stores.on(self.kv, prefix=self.prefix, horizon=max(YEAR, *longest, 0))
+        return Stores.on(self.kv, prefix=self.prefix)
 
     @cached_property
     def key_source(self) -> KeySource:

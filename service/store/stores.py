@@ -12,7 +12,15 @@ from service.model.registered_client import RegisteredClient
 from service.model.session import Consent, SealedRequest, Session
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
-from service.store.verbs import Defer, Enqueue, IndexAdd, IndexCount, IndexRemove
+from service.store.verbs import (
+    Defer,
+    Enqueue,
+    IndexAdd,
+    IndexCount,
+    IndexFirst,
+    IndexKeep,
+    IndexRemove,
+)
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
@@ -26,13 +34,10 @@ TOLD_WITHIN = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Which members belong to something, each until it expires by itself."""
+    """Which members belong to something, each until it expires by itself, and the index after the last."""
 
     prefix: str
     name: str
-    ttl: int
-    lasts: bool = False
-    """Whether it lives as long as it has members, and not `ttl` seconds from its last change."""
 
     def key(self, selector: str, digest: str = "") -> str:
         """The sorted set's key."""
@@ -41,9 +46,16 @@ class Index:
     def add(
         self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
     ) -> IndexAdd:
-        """Note a member until it expires."""
-        ttl = None if self.lasts else self.ttl
-        return IndexAdd(self.key(selector, digest), member, expires_at, now, ttl)
+        """Note a member until it expires; answers how many there are."""
+        return IndexAdd(self.key(selector, digest), member, expires_at, now)
+
+    def keep(self, selector: str, *, expires_at: int, now: int) -> IndexKeep:
+        """Let all members last until then."""
+        return IndexKeep(self.key(selector), expires_at, now)
+
+    def first(self, selector: str, digest: str = "", *, count: int) -> IndexFirst:
+        """Ask for the members that expire first, after the writes before."""
+        return IndexFirst(self.key(selector, digest), count)
 
     def remove(self, selector: str, member: str, digest: str = "") -> IndexRemove:
         """Forget a member."""
@@ -107,15 +119,14 @@ class Stores:
     pending_sign_ins: OneTimeRecords[PendingSignIn]
     registered_clients: Records[RegisteredClient]
     registered_origins: Index
-    lasting_origins: Index
     used_assertions: Records[str]
 
     @classmethod
-    def on(cls, kv: KeyValue, *, prefix: str, horizon: int) -> Stores:
-        """Lay out the store; `horizon` is the longest, in seconds, that anything indexed may live."""
+    def on(cls, kv: KeyValue, *, prefix: str) -> Stores:
+        """Lay out the store; an index lives as long as what it names."""
 
         def index(name: str) -> Index:
-            return Index(prefix, name, horizon)
+            return Index(prefix, name)
 
         return cls(
             kv=kv,
@@ -132,7 +143,7 @@ class Stores:
             sessions=Records(prefix, "ss", Session),  # idle or absolute end
             session_uses=Records(prefix, "su", int),  # likewise; when it was last used
             session_authorizations=index("sa"),  # what ends with the session
-            session_clients=index("sc"),  # the session's absolute end; who is told when it ends
+            session_clients=index("sc"),  # who is told when it ends
             logout_queue=Queue(prefix, LOGOUT, "lq", TOLD_WITHIN),  # under LOGOUT, as are:
             logout_deliveries=Records(prefix, "ld", LogoutDelivery),  # TOLD_WITHIN
             logout_leases=Records(prefix, "ll", bool),  # an attempt, and some seconds
@@ -147,8 +158,7 @@ class Stores:
             # Under a part of the client_id:
             registered_clients=Records(prefix, "rc", RegisteredClient),  # client_lifetime, if any
             # Under the digest of an origin, the clients that registered it:
-            registered_origins=index("ro"),  # the last of them expires
-            lasting_origins=Index(prefix, "rl", horizon, lasts=True),  # the last of them is deleted
+            registered_origins=index("ro"),
             # Under the digest of a client_id and a jti:
             used_assertions=Records(prefix, "ja", str),  # exp; who used the assertion first
         )

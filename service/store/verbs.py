@@ -7,6 +7,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from service.store import scripts
+
 Command = tuple[str | bytes | int, ...]
 """A command of Redis with its arguments."""
 
@@ -114,30 +116,38 @@ class Count(msgspec.Struct, frozen=True):
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What Redis is told; the last answer counts."""
-        return (("SET", self.key, 0, "EX", max(self.ttl, 1), "NX"), ("INCR", self.key))
+        """What Redis is told."""
+        return (("EVAL", scripts.COUNT, 1, self.key, max(self.ttl, 1)),)
 
 
 class IndexAdd(msgspec.Struct, frozen=True):
     """Note a member in a sorted set until `expires_at`, and forget the members that have expired.
 
-    The set lives for `ttl` seconds from now; None: as long as it has members.
+    The set leaves a little after the last of its members; answers how many there are.
     """
 
     key: str
     member: str
     expires_at: int
     now: int
-    ttl: int | None
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """What Redis is told."""
-        noted: tuple[Command, ...] = (
-            ("ZREMRANGEBYSCORE", self.key, "-inf", self.now),
-            ("ZADD", self.key, self.expires_at, self.member),
-        )
-        return noted if self.ttl is None else (*noted, ("EXPIRE", self.key, self.ttl))
+        return (("EVAL", scripts.INDEX_ADD, 1, self.key, self.now, self.expires_at, self.member),)
+
+
+class IndexKeep(msgspec.Struct, frozen=True):
+    """Let all members of an index last until `expires_at`."""
+
+    key: str
+    expires_at: int
+    now: int
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("EVAL", scripts.INDEX_KEEP, 1, self.key, self.now, self.expires_at),)
 
 
 class IndexRemove(msgspec.Struct, frozen=True):
@@ -164,8 +174,23 @@ class IndexCount(msgspec.Struct, frozen=True):
         return (("ZCOUNT", self.key, f"({self.now}", "+inf"),)
 
 
+class IndexFirst(msgspec.Struct, frozen=True):
+    """Write nothing; answers the members of an index that expire first."""
+
+    key: str
+    count: int
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("ZRANGE", self.key, 0, self.count - 1),)
+
+
 class Enqueue(msgspec.Struct, frozen=True):
-    """Note a member of a queue that lasts `ttl` seconds from now, to be taken from `due` on."""
+    """Note a member of a queue, to be taken from `due` on.
+
+    The queue lasts `ttl` seconds from now, and forgets what has been due for longer than that.
+    """
 
     key: str
     member: str
@@ -174,8 +199,8 @@ class Enqueue(msgspec.Struct, frozen=True):
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What Redis is told; the last answer counts."""
-        return (("ZADD", self.key, self.due, self.member), ("EXPIRE", self.key, self.ttl))
+        """What Redis is told."""
+        return (("EVAL", scripts.ENQUEUE, 1, self.key, self.due, self.member, self.ttl),)
 
 
 class Defer(msgspec.Struct, frozen=True):

@@ -19,7 +19,6 @@ from service.store.keyvalue import KeyValue
 from service.store.stores import Stores
 from tests.identity.people import Live
 
-TWO_YEARS = 2 * 365 * 24 * 3600
 
 
 @pytest.fixture(params=["embedded", pytest.param("redis", marks=pytest.mark.needs("redis-server"))])
@@ -52,7 +51,7 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def stores(kv: KeyValue) -> Stores:
-    return Stores.on(kv, prefix="ts", horizon=TWO_YEARS)
+    return Stores.on(kv, prefix="ts")
 
 
 @pytest.fixture

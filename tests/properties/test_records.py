@@ -27,7 +27,7 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(), below, max_size=3),
     max_leaves=6,
 )
-STORES = Stores.on(cast("Any", embedded_redis()), prefix="ts", horizon=60)
+STORES = Stores.on(cast("Any", embedded_redis()), prefix="ts")
 KINDS: Mapping[str, Records[Any] | OneTimeRecords[Any]] = {
     field.name: kind
     for field in fields(Stores)
