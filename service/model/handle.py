@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
@@ -25,13 +26,14 @@ PREFIXES: Mapping[HandleKind, str] = {
 """Recognisable prefixes, so that secret scanners find leaks (RFC 8959's idea)."""
 
 _KINDS: Mapping[str, HandleKind] = {prefix: kind for kind, prefix in PREFIXES.items()}
-_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _SELECTOR, _SECRET, _CHECKSUM = 16, 43, 6
 DIGEST_LENGTH = 43
 """Characters of a hash, as `digest` writes it."""
 
 _PREFIX = 3
 _LENGTH = _PREFIX + _SELECTOR + _SECRET + _CHECKSUM
+_WELL_FORMED = re.compile(rf"[A-Za-z0-9_-]{{{_LENGTH}}}")
+_WELL_FORMED_SELECTOR = re.compile(rf"[A-Za-z0-9_-]{{{_SELECTOR}}}")
 
 
 class Handle(msgspec.Struct, frozen=True):
@@ -66,7 +68,7 @@ def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; a typo or another kind is None without any look-up."""
-    if len(text) != _LENGTH or kind_of(text) != kind or not _ALPHABET.issuperset(text):
+    if kind_of(text) != kind or _WELL_FORMED.fullmatch(text) is None:
         return None
     if _checksum(text[:-_CHECKSUM]) != text[-_CHECKSUM:]:
         return None
@@ -89,7 +91,7 @@ def digest(text: str) -> str:
 
 def is_selector(text: str) -> bool:
     """Whether a text can be a selector and may thus stand in a Redis key."""
-    return len(text) == _SELECTOR and _ALPHABET.issuperset(text)
+    return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 
 def _checksum(body: str) -> str:

@@ -83,7 +83,11 @@ class _Link(asyncio.Protocol):
         try:
             self._reader.feed(data)
             while (reply := self._reader.gets()) is not False:
-                self._take(reply)
+                question = self._waiting[0]
+                question.replies.append(reply)
+                if len(question.replies) == question.asked:
+                    self._waiting.popleft()
+                    self._answer(question)
         except hiredis.HiredisError as error:
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
 
@@ -116,15 +120,10 @@ class _Link(asyncio.Protocol):
         outgoing, self._outgoing = self._outgoing, []
         self._transport.write(b"".join(outgoing))
 
-    def _take(self, reply: Any) -> None:
-        question = self._waiting[0]
-        question.replies.append(reply)
-        if len(question.replies) < question.asked:
-            return
-        self._waiting.popleft()
+    def _answer(self, question: _Question) -> None:
         if question.answered.done():
             return
-        refusal = next((each for each in question.replies if isinstance(each, Exception)), None)
+        refusal = _refusal(question.replies)
         if refusal is None:
             question.answered.set_result(question.replies)
             return
@@ -145,6 +144,14 @@ class _Link(asyncio.Protocol):
         self._watching = bool(self._waiting)
         if self._watching:
             self._loop.call_later(TICK, self._watch)
+
+
+def _refusal(replies: list[Any]) -> Exception | None:
+    """The first reply that is an error."""
+    for reply in replies:
+        if isinstance(reply, Exception):
+            return reply
+    return None
 
 
 class Multiplexed:
