@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from service.config.files import FilesRead
 from service.config.problem import Problem
 from service.config.schema.people import Session, Ui
 from service.config.schema.registration import Registration
@@ -18,6 +19,8 @@ class Configuration:
     """What config.yaml says, checked whole."""
 
     file: Path
+    files: FilesRead = field(compare=False)
+    """All that it was read from."""
     issuer: str
     server: Server
     store: Store

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from service.config.files import FilesRead
+
 _REFERENCE = re.compile(r"(?P<plain>\$\$\{)|\$\{(?P<inside>[^}]*)(?P<closed>\}?)")
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?", re.DOTALL)
 _FILE = "file:"
@@ -29,6 +31,8 @@ class Interpolation:
     environ: Mapping[str, str]
     directory: Path
     """Where a relative path begins."""
+    files: FilesRead
+    """Learns of every file that is referred to."""
 
     def replace(self, text: str) -> str:
         """The text with every reference replaced; what is put in is not looked at again."""
@@ -66,6 +70,7 @@ class Interpolation:
 
     def _read(self, name: str) -> str:
         path = self.directory / name
+        self.files.note(path)
         if path.exists() and not path.is_file():
             raise ValueError
         with path.open("rb") as file:

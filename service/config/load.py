@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from service.config.collector import collector_paused
 from service.config.configuration import NEEDS_RESTART, Configuration
-from service.config.interpolation import Interpolation
+from service.config.files import FilesRead
+from service.config.generation import generation_of
+from service.config.include import included_by
 from service.config.judge import judge
-from service.config.places import Places
-from service.config.problem import ConfigError, Finding, Location, Problem
+from service.config.part import Part, read_part
+from service.config.problem import ConfigError, Location, Problem
 from service.config.registry import build_registry
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.config.values import Reader, Value, resolve
-from service.config.yaml_tree import Mark, TreeBuilder, UnreadableYaml
+from service.config.values import Value, resolve
+from service.config.whole import Whole
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "SERVICE_HOST": ("server", "host"),
@@ -26,79 +26,75 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "SERVICE_STORE_URL": ("store", "url"),
 }
 """Environment variables that beat the file."""
-_QUOTES = "inside of [ ] and { }, ${…} needs quotes"
 
 
 @collector_paused()
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read a configuration file; a ConfigError carries all that is wrong with it."""
-    places, file, findings = _read(path, environ)
-    problems = _problems(places, findings)
+    """Read a configuration file and what it includes; a ConfigError carries all that is wrong with it."""
+    files = FilesRead()
+    whole, file, problems = _read(path, environ, files)
     if file is None or any(problem.severity == "error" for problem in problems):
-        raise ConfigError(problems)
+        raise ConfigError(problems, files)
     return Configuration(
         file=path,
-        registry=build_registry(file, generation=_generation(places.values)),
+        files=files,
+        registry=build_registry(file, generation=generation_of(whole.values)),
         warnings=problems,
         **{name: getattr(file, name) for name in NEEDS_RESTART},
     )
 
 
+@collector_paused()
 def inspect(
     path: Path, environ: Mapping[str, str], *, rules: Iterable[FileRule] = ()
 ) -> tuple[Problem, ...]:
     """All that is to be said of a configuration file, under further rules too."""
     try:
-        places, file, findings = _read(path, environ)
+        whole, file, problems = _read(path, environ, FilesRead())
     except ConfigError as error:
         return error.problems
     further = [] if file is None else [finding for rule in rules for finding in rule(file)]
-    return _problems(places, [*findings, *further])
+    return _in_order([*problems, *map(whole.problem, further)])
 
 
 def _read(
-    path: Path, environ: Mapping[str, str]
-) -> tuple[Places, ConfigurationFile | None, list[Finding]]:
-    """The file as far as it can be understood, and all that was found in it."""
-    text = _text(path)
-    builder = TreeBuilder(text)
-    try:
-        root = builder.build()
-    except UnreadableYaml as error:
-        line = "".join(text.split("\n")[error.mark.line - 1 : error.mark.line])
-        hint = _QUOTES if "${" in line else None
-        raise ConfigError([_unreadable(path, error.message, error.mark, hint)]) from error
-    directory = path.absolute().parent
-    reader = Reader(Interpolation(environ=environ, directory=directory))
-    values = reader.read(root)
-    replaced = reader.replaced | _override(values, environ)
-    file, findings = judge(values, replaced=replaced, directory=directory)
-    unresolved = {finding.location for finding in reader.findings}
-    judged = (finding for finding in findings if finding.location not in unresolved)
-    places = Places(file=str(path), root=root, values=values)
-    return places, file, [*builder.duplicates, *reader.findings, *judged]
+    path: Path, environ: Mapping[str, str], files: FilesRead
+) -> tuple[Whole, ConfigurationFile | None, tuple[Problem, ...]]:
+    """All files as far as they can be understood, and all that was found in them."""
+    main, *parts = _parts([path], environ, files)
+    included = included_by(path, main.values, files)
+    parts += _parts(included.paths, environ, files)
+    whole = Whole(main, parts)
+    replaced = whole.replaced | _override(whole.values, environ)
+    file, findings = judge(whole.values, replaced=replaced, directory=path.absolute().parent)
+    unresolved = whole.unresolved
+    judged = [finding for finding in findings if finding.location not in unresolved]
+    problems = map(whole.problem, [*included.findings, *judged])
+    if file is not None:
+        _note_read_later(file, files)
+    return whole, file, _in_order([*whole.problems_of_parts(), *problems])
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        reason = error.strerror or "it cannot be read"
-        raise ConfigError([_unreadable(path, f"{reason}", Mark())]) from error
-    except ValueError as error:
-        raise ConfigError([_unreadable(path, "the file is not UTF-8 text", Mark())]) from error
+def _parts(paths: Iterable[Path], environ: Mapping[str, str], files: FilesRead) -> list[Part]:
+    """Each file; a ConfigError tells of all those that are no YAML."""
+    parts: list[Part] = []
+    unreadable: list[Problem] = []
+    for path in paths:
+        try:
+            parts.append(read_part(path, environ, files))
+        except ConfigError as error:
+            unreadable += error.problems
+    if unreadable:
+        raise ConfigError(unreadable, files)
+    return parts
 
 
-def _unreadable(path: Path, message: str, mark: Mark, hint: str | None = None) -> Problem:
-    return Problem(
-        file=str(path),
-        line=mark.line,
-        column=mark.column,
-        path="",
-        message=message,
-        severity="error",
-        hint=hint,
-    )
+def _note_read_later(file: ConfigurationFile, files: FilesRead) -> None:
+    """Take note of those files, too, that others read, and that can be read again."""
+    tls = file.server.tls
+    for path in (tls.certificate, tls.private_key, tls.client_ca) if tls else ():
+        if path is not None:
+            files.note(path)
 
 
 def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:
@@ -115,17 +111,8 @@ def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:
     return replaced
 
 
-def _problems(places: Places, findings: Iterable[Finding]) -> tuple[Problem, ...]:
-    """The findings with their places, in the file's order."""
-    problems = {places.problem(finding) for finding in findings}
-    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column, str(problem))))
-
-
-def _generation(values: Value) -> str:
-    """A short hash of the registry's part of the file, the same in every replica that reads the same."""
-    content = {
-        key: value
-        for key, value in (values.items() if isinstance(values, dict) else ())
-        if key not in NEEDS_RESTART
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Each once; file by file, and in the order of its lines."""
+    return tuple(
+        sorted(set(problems), key=lambda each: (each.file, each.line, each.column, str(each)))
+    )

@@ -14,7 +14,7 @@ NAMING_KEYS = ("name", "client_id", "username", "sub", "acr", "handler")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The file that findings are about."""
+    """A file that findings are about."""
 
     file: str
     root: Node
@@ -32,6 +32,11 @@ class Places:
             severity=finding.severity,
             hint=finding.hint,
         )
+
+    def place(self, location: Location) -> str:
+        """The place of a value as a person is told it in a sentence."""
+        mark = self._mark(location, at_key=False)
+        return f"{self.file}:{mark.line}:{mark.column}"
 
     def _mark(self, location: Location, *, at_key: bool) -> Mark:
         """The place of the value, or of its key where the value spans lines or is not the matter."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from service.config.files import FilesRead
+
 Severity = Literal["error", "warning"]
 Location = tuple[str | int, ...]
 """The keys and list positions that lead from the top of the file to a value."""
@@ -21,6 +23,8 @@ class Finding:
     severity: Severity = "error"
     at_key: bool = False
     """Whether the key itself is wrong, not its value."""
+    first: Location | None = None
+    """Where the same stands already, maybe in another file."""
 
     def below(self, *parents: str | int) -> Finding:
         """The same finding, seen from the file's top."""
@@ -56,6 +60,8 @@ class Problem:
 class ConfigError(Exception):
     """Every problem that keeps a configuration file from being used."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Problem], files: FilesRead | None = None) -> None:
+        """Take the files as well that were looked at: a change of one of them may mend it."""
         self.problems = tuple(problems)
+        self.files = files or FilesRead()
         super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 import yaml
 
@@ -22,6 +22,10 @@ class Position(Protocol):
     column: int
 
 
+At = Position | None
+"""Where something stands; the parser always knows, but need not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A place in the file, counted from one."""
@@ -30,7 +34,7 @@ class Mark:
     column: int = 1
 
     @classmethod
-    def of(cls, position: Position | None) -> Mark:
+    def of(cls, position: At) -> Mark:
         """The place that a person is told; made only then, because a large file has very many."""
         return cls() if position is None else cls(position.line + 1, position.column + 1)
 
@@ -39,7 +43,7 @@ class Mark:
 class Scalar:
     """A single value as it is written; `plain` when it stands without quotes."""
 
-    at: Position
+    at: At
     text: str
     plain: bool
     size: ClassVar[int] = 1
@@ -49,7 +53,7 @@ class Scalar:
 class Sequence:
     """A list."""
 
-    at: Position | None
+    at: At
     items: list[Node] = field(default_factory=list)
     size: int = 1
 
@@ -58,8 +62,8 @@ class Sequence:
 class Mapping:
     """Keys and values, each key with its own place."""
 
-    at: Position | None
-    keys: dict[str, Position] = field(default_factory=dict)
+    at: At
+    keys: dict[str, At] = field(default_factory=dict)
     values: dict[str, Node] = field(default_factory=dict)
     size: int = 1
 
@@ -81,8 +85,7 @@ class TreeBuilder:
 
     def __init__(self, text: str) -> None:
         self.duplicates: list[Finding] = []
-        self._parser = _LOADER(text)
-        self._next: Callable[[], yaml.Event | None] = self._parser.get_event
+        self._next = cast("Callable[[], yaml.Event | None]", _LOADER(text).get_event)
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
         self._location: list[str | int] = []
@@ -147,7 +150,7 @@ class TreeBuilder:
             )
         return node
 
-    def _sequence(self, at: Position | None) -> Sequence:
+    def _sequence(self, at: At) -> Sequence:
         sequence = Sequence(at)
         while not isinstance(event := self._event(), yaml.SequenceEndEvent):
             self._location.append(len(sequence.items))
@@ -157,7 +160,7 @@ class TreeBuilder:
             sequence.size += item.size
         return sequence
 
-    def _mapping(self, at: Position | None) -> Mapping:
+    def _mapping(self, at: At) -> Mapping:
         mapping = Mapping(at)
         merged: list[Node] = []
         while not isinstance(event := self._event(), yaml.MappingEndEvent):
@@ -180,9 +183,9 @@ class TreeBuilder:
             _merge(mapping, node)
         return mapping
 
-    def _note_duplicate(self, *, first: Position, second: Position) -> None:
-        lines = f"in line {first.line + 1} and in line {second.line + 1}"
+    def _note_duplicate(self, *, first: At, second: At) -> None:
         location = tuple(self._location)
+        lines = f"in line {Mark.of(first).line} and in line {Mark.of(second).line}"
         message = f"the key stands twice, {lines}"
         self.duplicates.append(Finding(location, message, "keep one", at_key=True))
 

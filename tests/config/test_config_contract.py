@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.config.files import FilesRead
 from service.config.interpolation import Interpolation
 from service.config.judge import judge
 from service.config.schema.client import ClientEntry
@@ -23,7 +24,7 @@ EXAMPLES = {
 @pytest.fixture(scope="module")
 def contract() -> ConfigurationFile:
     root = TreeBuilder(CONTRACT.read_text(encoding="utf-8")).build()
-    reader = Reader(Interpolation(environ={}, directory=CONTRACT.parent))
+    reader = Reader(Interpolation(environ={}, directory=CONTRACT.parent, files=FilesRead()))
     file, _ = judge(reader.read(root), replaced=reader.replaced, directory=CONTRACT.parent)
     assert file is not None
     return file

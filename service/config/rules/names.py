@@ -34,10 +34,12 @@ def _repeated(section: tuple[str, ...], key: str, names: Iterable[str]) -> Itera
     first: dict[str, int] = {}
     for at, name in enumerate(names):
         if name in first:
-            message = (
-                f"{name} is registered twice, as entry {first[name] + 1} and as entry {at + 1}"
+            yield Finding(
+                (*section, at, key),
+                f"{name} is registered twice",
+                "give each its own, or remove one",
+                first=(*section, first[name], key),
             )
-            yield Finding((*section, at, key), message, "give each its own, or remove one")
         first.setdefault(name, at)
 
 

@@ -39,6 +39,9 @@ class ConfigurationFile(Section):
 
     issuer: WebUrl
     """The issuer, and the base of all URLs; https except on loopback, no query, no fragment."""
+    include: Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
+    """Further files that hold clients and other lists of the registry, which are put behind those here: files, folders
+    (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
     server: Server = Server()
     """How the service listens."""
     store: Store = Store()

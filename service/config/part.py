@@ -1,0 +1,75 @@
+"""One file of the configuration as far as it can be read: its values, and where each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.config.files import FilesRead
+from service.config.interpolation import Interpolation
+from service.config.places import Places
+from service.config.problem import ConfigError, Finding, Location, Problem
+from service.config.values import Reader, Value
+from service.config.yaml_tree import Mark, TreeBuilder, UnreadableYaml
+
+_QUOTES = "inside of [ ] and { }, ${…} needs quotes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The main file, or one that it includes."""
+
+    places: Places
+    values: Value
+    findings: Sequence[Finding]
+    """What was found in reading it."""
+    unresolved: frozenset[Location]
+    """Where a reference stands for nothing, so that nothing else is to be said."""
+    replaced: Mapping[Location, str]
+    """The text behind each value that is one whole reference and does not look like text."""
+
+
+def read_part(path: Path, environ: Mapping[str, str], files: FilesRead) -> Part:
+    """Read one file, noting it and those that it refers to; ConfigError where it is no YAML."""
+    text = _text(path, files)
+    builder = TreeBuilder(text)
+    try:
+        root = builder.build()
+    except UnreadableYaml as error:
+        line = "".join(text.split("\n")[error.mark.line - 1 : error.mark.line])
+        hint = _QUOTES if "${" in line else None
+        raise ConfigError([_unreadable(path, error.message, error.mark, hint)]) from error
+    directory = path.absolute().parent
+    reader = Reader(Interpolation(environ=environ, directory=directory, files=files))
+    values = reader.read(root)
+    return Part(
+        places=Places(file=str(path), root=root, values=values),
+        values=values,
+        findings=(*builder.duplicates, *reader.findings),
+        unresolved=frozenset(finding.location for finding in reader.findings),
+        replaced=reader.replaced,
+    )
+
+
+def _text(path: Path, files: FilesRead) -> str:
+    files.note(path)
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        raise ConfigError([_unreadable(path, reason, Mark())]) from error
+    except ValueError as error:
+        raise ConfigError([_unreadable(path, "the file is not UTF-8 text", Mark())]) from error
+
+
+def _unreadable(path: Path, message: str, mark: Mark, hint: str | None = None) -> Problem:
+    return Problem(
+        file=str(path),
+        line=mark.line,
+        column=mark.column,
+        path="",
+        message=message,
+        severity="error",
+        hint=hint,
+    )
