@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from asyncio import sleep
 from collections.abc import AsyncIterator, Callable
+from typing import Never
 
 from aiohttp import web
 
 from service.keys.following import follow
+from service.observe.metrics import Metrics
 from service.parts import Parts
 from service.web.beside import running_beside
+
+SETTLING = 1
+"""Seconds after which other workers can show what this one has seen, whether or not it was asked anything."""
 
 
 def running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
@@ -16,10 +22,19 @@ def running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
 
     async def beside(_: web.Application) -> AsyncIterator[None]:
         await parts.key_source.start()
-        async with running_beside(follow(parts.key_source), parts.logout_deliveries.run()):
+        async with running_beside(
+            follow(parts.key_source), parts.logout_deliveries.run(), _settling(parts.metrics)
+        ):
             yield
+        parts.metrics.settle()
         await parts.outgoing.close()
         await parts.guarded.close()
         await parts.kv.close()
 
     return beside
+
+
+async def _settling(metrics: Metrics) -> Never:
+    while True:
+        await sleep(SETTLING)
+        metrics.settle()

@@ -10,7 +10,7 @@ import msgspec
 class StoreAnswered(msgspec.Struct, frozen=True):
     """The store was asked, in one round trip."""
 
-    operations: Sequence[str]
+    operations: Sequence[object]
     """The names of the commands, without keys and values."""
     seconds: float
     trouble: str | None

@@ -9,15 +9,16 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from operator import attrgetter
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.model import events, logout_events
-from service.observe.readings import Readings
+from service.observe.durations import Durations
+from service.observe.readings import NAMESPACE, Readings
+from service.observe.store_gauges import StoreGauges, StoreState
 from service.protocol.errors import OAuthError
 
-NAMESPACE = "token_service"
 OTHER = "other"
 
 SETTLED_WITHIN = 0.2
@@ -33,7 +34,6 @@ _Happened = tuple[type[object], tuple[object, ...]]
 
 _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
-_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,14 @@ class Metrics:
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
-    def __init__(self, *, grant_types: Callable[[], Container[str]], readings: Readings) -> None:
-        """Take the grant types that are installed, and what is read when the metrics are asked for."""
+    def __init__(
+        self,
+        *,
+        grant_types: Callable[[], Container[str]],
+        store: StoreState,
+        readings: Readings,
+    ) -> None:
+        """Take the grant types that are installed, and what is looked at when the metrics are asked for."""
         disable_created_metrics()  # type: ignore[no-untyped-call] # they double the series for nothing
         self._grant_types = grant_types
         self._readings = readings
@@ -137,15 +143,9 @@ class Metrics:
         self._labels_of = {counted.event: _reader(counted.labels) for counted in COUNTED}
         self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
-        self._timed: dict[str, Histogram] = {}
-        self._seconds = Histogram(
-            "request_duration_seconds",
-            "Time until the answer was ready.",
-            ("endpoint",),
-            namespace=NAMESPACE,
-            registry=self._registry,
-            buckets=_BUCKETS,
-        )
+        self._store = StoreGauges(store, self._registry)
+        self.timed = Durations(self._registry)
+        """Hears how long things took."""
 
     def __call__(self, event: object) -> None:
         """Count an event, a little later and together with others: so each costs a third of what it costs alone."""
@@ -153,15 +153,15 @@ class Metrics:
         if len(self._waiting) == 1:
             self._settle_later()
         elif len(self._waiting) >= AT_ONCE:
-            self._settle()
+            self.settle()
 
     def _settle_later(self) -> None:
         try:
-            asyncio.get_running_loop().call_later(SETTLED_WITHIN, self._settle)
+            asyncio.get_running_loop().call_later(SETTLED_WITHIN, self.settle)
         except RuntimeError:
-            self._settle()
+            self.settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Count what is equal at once: of five hundred events there are only a few kinds."""
         waiting, self._waiting = self._waiting, []
         times = defaultdict[_Happened, int](int)
@@ -170,9 +170,11 @@ class Metrics:
             if read is not None:
                 times[type(event), read(event)] += 1
             if isinstance(event, events.RequestAnswered):
-                self._of_endpoint(event.endpoint).observe(event.seconds)
+                self.timed(event)
         for happened, often in times.items():
             self._counter(happened).inc(often)
+        self.timed.settle()
+        self._store.look()
 
     def _counter(self, happened: _Happened) -> Counter:
         """The counter with these labels, remembered: prometheus_client looks it up under a lock."""
@@ -186,16 +188,9 @@ class Metrics:
                 self._labelled[happened] = known
         return known
 
-    def _of_endpoint(self, endpoint: str) -> Histogram:
-        """The histogram of an endpoint, of which there are as many as routes."""
-        known = self._timed.get(endpoint)
-        if known is None:
-            known = self._timed[endpoint] = self._seconds.labels(endpoint)
-        return known
-
     def render(self) -> bytes:
         """All metrics in Prometheus' text format; those of all workers where there are several."""
-        self._settle()
+        self.settle()
         counted = self._registry
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             counted = CollectorRegistry()

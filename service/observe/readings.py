@@ -1,11 +1,11 @@
-"""What is not counted but looked at when somebody asks for the metrics."""
+"""What is not counted but looked at when somebody asks for the metrics, and the same for all processes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 NAMESPACE = "token_service"
@@ -13,27 +13,18 @@ NAMESPACE = "token_service"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings(Collector):
-    """The state of the store, the registry and the keys, as this process sees it."""
+    """The state of the registry, the keys and the queue, as this process sees it."""
 
-    store_seconds_away: Callable[[], float]
-    store_failures: Callable[[], int]
     registry_generation: Callable[[], str]
     signing_keys: Callable[[], Mapping[str, str]]
     """The key id that signs now, by algorithm."""
+    signing_since: Callable[[], Mapping[str, int]]
+    """From when on it does, by algorithm, as far as that is known."""
     logout_deliveries: Callable[[], int]
+    now: Callable[[], int]
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
-        yield GaugeMetricFamily(
-            f"{NAMESPACE}_store_away_seconds",
-            "For how long the store has not answered; 0 while it does.",
-            self.store_seconds_away(),
-        )
-        yield CounterMetricFamily(
-            f"{NAMESPACE}_store_failures",
-            "Calls of the store that failed.",
-            self.store_failures(),
-        )
         yield GaugeMetricFamily(
             f"{NAMESPACE}_logout_deliveries",
             "Clients that wait in the store to be told of an ended session.",
@@ -44,9 +35,22 @@ class Readings(Collector):
         )
         registry.add_metric((self.registry_generation(),), 1)
         yield registry
+        yield from self._keys()
+
+    def _keys(self) -> Iterator[Metric]:
+        """Each key that signs now, and for how long it has."""
         keys = GaugeMetricFamily(
             f"{NAMESPACE}_signing_key_info", "The keys that sign now.", labels=("alg", "kid")
         )
-        for alg, kid in self.signing_keys().items():
+        ages = GaugeMetricFamily(
+            f"{NAMESPACE}_signing_key_age_seconds",
+            "For how long the keys that sign now have signed.",
+            labels=("alg", "kid"),
+        )
+        signing, since, now = self.signing_keys(), self.signing_since(), self.now()
+        for alg, kid in signing.items():
             keys.add_metric((alg, kid), 1)
+            if alg in since:
+                ages.add_metric((alg, kid), max(0, now - since[alg]))
         yield keys
+        yield ages

@@ -85,7 +85,7 @@ class Parts(Tokens):
             tokens=LogoutTokens(
                 issuer=self.issuer, keys=self.client_keys, identifiers=self.subject_identifiers
             ),
-            http=self.client_http,
+            http=self.client_http("logout"),
             emit=self.emit,
             now=self.now,
         )
@@ -101,7 +101,7 @@ class Parts(Tokens):
         return RequestObjects(
             issuer=self.issuer,
             keys=self.client_keys,
-            uris=RequestUris(self.client_http, now=self.now),
+            uris=RequestUris(self.client_http("request_object"), now=self.now),
             clock_skew=self.configuration.server.clock_skew,
             now=self.now,
         )

@@ -31,12 +31,14 @@ from service.observe.event_log import EventLog
 from service.observe.fan_out import FanOut
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
+from service.observe.store_gauges import StoreState
 from service.store.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.stores import Stores
 from service.web.addresses import AddressPolicy
 from service.web.guarded import GuardedOutgoing
 from service.web.outgoing import Outgoing
+from service.web.outgoing_for import OutgoingFor
 
 
 def clock() -> int:
@@ -70,14 +72,24 @@ class Foundation(ABC):
     def metrics(self) -> Metrics:
         return Metrics(
             grant_types=lambda: self.every_grant().types,
+            store=StoreState(
+                seconds_away=lambda: self.kv.seconds_away,
+                failures=lambda: self.kv.failures,
+                waiting=lambda: self.kv.waiting,
+            ),
             readings=Readings(
-                store_seconds_away=lambda: self.kv.seconds_away,
-                store_failures=lambda: self.kv.failures,
                 registry_generation=lambda: self.registry.current.generation,
                 signing_keys=lambda: self.keys.signing_kids,
+                signing_since=lambda: self.keys.signing_since,
                 logout_deliveries=lambda: self.logout_queue.waiting,
+                now=self.now,
             ),
         )
+
+    @cached_property
+    def timed(self) -> Emit:
+        """Who hears how long things take, at once and where they happen."""
+        return self.metrics.timed
 
     @cached_property
     def registry(self) -> ReloadableRegistry:
@@ -93,7 +105,8 @@ class Foundation(ABC):
 
     @cached_property
     def kv(self) -> KeyValue:
-        return open_store(self.configuration.store.url, timeout=self.configuration.store.timeout)
+        store = self.configuration.store
+        return open_store(store.url, timeout=store.timeout, timed=self.timed)
 
     @cached_property
     def stores(self) -> Stores:
@@ -109,6 +122,7 @@ class Foundation(ABC):
             encryption=self._encryption_algorithms,
             now=self.now,
             emit=self.emit,
+            timed=self.timed,
         )
 
     def _longest_token(self) -> int:
@@ -141,9 +155,12 @@ class Foundation(ABC):
         lease = ceil(self.configuration.outgoing.timeout) + LEASE_MARGIN
         return LogoutQueue(stores=self.stores, lease=lease, now=self.now)
 
-    @cached_property
-    def client_http(self) -> ClientHttp:
-        return ClientHttp(free=self.outgoing, guarded=self.guarded)
+    def client_http(self, purpose: str) -> ClientHttp:
+        """The ways to a client's URLs; the purpose is a label of metrics."""
+        return ClientHttp(
+            free=OutgoingFor(purpose, self.outgoing, self.timed),
+            guarded=OutgoingFor(purpose, self.guarded, self.timed),
+        )
 
     @cached_property
     def client_algorithms(self) -> ClientAlgorithms:
@@ -155,6 +172,6 @@ class Foundation(ABC):
         return ClientKeys(
             ring=self.keys,
             published=PublishedKeys(now=self.now),
-            http=self.client_http,
+            http=self.client_http("client_keys"),
             now=self.now,
         )

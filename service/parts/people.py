@@ -18,6 +18,7 @@ from service.identity.throttle import LoginLimits, Throttle
 from service.identity.users import open_users
 from service.model.user import UserStore
 from service.parts.registration import Registration
+from service.web.outgoing_for import OutgoingFor
 
 
 class People(Registration):
@@ -47,11 +48,12 @@ class People(Registration):
 
     @cached_property
     def provider_sign_in(self) -> ProviderSignIn:
+        http = OutgoingFor("identity_provider", self.outgoing, self.timed)
         return ProviderSignIn(
             redirect_uri=self.issuer.rstrip("/") + CALLBACK,
             registry=self.registry,
-            directory=ProviderDirectory(http=self.outgoing, now=self.now),
-            http=self.outgoing,
+            directory=ProviderDirectory(http=http, now=self.now),
+            http=http,
             stores=self.stores,
             clock_skew=self.configuration.server.clock_skew,
             emit=self.emit,

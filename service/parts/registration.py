@@ -64,7 +64,7 @@ class Registration(Foundation):
             stores=self.stores,
             origins=self.registered_origins,
             seal=self.seal,
-            http=self.client_http.guarded,
+            http=self.client_http("sector_identifier").guarded,
             lifetime=self.configuration.registration.client_lifetime,
             now=self.now,
             emit=self.emit,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from service.model.events import (
     CodeReplayed,
     LoginFailed,
@@ -11,6 +13,8 @@ from service.model.events import (
     TokenIssued,
     TokenRefused,
 )
+from service.model.outgoing import Unreachable
+from service.model.timings import Signed
 from tests.driving.service import RunningService
 
 
@@ -75,6 +79,47 @@ async def test_the_state_of_store_registry_and_keys_is_shown(service: RunningSer
     assert re.search(r'signing_key_info\{alg="ES256",kid="\S+"\} 1.0', metrics)
 
 
+async def test_the_store_is_timed_and_nobody_waits_for_it(service: RunningService) -> None:
+    before = _value(await _shown(service), "store_seconds_count")
+    await service.user_token()
+    metrics = await _shown(service)
+    assert _value(metrics, "store_seconds_count") > before
+    assert _value(metrics, "store_waiting") == 0
+
+
+async def test_signatures_are_timed_by_algorithm(service: RunningService) -> None:
+    await service.token("machine", grant_type="client_credentials")
+    assert _value(await _shown(service), 'signing_seconds_count{alg="ES256"}') == 1
+
+
+async def test_a_duration_is_in_every_bucket_from_its_own_on(service: RunningService) -> None:
+    for seconds in (0.0002, 0.00025, 0.2):
+        service.parts.timed(Signed("RS256", seconds))
+    metrics = await _shown(service)
+    counts = {
+        bound: _value(metrics, f'signing_seconds_bucket{{alg="RS256",le="{bound}"}}')
+        for bound in ("0.0001", "0.00025", "0.1", "+Inf")
+    }
+    assert counts == {"0.0001": 0, "0.00025": 2, "0.1": 2, "+Inf": 3}
+    assert _value(metrics, 'signing_seconds_sum{alg="RS256"}') == pytest.approx(0.20045)
+
+
+async def test_what_others_take_is_timed_by_purpose(service: RunningService) -> None:
+    with pytest.raises(Unreachable):
+        await service.parts.client_http("client_keys").free.get("http://localhost:1/")
+    assert _value(await _shown(service), 'outgoing_seconds_count{purpose="client_keys"}') == 1
+
+
+async def test_a_key_is_as_old_as_its_signing(service: RunningService) -> None:
+    (kid,) = service.parts.keys.signing_kids.values()
+    now = service.parts.now()
+    service.parts.keys.replace(
+        in_use=[service.parts.keys.signing_key()], held=(), since={kid: now - 100}
+    )
+    series = f'signing_key_age_seconds{{alg="ES256",kid="{kid}"}}'
+    assert 100 <= _value(await _shown(service), series) < 110
+
+
 async def test_replays_are_counted(service: RunningService) -> None:
     service.parts.emit(CodeReplayed(client_id="web", subject="1"))
     assert "code_replays_total 1.0" in await _shown(service)
@@ -92,6 +137,12 @@ async def test_an_event_that_nobody_counts_is_fine(service: RunningService) -> N
         )
     )
     assert 'tokens_issued_total{grant_type="password"} 1.0' in await _shown(service)
+
+
+def _value(metrics: str, series: str) -> float:
+    """What the metrics say of a series."""
+    (found,) = re.findall(rf"^token_service_{re.escape(series)} (\S+)$", metrics, re.MULTILINE)
+    return float(found)
 
 
 async def _shown(service: RunningService) -> str:

@@ -32,6 +32,13 @@ def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
     eventually(lambda: counted in httpx2.get(f"{url}/metrics").text)
 
 
+def test_the_store_is_timed_by_all_workers(program: Program) -> None:
+    url = program.url()
+    eventually(lambda: _round_trips(url) > 4)  # each has looked for keys and for logouts
+    before = _round_trips(url)
+    eventually(lambda: _round_trips(url) > before)
+
+
 def test_a_reload_reaches_every_worker(program: Program, config_file: Path) -> None:
     url = program.url()
     config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
@@ -86,6 +93,12 @@ def _knows_another(url: str) -> bool:
     """Whether all workers know the client; ten requests reach each."""
     another = ("another", "another-secret-of-32-characters")
     return {token_from(url, another).status_code for _ in range(10)} == {200}
+
+
+def _round_trips(url: str) -> float:
+    shown = httpx2.get(f"{url}/metrics").text
+    assert shown.count("\ntoken_service_store_waiting ") == 1
+    return float(re.findall(r"^token_service_store_seconds_count (\S+)", shown, re.MULTILINE)[0])
 
 
 def _workers(program: Program) -> list[int]:

@@ -1,0 +1,54 @@
+"""How do the processes get on with the store? Each writes down its own state; shown is their sum, or the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from service.observe.readings import NAMESPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreState:
+    """What one process sees of the store."""
+
+    seconds_away: Callable[[], float]
+    failures: Callable[[], int]
+    waiting: Callable[[], int]
+
+
+class StoreGauges:
+    """Shows the state as it was at the last look; a worker that has ended is seen no more."""
+
+    def __init__(self, state: StoreState, registry: CollectorRegistry) -> None:
+        """Make the metrics."""
+        made = partial(Gauge, namespace=NAMESPACE, registry=registry)
+        self._state = state
+        self._failures_counted = 0
+        self._away = made(
+            "store_away_seconds",
+            "For how long the store has not answered; 0 while it does.",
+            multiprocess_mode="livemax",
+        )
+        self._waiting = made(
+            "store_waiting",
+            "Questions to the store that have no answer yet.",
+            multiprocess_mode="livesum",
+        )
+        self._failures = Counter(
+            "store_failures",
+            "Calls of the store that failed.",
+            namespace=NAMESPACE,
+            registry=registry,
+        )
+
+    def look(self) -> None:
+        """Write down how it is now."""
+        self._away.set(self._state.seconds_away())
+        self._waiting.set(self._state.waiting())
+        failures = self._state.failures()
+        self._failures.inc(failures - self._failures_counted)
+        self._failures_counted = failures
