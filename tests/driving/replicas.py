@@ -43,6 +43,8 @@ class Fleet:
     balancer: HaProxy
     replicas: list[Program]
     config_file: Path
+    addresses: list[str]
+    """The replicas' own `host:port`s."""
 
     @property
     def url(self) -> str:
@@ -80,7 +82,7 @@ def fleet_running(
             config_file, count, ports=ports, flags=flags, environ=environ
         ) as replicas:
             proxy.wait_until_up(count)
-            yield Fleet(proxy, replicas, config_file)
+            yield Fleet(proxy, replicas, config_file, backends)
 
 
 def _section(configuration: Mapping[str, object], name: str) -> Mapping[str, object]:
