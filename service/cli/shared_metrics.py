@@ -7,6 +7,7 @@ import shutil
 import tempfile
 
 from prometheus_client import values
+from prometheus_client.multiprocess import mark_process_dead
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -15,6 +16,11 @@ def share_metrics() -> None:
     """Let the metrics that are made from now on live in files, whenever the library was imported."""
     os.environ[FOLDER] = tempfile.mkdtemp(prefix="token-service-metrics-")
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
+
+
+def forget_state_of(pid: int) -> None:
+    """Of a worker that has ended keep what it has counted, and not how it was."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
 def forget_shared_metrics() -> None:

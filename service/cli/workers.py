@@ -18,7 +18,7 @@ from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
 from service.cli.serving import Serving
-from service.cli.shared_metrics import forget_shared_metrics
+from service.cli.shared_metrics import forget_shared_metrics, forget_state_of
 from service.config.schema.server import Server
 
 SILENCE = 60
@@ -33,6 +33,10 @@ def run_workers(serving: Serving, server: Server, sockets: Sequence[socket]) -> 
     serving.make()  # so that what is wrong is said once, and not by every worker
     gc.freeze()  # before the forks, so that the workers share what is loaded
     _Supervisor(_Workers(serving, server, sockets)).run()
+
+
+def _worker_ended(_: Arbiter, worker: Worker) -> None:
+    forget_state_of(int(worker.pid))  # types-gunicorn calls it a str
 
 
 def _ended(_: Arbiter) -> None:
@@ -61,6 +65,7 @@ class _Workers(BaseApplication):
             "timeout": SILENCE,
             "graceful_timeout": server.shutdown_grace + TO_END,
             "control_socket_disable": True,
+            "child_exit": _worker_ended,
             "on_exit": _ended,
         }
         super().__init__()

@@ -69,6 +69,14 @@ def test_a_worker_that_dies_is_replaced(program: Program) -> None:
     assert token_from(url).status_code == 200
 
 
+def test_the_state_of_a_worker_that_ended_is_forgotten(program: Program, tmp_path: Path) -> None:
+    program.url()
+    worker = _workers(program)[0]
+    eventually(lambda: any(tmp_path.rglob(f"gauge_livesum_{worker}.db")))
+    os.kill(worker, signal.SIGKILL)
+    eventually(lambda: not any(tmp_path.rglob(f"gauge_livesum_{worker}.db")))
+
+
 def test_sigterm_drains_all_of_them(program: Program) -> None:
     url = program.url()
     program.send(signal.SIGTERM)
