@@ -16,7 +16,12 @@ from typing import cast
 import msgspec
 import orjson
 
-from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
+from service.model.events import (
+    RequestAnswered,
+    TokenIntrospected,
+    current_request_id,
+    trace_id,
+)
 
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")
@@ -82,6 +87,7 @@ class EventLog:
             "logger": logger,
             "event": kind.event,
             "request_id": current_request_id.get(),
+            **_trace(),
             **{member: getattr(event, member) for member in kind.members},
         }
         options = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
@@ -104,6 +110,12 @@ def members_of(kind: type[object]) -> tuple[str, ...]:
 def event_name(kind: type[object]) -> str:
     """What an event is called in the log: `TokenIssued` is `token_issued`."""
     return _WORD.sub("_", kind.__name__).lower()
+
+
+def _trace() -> dict[str, str]:
+    """The trace in which it happened, where it is traced."""
+    identifier = trace_id()
+    return {} if identifier is None else {"trace_id": identifier}
 
 
 def _plain(value: object) -> object:

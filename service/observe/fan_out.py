@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context, copy_context
 
 import structlog
 
-from service.model.events import Emit, current_request_id
+from service.model.events import Emit
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -20,11 +21,11 @@ class FanOut:
 
     def __init__(self, *listeners: Emit) -> None:
         self._listeners = listeners
-        self._waiting: list[tuple[object, str | None]] = []
+        self._waiting: list[tuple[Context, object]] = []
 
     def __call__(self, event: object) -> None:
         """Tell everyone, in order, before the loop waits again; at once where no loop runs."""
-        self._waiting.append((event, current_request_id.get()))
+        self._waiting.append((copy_context(), event))
         if len(self._waiting) > 1:
             return
         try:
@@ -33,12 +34,14 @@ class FanOut:
             self.flush()
 
     def flush(self) -> None:
-        """Tell what waits, each event with the id of its request."""
+        """Tell what waits, each event where it happened: in its request, and in its span."""
         waiting, self._waiting = self._waiting, []
-        for event, request_id in waiting:
-            current_request_id.set(request_id)
-            for listener in self._listeners:
-                try:
-                    listener(event)
-                except Exception:
-                    log.exception("a listener failed", event_kind=type(event).__name__)
+        for context, event in waiting:
+            context.run(self._tell, event)
+
+    def _tell(self, event: object) -> None:
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Exception:
+                log.exception("a listener failed", event_kind=type(event).__name__)

@@ -9,7 +9,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from service.model.events import current_request_id
+from service.model.events import current_request_id, trace_id
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -22,7 +22,7 @@ def configure_logs(level: str) -> None:
         structlog.stdlib.PositionalArgumentsFormatter(),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
-        _add_request_id,
+        _add_ids,
     ]
     structlog.configure(
         processors=[
@@ -47,10 +47,10 @@ def configure_logs(level: str) -> None:
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
 
 
-def _add_request_id(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    identifier = current_request_id.get()
-    if identifier is not None:
-        event.setdefault("request_id", identifier)
+def _add_ids(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    for name, identifier in (("request_id", current_request_id.get()), ("trace_id", trace_id())):
+        if identifier is not None:
+            event.setdefault(name, identifier)
     return event
 
 
