@@ -86,7 +86,7 @@ def retire(kid: str, file: Path, store_url: str | None) -> None:
 
 
 async def _read(stored: StoredKeys) -> Keys:
-    return (await stored.read())[1]
+    return (await stored.read())[1].keys
 
 
 def _print_after(

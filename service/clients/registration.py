@@ -18,7 +18,7 @@ from service.keys.sealing import Seal
 from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
 from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient
-from service.model.registered_client import VERSION, RegisteredClient, new_client_id, selector_of
+from service.model.registered_client import RegisteredClient, new_client_id, selector_of
 from service.protocol.errors import (
     InvalidRequest,
     InvalidSoftwareStatement,
@@ -70,7 +70,6 @@ class ClientRegistration:
         selector = str(selector_of(client_id))
         token = new_handle("registration_access_token", selector)
         record = RegisteredClient(
-            version=VERSION,
             client_id=client_id,
             issued_at=now,
             expires_at=None if self.lifetime is None else now + self.lifetime,

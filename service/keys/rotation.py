@@ -20,7 +20,7 @@ from service.keys.schedule import (
 )
 from service.keys.vault import Vault
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
-from service.model.signing_key import KeyRecord
+from service.model.signing_key import KEYS_VERSION, KeyRecord
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -63,7 +63,7 @@ class StoredKeys:
 
     async def load(self) -> None:
         """Take the keys as they are and change nothing; KeysUnreadable where that cannot be."""
-        _, self._keys = await self.read()
+        self._keys = (await self.read())[1].keys
         await self.vault.hold(self._keys)
         self._put_in_force()
 
@@ -79,13 +79,16 @@ class StoredKeys:
     async def change(self, step: Step) -> Keys:
         """Make one change to the record; who loses a race starts again from what the winner wrote."""
         while True:
-            old, keys = await self.read()
+            old, record = await self.read()
+            keys = record.keys
             await self.vault.hold(keys)
             now, self._keys = self.now(), keys
             self._require_readable(now)
             changed = await step(keys, now)
             if changed == keys:
                 return keys
+            if record.version > KEYS_VERSION:
+                raise KeysUnreadable("a newer release has written them; its replicas change them")
             if await self.kv.replace(self._key, old=old, new=_encode(KeyRecord(keys=changed))):
                 self._keys = changed
                 for event in _events(keys, changed, now):
@@ -117,13 +120,13 @@ class StoredKeys:
     def _key(self) -> str:
         return f"{self.prefix}:keys"
 
-    async def read(self) -> tuple[bytes | None, Keys]:
+    async def read(self) -> tuple[bytes | None, KeyRecord]:
         """The record as it is in the store, in its raw form too."""
         value = await self.kv.get(self._key)
         if value is None:
-            return None, ()
+            return None, KeyRecord(keys=())
         try:
-            return value, _decode(value).keys
+            return value, _decode(value)
         except msgspec.MsgspecError as error:
             raise KeysUnreadable("the record in the store is of no known version") from error
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 
 from service.model.handle import new_selector
 
-VERSION = 1
-"""Of the record; a change of its meaning gets a new number, and a way to read the old one."""
-
 _CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 
 
@@ -18,7 +15,6 @@ _CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 class RegisteredClient:
     """The metadata in force by their registered names, and the proofs of who the client is."""
 
-    version: int
     client_id: str
     issued_at: int
     expires_at: int | None

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
+
+from msgspec import Meta
+
+KEYS_VERSION = 1
+"""What this release writes into the record of keys; see docs/decisions/record-versions.md."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,6 @@ class SigningKey:
 class KeyRecord:
     """All signing keys, as the one record in the store that never expires."""
 
-    version: Literal[1] = 1
-    """A record of a version that this release does not know is neither read nor overwritten."""
+    version: Annotated[int, Meta(ge=1, le=KEYS_VERSION + 1)] = KEYS_VERSION
+    """That of the next release is read and never overwritten, a later one not even read."""
     keys: tuple[SigningKey, ...]

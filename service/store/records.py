@@ -1,4 +1,4 @@
-"""How a thing becomes a record: its key, its encoding, its time to live."""
+"""How a thing becomes a record: its key, its time to live, and whether it works once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-import msgspec
-
 from service.model.one_time import Spent
+from service.store.encoding import FIRST, Encoding
 from service.store.verbs import Drop, Exists, Extend, Put, PutLasting, PutNew, Read, Rewrite, Swap
 
 T = TypeVar("T")
 
-_encode = msgspec.json.Encoder().encode
 _LIVE, _SPENT = b"+", b"-"
-_decode_spent = msgspec.json.Decoder(Spent).decode
+SPENT = Encoding("spent", Spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +27,17 @@ class Records(Generic[T]):
     prefix: str
     name: str
     type: type[T]
+    version: int = FIRST
+    encoding: Encoding[T] = field(init=False, repr=False)
+    encode: Callable[[T], bytes] = field(init=False, repr=False)
     decode: Callable[[bytes], T] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Build the typed decoder once."""
-        object.__setattr__(self, "decode", msgspec.json.Decoder(self.type).decode)
+        """Build the encoding once."""
+        encoding = Encoding(self.name, self.type, self.version)
+        object.__setattr__(self, "encoding", encoding)
+        object.__setattr__(self, "encode", encoding.encode)
+        object.__setattr__(self, "decode", encoding.decode)
 
     def key(self, selector: str, digest: str = "") -> str:
         """Where the record is kept; both parts come from a fixed alphabet."""
@@ -45,19 +49,19 @@ class Records(Generic[T]):
 
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Put:
         """Write the record for `ttl` seconds."""
-        return Put(self.key(selector, digest), _encode(record), ttl)
+        return Put(self.key(selector, digest), self.encode(record), ttl)
 
     def put_lasting(self, record: T, selector: str, digest: str = "") -> PutLasting:
         """Write the record, which stays until it is dropped."""
-        return PutLasting(self.key(selector, digest), _encode(record))
+        return PutLasting(self.key(selector, digest), self.encode(record))
 
     def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> PutNew:
         """Write the record for `ttl` seconds, unless one is there."""
-        return PutNew(self.key(selector, digest), _encode(record), ttl)
+        return PutNew(self.key(selector, digest), self.encode(record), ttl)
 
     def rewrite(self, record: T, selector: str, digest: str = "") -> Rewrite:
         """Change the record, if it is still there, for the time it has left."""
-        return Rewrite(self.key(selector, digest), _encode(record))
+        return Rewrite(self.key(selector, digest), self.encode(record))
 
     def extend(self, selector: str, digest: str = "", *, ttl: int) -> Extend:
         """Keep the record for `ttl` seconds from now, if it is still there."""
@@ -80,7 +84,7 @@ class OneTimeRecords(Generic[T]):
 
     def decode(self, value: bytes) -> T | Spent:
         """The record, or the marker that it was spent."""
-        return self.live.decode(value[1:]) if value[:1] == _LIVE else _decode_spent(value[1:])
+        return self.live.decode(value[1:]) if value[:1] == _LIVE else SPENT.decode(value[1:])
 
     def read(self, selector: str, digest: str) -> Read[T | Spent]:
         """To be given to `KeyValue.read`."""
@@ -88,11 +92,11 @@ class OneTimeRecords(Generic[T]):
 
     def put(self, record: T, selector: str, digest: str, *, ttl: int) -> Put:
         """Write an unspent record for `ttl` seconds."""
-        return Put(self.live.key(selector, digest), _LIVE + _encode(record), ttl)
+        return Put(self.live.key(selector, digest), _LIVE + self.live.encode(record), ttl)
 
     def put_new(self, record: T, selector: str, digest: str, *, ttl: int) -> PutNew:
         """Write an unspent record, unless one is there, spent or not."""
-        return PutNew(self.live.key(selector, digest), _LIVE + _encode(record), ttl)
+        return PutNew(self.live.key(selector, digest), _LIVE + self.live.encode(record), ttl)
 
     def extend(self, selector: str, digest: str, *, ttl: int) -> Extend:
         """Keep the record for `ttl` seconds from now, if it is still there."""
@@ -100,7 +104,7 @@ class OneTimeRecords(Generic[T]):
 
     def spend(self, marker: Spent, selector: str, digest: str, *, ttl: int) -> Swap:
         """Leave the marker in the record's place, for `ttl` seconds."""
-        return Swap(self.live.key(selector, digest), _SPENT + _encode(marker), ttl)
+        return Swap(self.live.key(selector, digest), _SPENT + SPENT.encode(marker), ttl)
 
     def was_won(self, before: bytes | None, *, attempt: str) -> bool:
         """Whether the answer to `spend` says that this attempt is the one that used the record."""

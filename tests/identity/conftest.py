@@ -20,7 +20,6 @@ from service.store.stores import Stores
 from tests.identity.people import Live
 
 
-
 @pytest.fixture(params=["embedded", pytest.param("redis", marks=pytest.mark.needs("redis-server"))])
 async def kv(request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
     """Both stores; a test that moves time asks for the embedded one with `on_embedded`."""
