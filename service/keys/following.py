@@ -14,7 +14,7 @@ log = structlog.stdlib.get_logger(__name__)
 INTERVAL = 4
 """Seconds between two looks; a change of `keys rotate` or `keys retire` counts everywhere within ten."""
 
-LEAD = INTERVAL + 1
+LEAD = INTERVAL + 2
 """Seconds by which every replica publishes a key that is to sign at once, before one signs with it."""
 
 

@@ -140,11 +140,11 @@ class Page:
 class Browser:
     """Follows redirects within the service and stops where they lead elsewhere."""
 
-    def __init__(self, issuer: str) -> None:
+    def __init__(self, issuer: str, **session: Any) -> None:
         self.issuer = issuer
         # An https issuer stands behind plain http here, as behind a proxy: its cookies are Secure.
         jar = CookieJar(unsafe=True, treat_as_secure_origin=URL(issuer))
-        self.session = ClientSession(cookie_jar=jar)
+        self.session = ClientSession(cookie_jar=jar, **session)
 
     @property
     def cookies(self) -> dict[str, str]:

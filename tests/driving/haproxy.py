@@ -121,15 +121,15 @@ def haproxy_running(
             servers="\n".join(_servers(backends)),
         )
     )
-    process = subprocess.Popen(
-        ["haproxy", "-db", "-f", str(file)],
-        pass_fds=[listening.fileno()],
-        stdout=said.open("wb"),
-        stderr=subprocess.STDOUT,
-    )
+    with listening, said.open("wb") as log:
+        port = listening.getsockname()[1]
+        process = subprocess.Popen(
+            ["haproxy", "-db", "-f", str(file)],
+            pass_fds=[listening.fileno()],
+            stdout=log,
+            stderr=log,
+        )
     try:
-        with listening:
-            port = listening.getsockname()[1]
         eventually(lambda: process.poll() is not None or (folder / "haproxy.sock").exists())
         assert process.poll() is None, said.read_text()
         yield HaProxy(f"http://localhost:{port}", folder, process)

@@ -67,9 +67,9 @@ class RelyingParty:
 
 
 @asynccontextmanager
-async def relying_party() -> AsyncIterator[RelyingParty]:
-    """One that listens on a port of its own."""
-    party = RelyingParty()
+async def relying_party(listening: socket | None = None) -> AsyncIterator[RelyingParty]:
+    """One that listens there, or on a port of its own."""
+    party = RelyingParty(listening) if listening else RelyingParty()
     party.answering.set()
     app = web.Application()
     app.add_routes([web.post("/backchannel", party.logged_out)])

@@ -1,0 +1,48 @@
+"""What the three replicas serve: the tests' registry, and a client for each flow that needs more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.clients.signing import SECRET, key_of
+from tests.conftest import ENCRYPTION_KEY
+from tests.driving.registry import client_in, fresh_configuration, hashed
+from tests.identity_providers.journey import provider_entry
+from tests.request_objects.sending import jwks
+
+SEEDS = (1, 2)
+PER_MINUTE = 200
+FAILURES = 3
+
+
+def configuration(store: str, *, party: int, provider: int, site: int) -> dict[str, Any]:
+    """All flows, on this store; a client's, a provider's and a site's server stand at these ports of ours."""
+    whole = fresh_configuration()
+    whole["store"] = {"url": store}
+    whole["signing"]["encryption_key"] = ENCRYPTION_KEY
+    whole["limits"] = {"login_failures": FAILURES, "token_requests_per_minute": PER_MINUTE}
+    whole["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
+    whole["identity_providers"] = [provider_entry(f"http://127.0.0.1:{provider}")]
+    client_in(whole, "web")["backchannel_logout_uri"] = f"http://localhost:{party}/backchannel"
+    client_in(whole, "web").update(
+        jwks=jwks(), request_uris=[f"http://127.0.0.1:{site}/request-{seed}" for seed in SEEDS]
+    )
+    machine = client_in(whole, "machine")
+    whole["clients"] += [
+        machine | {"client_id": "signing", "client_secrets": [{"value": SECRET}]},
+        machine | {"client_id": "signing-key", "client_secrets": [], "jwks": _key()},
+        *(
+            _of_its_own(machine, f"{name}-{seed}")
+            for name in ("busy", "rotating")
+            for seed in SEEDS
+        ),
+    ]
+    return whole
+
+
+def _of_its_own(client: dict[str, Any], client_id: str) -> dict[str, Any]:
+    return client | {"client_id": client_id, "client_secrets": [{"sha256": hashed(client_id)}]}
+
+
+def _key() -> dict[str, Any]:
+    return {"keys": [key_of("ES256").public_jwk]}

@@ -1,0 +1,62 @@
+"""What one replica issued, the others know, spend, exchange and end."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference"])
+async def test_a_token_is_active_until_it_is_revoked(service: RunningService, client: str) -> None:
+    token = (await service.user_token(client))["access_token"]
+    assert await service.is_active(token)
+    await service.post("/connect/revocation", auth=client, token=token)
+    assert not await service.is_active(token)
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference"])
+async def test_a_token_is_delegated_and_dies_with_its_source(
+    service: RunningService, client: str
+) -> None:
+    source = (await service.user_token(client))["access_token"]
+    exchanged = await service.token("api1", grant_type="delegation", token=source, scope="api2")
+    assert await service.is_active(exchanged["access_token"], caller="api2")
+    await service.post("/connect/revocation", auth=client, token=source)
+    assert not await service.is_active(exchanged["access_token"], caller="api2")
+
+
+async def test_a_machine_has_a_token_for_itself(service: RunningService) -> None:
+    for client in ("machine", "robot"):
+        token = await service.token(client, grant_type="client_credentials", scope="api1")
+        assert await service.is_active(token["access_token"])
+
+
+async def test_a_refresh_token_is_rotated_from_replica_to_replica(
+    app: ClientApp, service: RunningService
+) -> None:
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    for _ in range(6):
+        tokens = await app.refresh(tokens["refresh_token"])
+        assert await service.is_active(tokens["access_token"])
+
+
+async def test_a_spent_refresh_token_ends_its_family(
+    app: ClientApp, service: RunningService
+) -> None:
+    first = await app.tokens(scope="openid api1 offline_access")
+    second = await app.refresh(first["refresh_token"])
+    assert (await app.refresh(first["refresh_token"])).refusal == (400, "invalid_grant")
+    assert (await app.refresh(second["refresh_token"])).refusal == (400, "invalid_grant")
+    assert not await service.is_active(second["access_token"])
+
+
+async def test_a_code_is_spent_once_however_many_replicas_are_asked_at_once(
+    app: ClientApp,
+) -> None:
+    code = await app.code()
+    answers = await asyncio.gather(*(app.redeem(code) for _ in range(12)))
+    assert sum(answer.status == 200 for answer in answers) == 1
