@@ -234,6 +234,7 @@ def operations_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
         HealthEndpoint(
             ring=parts.keys,
             store=parts.kv,
+            registry=parts.registry,
             draining=edge.draining,
             unready_after=parts.configuration.store.unready_after,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from socket import socket
 
 import click
@@ -58,10 +59,11 @@ class Serving:
         """The same with the registry that the file holds now, or as it is where the file has errors."""
         configuration = self.configuration
         try:
-            registry = load(configuration.file, self.environ).registry
+            present = load(configuration.file, self.environ)
         except ConfigError:
             return self  # whoever reloads says what is wrong
-        return replace(self, configuration=replace(configuration, registry=registry))
+        registry, files = present.registry, present.files
+        return replace(self, configuration=replace(configuration, registry=registry, files=files))
 
     def run(self, sockets: Sequence[socket]) -> None:
         """Serve in this process until told to stop; the first socket is the public one, a second the operators'."""
@@ -82,9 +84,9 @@ class Serving:
         process = Process(
             listening=listening,
             draining=service.draining,
-            reload=service.registry.reload,
+            reload=partial(service.registry.reload, partial(_check, tls)),
             grace=self.configuration.server.shutdown_grace,
-            watched=self.configuration.file if self.watch else None,
+            watched=(lambda: service.registry.files) if self.watch else None,
         )
 
         async def started() -> None:
@@ -94,6 +96,15 @@ class Serving:
                 await _warn_of_eviction(service.kv)
 
         await process.run(started)
+
+
+def _check(tls: ServerTls | None) -> None:
+    """CannotServe where certificate and key, as the files are now, are no pair."""
+    try:
+        if tls is not None:
+            tls.check()
+    except OSError as error:
+        raise CannotServe(f"server.tls: {error.strerror or type(error).__name__}") from error
 
 
 def _url(listening: socket, *, secure: bool) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration
+from service.config.files import FilesRead
 from service.config.load import load
 from service.config.problem import ConfigError
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
@@ -30,6 +31,7 @@ class ReloadableRegistry:
         """`prepare` makes what depends on the next registry; its CannotServe keeps the present one."""
         self._configuration = configuration
         self._current = configuration.registry
+        self._files = configuration.files
         self._environ = environ
         self._emit = emit
         self._prepare = prepare
@@ -39,12 +41,23 @@ class ReloadableRegistry:
         """The registry that the next request is judged by."""
         return self._current
 
-    def reload(self) -> bool:
-        """Read the file again; whether its registry is in force now. It blocks, so call it off the event loop."""
+    @property
+    def files(self) -> FilesRead:
+        """What was read the last time, whether it is in force or was refused."""
+        return self._files
+
+    def reload(self, check: Callable[[], None] = lambda: None) -> bool:
+        """Read all files again; whether their registry is in force now. It blocks, so call it off the event loop.
+
+        `check` is of what is read again beside the registry; its CannotServe keeps the present one, too.
+        """
         try:
             read = load(self._configuration.file, self._environ)
+            self._files = read.files
             self._prepare(read.registry)
+            check()
         except ConfigError as error:
+            self._files = error.files
             problems = tuple(str(problem) for problem in error.problems)
             self._emit(RegistryReloadRefused(problems=problems))
             return False

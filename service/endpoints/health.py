@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.keys.keyring import KeyRing
+from service.model.registry import LiveRegistry
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
 from service.web.draining import Draining
 from service.web.respond import json_response
@@ -23,6 +24,7 @@ class HealthEndpoint:
 
     ring: KeyRing
     store: KeyValue
+    registry: LiveRegistry
     draining: Draining
     unready_after: float
 
@@ -44,9 +46,11 @@ class HealthEndpoint:
         with suppress(StoreUnavailable):
             await self.store.ping()  # so that an idle process notices, too
         reasons = list(self._reasons())
+        registry = self.registry.current.generation  # so that replicas can be compared
         if reasons:
-            return json_response({"status": "unready", "reasons": reasons}, status=503)
-        return json_response({"status": "ready"})
+            unready = {"status": "unready", "reasons": reasons, "registry": registry}
+            return json_response(unready, status=503)
+        return json_response({"status": "ready", "registry": registry})
 
     def _reasons(self) -> Iterator[str]:
         if self.draining.began:

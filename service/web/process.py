@@ -7,12 +7,12 @@ import gc
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from socket import socket
 
 import structlog
 from aiohttp import web
 
+from service.config.files import FilesRead
 from service.web.draining import Draining
 from service.web.server import Runner
 from service.web.tls import ServerTls
@@ -42,10 +42,11 @@ class Process:
 
     listening: Sequence[Listening]
     draining: Draining
-    reload: Callable[[], object]
-    """Reads the registry again; it may block."""
+    reload: Callable[[], bool]
+    """Reads the registry again, and says whether it is in force; it may block."""
     grace: float
-    watched: Path | None = None
+    watched: Callable[[], FilesRead] | None = None
+    """What was read the last time, where its changes are to be noticed."""
 
     async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
         """Serve; `ready` is called once all sockets are served."""
@@ -97,7 +98,7 @@ class Process:
         return stopped
 
     async def _reload_on_demand(self) -> None:
-        """Reload at SIGHUP, and whenever the watched file has changed; one after the other."""
+        """Reload at SIGHUP, and whenever a watched file has changed; one after the other."""
         demanded = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, demanded.set)
         async with asyncio.TaskGroup() as tasks:
@@ -109,7 +110,8 @@ class Process:
 
     async def _reload(self) -> None:
         try:
-            await asyncio.to_thread(self.reload)
+            if not await asyncio.to_thread(self.reload):
+                return
             for each in self.listening:
                 if each.tls is not None:
                     each.tls.reload()
@@ -117,6 +119,6 @@ class Process:
             log.exception("the reload failed; what was in force stays")
 
 
-async def _set_on_change(demanded: asyncio.Event, watched: Path) -> None:
+async def _set_on_change(demanded: asyncio.Event, watched: Callable[[], FilesRead]) -> None:
     async for _ in changes(watched):
         demanded.set()

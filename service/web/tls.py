@@ -23,8 +23,17 @@ class ServerTls:
                 ssl.CERT_OPTIONAL
             )  # the client's authentication method demands it (RFC 8705 §2)
         object.__setattr__(self, "context", context)
-        self.reload()
+        self._load()
+
+    def check(self) -> None:
+        """OSError (ssl.SSLError too) where the files, as they are now, do not work together."""
+        ServerTls(self.settings)
 
     def reload(self) -> None:
-        """Read certificate and key again; OSError (ssl.SSLError too) where they are no pair."""
+        """Read all files again, after a check; a `client_ca` is trusted beside those that were read before."""
+        if self.settings.client_ca is not None:
+            self.context.load_verify_locations(self.settings.client_ca)
+        self._load()
+
+    def _load(self) -> None:
         self.context.load_cert_chain(self.settings.certificate, self.settings.private_key)

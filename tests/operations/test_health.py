@@ -15,7 +15,9 @@ from tests.operations.conftest import Serve
 
 async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
     assert (await service.get("/health/live")).json == {"status": "live"}
-    assert (await service.get("/health/ready")).json == {"status": "ready"}
+    generation = service.parts.registry.current.generation
+    ready = {"status": "ready", "registry": generation}
+    assert (await service.get("/health/ready")).json == ready
 
 
 async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService) -> None:
@@ -23,6 +25,7 @@ async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService
     answer = await service.get("/health/ready")
     assert answer.status == 503
     assert answer["reasons"] == ["keys: none to sign with ES256"]
+    assert answer["registry"] == service.parts.registry.current.generation
     assert (await service.get("/health/live")).status == 200
 
 
