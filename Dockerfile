@@ -1,15 +1,28 @@
-FROM python:3.11-slim AS build
-WORKDIR /app
-COPY requirements.lock .
-RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+# docker build -t token-service .
+#   --build-arg BASE=python@sha256:…             the base by its digest: the same bytes today and in a year
+#   --build-arg LOCK=requirements-tracing.lock   with OpenTelemetry
+ARG BASE=python:3.11-slim-bookworm
 
-FROM python:3.11-slim
+FROM ${BASE} AS build
+ARG LOCK=requirements.lock
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /app
-COPY --from=build /app/.venv .venv
+COPY requirements.lock requirements-tracing.lock ./
+RUN python -m venv --without-pip .venv && \
+    python -m pip --python .venv/bin/python install --no-compile --only-binary :all: --require-hashes -r ${LOCK}
+COPY pyproject.toml LICENSE ./
 COPY service service
 COPY templates templates
-RUN .venv/bin/python -m compileall -q service
-USER 10001
-EXPOSE 8080
-ENTRYPOINT [".venv/bin/python", "-m", "service"]
+RUN python -m pip --python .venv/bin/python install --no-compile --no-deps --no-build-isolation --editable . && \
+    python -m pip --python .venv/bin/python uninstall --yes setuptools && \
+    .venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash service .venv/lib
+
+FROM ${BASE}
+RUN python -m pip uninstall --yes pip setuptools wheel
+WORKDIR /app
+COPY --from=build /app /app
+ENV PATH=/app/.venv/bin:/usr/local/bin:/usr/bin:/bin
+USER 10001:10001
+EXPOSE 8080 9090
+ENTRYPOINT ["token-service"]
 CMD ["serve", "--host", "0.0.0.0"]

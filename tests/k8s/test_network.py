@@ -1,0 +1,82 @@
+"""Who reaches which port: strangers the public one by way of the Ingress, Prometheus the other, and nobody else any."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.k8s.rendered import Manifest, Manifests, rendered, selected
+
+pytestmark = pytest.mark.needs("kustomize")
+
+
+def test_a_service_finds_its_pods_and_their_ports(manifests: Manifests) -> None:
+    workloads = manifests.every("Deployment", "StatefulSet")
+    for service in manifests.every("Service"):
+        selector = service["spec"]["selector"]
+        (template,) = (
+            each["spec"]["template"]
+            for each in workloads
+            if selected(each["spec"]["template"]["metadata"]["labels"], {"matchLabels": selector})
+        )
+        (container,) = template["spec"]["containers"]
+        ports = {port["name"] for port in container["ports"]}
+        assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
+
+
+def test_no_way_from_outside_leads_to_the_metrics(manifests: Manifests) -> None:
+    for ingress in manifests.every("Ingress"):
+        backends = [path["backend"]["service"] for path in paths(ingress)]
+        for backend in backends:
+            ports = manifests.one("Service", backend["name"])["spec"]["ports"]
+            (port,) = (each for each in ports if each["name"] == backend["port"]["name"])
+            assert port["targetPort"] == "http"
+    assert {each["spec"].get("type", "ClusterIP") for each in manifests.every("Service")} == {
+        "ClusterIP"
+    }
+
+
+def test_the_ingress_ends_tls_for_every_host_of_the_issuer() -> None:
+    (ingress,) = rendered("prod").every("Ingress")
+    hosts = {rule["host"] for rule in ingress["spec"]["rules"]}
+    assert hosts == {host for entry in ingress["spec"]["tls"] for host in entry["hosts"]}
+    assert hosts == {"login.example.com"}
+
+
+def test_every_pod_is_closed_but_for_what_a_policy_opens(manifests: Manifests) -> None:
+    closed = manifests.one("NetworkPolicy", "nothing-else")["spec"]
+    assert closed == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_the_ports_are_open_to_one_namespace_each(manifests: Manifests) -> None:
+    rules = manifests.one("NetworkPolicy", "token-service")["spec"]["ingress"]
+    opened = {port["port"]: namespaces(rule) for rule in rules for port in rule["ports"]}
+    assert opened == {"http": ["ingress"], "management": ["monitoring"]}
+
+
+def test_a_pod_reaches_names_redis_and_the_web(manifests: Manifests) -> None:
+    labels = manifests.pod()["metadata"]["labels"]
+    ports = {
+        port["port"]
+        for policy in manifests.every("NetworkPolicy")
+        if selected(labels, policy["spec"]["podSelector"])
+        for rule in policy["spec"].get("egress", ())
+        for port in rule["ports"]
+    }
+    assert ports - {6379, 6380} == {53, 443}
+    assert len(ports & {6379, 6380}) == 1
+
+
+def test_redis_is_for_the_service_alone() -> None:
+    policy = rendered("dev").one("NetworkPolicy", "redis")["spec"]
+    (rule,) = policy["ingress"]
+    (peer,) = rule["from"]
+    assert peer["podSelector"]["matchLabels"] == rendered("dev").pod()["metadata"]["labels"]
+
+
+def paths(ingress: Manifest) -> list[Manifest]:
+    return [path for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
+
+
+def namespaces(rule: Manifest) -> list[str]:
+    name = "kubernetes.io/metadata.name"
+    return [peer["namespaceSelector"]["matchLabels"][name] for peer in rule["from"]]

@@ -1,0 +1,98 @@
+"""The service runs with what the manifests give it: probes, ports, environment, mounted files, a read-only root."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.driving.program import eventually
+from tests.k8s import read_only
+from tests.k8s.rendered import Manifests
+from tests.k8s.running_pod import Pod
+
+pytestmark = pytest.mark.needs("kustomize", "redis-server")
+
+PROBES = ["startupProbe", "livenessProbe", "readinessProbe"]
+MACHINE = {
+    "grant_type": "client_credentials",
+    "client_id": "machine",
+    "client_secret": "machine-secret",
+}
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_a_probe_finds_the_service(pod: Pod, probe: str) -> None:
+    eventually(lambda: pod.probe(probe) == 200)
+
+
+def test_a_token_is_issued_and_verifies(pod: Pod) -> None:
+    eventually(lambda: pod.probe("readinessProbe") == 200)
+    status, answer = pod.token(**MACHINE)
+    assert status == 200
+    header = json.loads(base64.urlsafe_b64decode(answer["access_token"].split(".")[0] + "=="))
+    jwks = json.loads(pod.ask("http", "/.well-known/jwks.json")[1])
+    assert header["kid"] in {key["kid"] for key in jwks["keys"]}
+
+
+def test_discovery_names_the_issuer_of_the_settings(pod: Pod) -> None:
+    discovery = json.loads(pod.ask("http", "/.well-known/openid-configuration")[1])
+    assert discovery["issuer"] == "http://localhost:8080"
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/health/live", "/health/ready"])
+def test_what_is_for_operators_is_on_the_management_port_alone(pod: Pod, path: str) -> None:
+    assert pod.ask("management", path)[0] in (200, 503)
+    assert pod.ask("http", path)[0] == 404
+
+
+def test_nothing_public_is_on_the_management_port(pod: Pod) -> None:
+    assert pod.ask("management", "/.well-known/openid-configuration")[0] == 404
+
+
+@pytest.mark.skipif(not read_only.available(), reason="this kernel has no Landlock")
+def test_the_service_writes_nowhere_but_where_it_may(pod: Pod) -> None:
+    pid = pod.program.process.pid
+    assert "NoNewPrivs:\t1" in Path(f"/proc/{pid}/status").read_text()
+    assert [line for line in pod.program.lines if "Permission denied" in line] == []
+
+
+def test_the_arguments_are_ones_that_the_program_knows(manifests: Manifests) -> None:
+    args = manifests.container()["args"]
+    assert args == ["serve", "--watch"]
+
+
+def test_every_path_in_the_settings_is_below_a_mount(manifests: Manifests) -> None:
+    mounts = [each["mountPath"] for each in manifests.container()["volumeMounts"]]
+    named = re.findall(r"/etc/[\w./-]+", settings(manifests))
+    assert named
+    assert [path for path in named if not path.startswith(tuple(mounts))] == []
+
+
+def test_every_variable_in_the_settings_has_a_value_or_a_default(manifests: Manifests) -> None:
+    given = {each["name"] for each in manifests.container()["env"]}
+    needed = set(re.findall(r"\$\{(\w+)\}", settings(manifests)))
+    known = set(re.findall(r"\$\{(\w+)(?::-)?\}", settings(manifests)))
+    assert needed <= given
+    assert given - {"SERVICE_CONFIG"} <= known
+
+
+def test_the_settings_name_the_ports_of_the_container(manifests: Manifests) -> None:
+    ports = {each["name"]: each["containerPort"] for each in manifests.container()["ports"]}
+    text = settings(manifests)
+    assert f"\n  port: {ports['http']}\n" in text
+    assert f"\n  management_port: {ports['management']}\n" in text
+
+
+def settings(manifests: Manifests) -> str:
+    """The text of config.yaml."""
+    (config,) = (
+        each["data"]["config.yaml"]
+        for each in manifests.every("ConfigMap")
+        if each["metadata"]["name"].startswith("token-service-config-")
+    )
+    found: str = config
+    return found

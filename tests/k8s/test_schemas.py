@@ -1,0 +1,62 @@
+"""What Kubernetes' API servers, and those of custom resources, would accept."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from tests.k8s.rendered import Manifests
+
+pytestmark = pytest.mark.needs("kustomize")
+
+OLDEST, NEWEST = "1.30", "1.37"
+"""Releases: preStop's sleep needs the first, and the last is the newest whose schemas are known."""
+
+CUSTOM = {"ServiceMonitor", "PrometheusRule"}
+
+
+@pytest.mark.parametrize("release", [OLDEST, NEWEST])
+def test_every_manifest_has_the_form_of_its_kind(manifests: Manifests, release: str) -> None:
+    for manifest in manifests.all:
+        if manifest["kind"] not in CUSTOM:
+            kubernetes_validate.validate(manifest, release, strict=True)
+
+
+def test_a_word_that_kubernetes_does_not_know_is_found(prod: Manifests) -> None:
+    misspelt = copy.deepcopy(prod.deployment())
+    misspelt["spec"]["template"]["spec"]["automountServiceAccountTokens"] = False
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(misspelt, NEWEST, strict=True)
+
+
+def test_every_name_is_taken_once(manifests: Manifests) -> None:
+    names = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in manifests.all]
+    assert len(names) == len(set(names))
+
+
+def test_everything_is_in_the_one_namespace(manifests: Manifests) -> None:
+    (namespace,) = manifests.every("Namespace")
+    others = [manifest for manifest in manifests.all if manifest is not namespace]
+    assert {each["metadata"]["namespace"] for each in others} == {namespace["metadata"]["name"]}
+
+
+def test_a_custom_resource_has_what_its_definition_requires(prod: Manifests) -> None:
+    monitor = prod.one("ServiceMonitor", "token-service")
+    assert monitor["apiVersion"] == "monitoring.coreos.com/v1"
+    assert set(monitor["spec"]) == {"selector", "jobLabel", "endpoints"}
+    assert [set(each) for each in monitor["spec"]["endpoints"]] == [{"port", "path", "interval"}]
+    rules = prod.one("PrometheusRule", "token-service")
+    assert rules["apiVersion"] == "monitoring.coreos.com/v1"
+    assert [set(group) for group in rules["spec"]["groups"]] == [{"name", "rules"}]
+    assert all(
+        keys_of_an_alert(rule) for group in rules["spec"]["groups"] for rule in group["rules"]
+    )
+
+
+def keys_of_an_alert(rule: dict[str, Any]) -> bool:
+    return {"alert", "expr", "labels", "annotations"} <= set(rule) <= {
+        "alert", "expr", "for", "labels", "annotations"
+    }  # fmt: skip
