@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal
 from zlib import crc32
 
 import msgspec
+
+from service.protocol.base64url import base64url
 
 HandleKind = Literal[
     "authorization_code", "access_token", "refresh_token", "session", "registration_access_token"
@@ -62,7 +63,7 @@ def new_handle(kind: HandleKind, selector: str) -> Handle:
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
     """The handle with this secret (32 bytes): the same secret always gives the same handle."""
-    body = PREFIXES[kind] + selector + urlsafe_b64encode(secret).rstrip(b"=").decode()
+    body = PREFIXES[kind] + selector + base64url(secret)
     return _handle(kind, selector, body + _checksum(body))
 
 
@@ -86,7 +87,7 @@ def kind_of(text: str) -> HandleKind | None:
 
 def digest(text: str) -> str:
     """SHA-256, base64url: how anything secret or caller-chosen becomes part of a Redis key."""
-    return urlsafe_b64encode(sha256(text.encode()).digest()).rstrip(b"=").decode()
+    return base64url(sha256(text.encode()).digest())
 
 
 def is_selector(text: str) -> bool:
@@ -95,4 +96,4 @@ def is_selector(text: str) -> bool:
 
 
 def _checksum(body: str) -> str:
-    return urlsafe_b64encode(crc32(body.encode()).to_bytes(4, "big")).rstrip(b"=").decode()
+    return base64url(crc32(body.encode()).to_bytes(4, "big"))

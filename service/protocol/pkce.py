@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hmac
 import re
-from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal
 
+from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest
 
 PLAIN: Final = "plain"
@@ -50,4 +50,4 @@ def parse_code_challenge(value: str | None, method: str | None) -> CodeChallenge
 def s256(code_verifier: str) -> str:
     """The S256 transformation (RFC 7636 §4.2)."""
     digest = sha256(code_verifier.encode("ascii")).digest()
-    return urlsafe_b64encode(digest).rstrip(b"=").decode()
+    return base64url(digest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
@@ -15,6 +14,7 @@ from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry
+from service.protocol.base64url import base64url
 from service.tokens.claims import identity_claims, individual_claims
 from service.tokens.subject import SubjectIdentifiers
 
@@ -98,4 +98,4 @@ def half_hash(value: str | None, alg: str) -> str | None:
     if value is None:
         return None
     digest = _HASHES[alg[-3:] if alg[-3:] in _HASHES else "EdDSA"](value.encode()).digest()
-    return urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
+    return base64url(digest[: len(digest) // 2])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hmac
-from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 
 from service.model.client import Client
+from service.protocol.base64url import base64url
 from service.protocol.errors import ServerError
 from service.protocol.sector_identifier import sector_identifier
 
@@ -36,7 +36,7 @@ class SubjectIdentifiers:
         named = f"host:{sector}" if sector is not None else f"client:{client.client_id}"
         message = f"{named}\0{subject}".encode()
         digest = hmac.digest(self.pairwise_salt.encode(), message, "sha256")
-        return urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return base64url(digest)
 
     def named(self, client: Client, *known_as: str) -> NamedPerson:
         """Whom this client means by any of these identifiers."""

@@ -1,0 +1,12 @@
+"""Bytes as text that may stand anywhere: base64url without padding (RFC 4648 §5, RFC 7515 §2)."""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+
+_OF_URLS = bytes.maketrans(b"+/", b"-_")
+
+
+def base64url(content: bytes) -> str:
+    """The bytes as text."""
+    return b2a_base64(content, newline=False).translate(_OF_URLS, b"=").decode()
