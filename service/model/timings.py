@@ -10,11 +10,16 @@ import msgspec
 class StoreAnswered(msgspec.Struct, frozen=True):
     """The store was asked, in one round trip."""
 
-    operations: Sequence[object]
-    """The names of the commands, without keys and values."""
+    commands: Sequence[Sequence[object]]
+    """With keys and values, which nobody is shown."""
     seconds: float
     trouble: str | None
     """What kind of failure came in place of answers."""
+
+    @property
+    def operations(self) -> list[str]:
+        """The names of the commands; listed only for whoever asks, for every request brings these."""
+        return [str(command[0]) for command in self.commands]
 
 
 class Signed(msgspec.Struct, frozen=True):
