@@ -193,7 +193,7 @@ class KeyValue:
             self.waiting -= 1
             if allowed is not None:
                 allowed.seconds -= took
-            self._timed(StoreAnswered([command[0] for command in commands], took, trouble))
+            self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
         return answers
 
