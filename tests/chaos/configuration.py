@@ -1,0 +1,38 @@
+"""The configuration of the replicas: the tests' registry, and times that are short, so that a scenario is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
+from tests.conftest import ENCRYPTION_KEY
+from tests.driving.registry import client_in, fresh_configuration, hashed
+
+UNREADY_AFTER = 1
+STORE_TIMEOUT = "500ms"
+REUSE_INTERVAL = "5m"
+"""Longer than any scenario: a lenient client's repetition is never refused."""
+
+
+def configuration(store_url: str, **store: object) -> Mapping[str, Any]:
+    """The tests' registry, with one more client, whose refresh tokens may be repeated."""
+    whole = fresh_configuration()
+    lenient = {
+        **client_in(whole, STRICT),
+        "client_id": LENIENT,
+        "client_secrets": [{"sha256": hashed(LENIENT)}],
+        "redirect_uris": [REDIRECT_URIS[LENIENT]],
+        "refresh_token_reuse_interval": REUSE_INTERVAL,
+    }
+    return whole | {
+        "clients": [*whole["clients"], lenient],
+        "store": {
+            "url": store_url,
+            "timeout": STORE_TIMEOUT,
+            "unready_after": UNREADY_AFTER,
+            **store,
+        },
+        "server": {"shutdown_grace": "4s"},
+        "signing": whole["signing"] | {"encryption_key": ENCRYPTION_KEY},
+    }

@@ -1,0 +1,69 @@
+"""What was done to the service in a scenario and when, and what its callers may therefore be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+
+from tests.chaos.answers import Kind
+from tests.chaos.ledger import NEVER
+
+LAG = 1.0
+"""Seconds by which a replica of the store may be behind when its master dies."""
+BARELY = 1.0
+"""Seconds of an outage above `unready_after` that are too few for a promise about readiness."""
+
+
+@dataclass(kw_only=True)
+class Fault:
+    """One fault; until it has begun, nothing is excused."""
+
+    honest: frozenset[Kind] = frozenset()
+    """The failures that callers may see."""
+    spared: frozenset[str] = frozenset()
+    """Works that are never unavailable, because the fault leaves them what they need."""
+    store_is_away: bool = False
+    """Whether no command of the store is answered from its beginning to its end."""
+    loses: bool = False
+    """Whether the store, by its nature, may forget what it acknowledged just before."""
+    single_use_is_safe: bool = False
+    """Whether it may not where a code or refresh token was used (`store.wait_for_replicas`)."""
+    patience: float = 5
+    """Seconds after its end in which all has to be well again."""
+    unready_after: float = 1
+    began: float = NEVER
+    mended: float = NEVER
+    notes: list[str] = field(default_factory=list)
+    """What the scenario saw that the reader of the report wants to know."""
+    broken: list[str] = field(default_factory=list)
+    """What it did not see although it has to be."""
+
+    @contextmanager
+    def lasting(self) -> Iterator[None]:
+        """It begins and ends with the block."""
+        self.began = monotonic()
+        try:
+            yield
+        finally:
+            self.mended = monotonic()
+
+    def strikes(self) -> None:
+        """It happens once, and from then on the service mends itself."""
+        self.began = self.mended = monotonic()
+
+    @property
+    def turns_red(self) -> bool:
+        """Whether every replica has to be unready for a while."""
+        return self.store_is_away and self.mended - self.began > self.unready_after + BARELY
+
+    def excuses(self, kind: Kind, *, began: float, ended: float) -> bool:
+        """Whether a failure of that kind, of a request between these times, is explained."""
+        return kind in self.honest and began <= self.mended + self.patience and ended >= self.began
+
+    def forgives(self, at: float, *, single_use: bool = False) -> bool:
+        """Whether what was acknowledged then may be forgotten."""
+        if not self.loses or (single_use and self.single_use_is_safe):
+            return False
+        return self.began - LAG <= at <= self.mended + self.patience

@@ -1,0 +1,100 @@
+"""Load with people: codes, refresh tokens, and whoever presents the same one twice at once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from urllib.parse import urlencode
+
+from tests.chaos.ledger import OneTime, Token
+from tests.chaos.machines import revoke
+from tests.chaos.site import Site
+from tests.chaos.spending import CHALLENGE, REDIRECT_URIS, new_code, spend, spend_until_answered
+from tests.driving.browser import Browser
+
+REFRESHES = 4
+"""How often a grant is renewed before the person comes again."""
+REVOKED = 0.2
+"""The share of grants that the client gives back."""
+
+
+@dataclass
+class Person:
+    """Somebody who is signed in, and the client application that they use."""
+
+    site: Site
+    browser: Browser
+    client: str
+
+    async def sign_in(self) -> None:
+        """Once, before anything goes wrong; after that the session counts."""
+        page = await self.browser.log_in(await self.browser.get(self._authorization_request()))
+        assert "code" in page.parameters, page
+
+    async def code(self) -> OneTime | None:
+        """A code for this person, without a question."""
+        url = self._authorization_request()
+        answer = await self.site.caller.get("authorize", url, http=self.browser.session)
+        return new_code(self.site, answer, self.client) if answer.good else None
+
+    def _authorization_request(self) -> str:
+        parameters = {
+            "client_id": self.client,
+            "redirect_uri": REDIRECT_URIS[self.client],
+            "response_type": "code",
+            "scope": "openid api1 offline_access",
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+        }
+        return f"{self.site.url}/connect/authorize?{urlencode(parameters)}"
+
+
+@asynccontextmanager
+async def signed_in(site: Site, client: str) -> AsyncIterator[Person]:
+    """Somebody with a browser of their own."""
+    browser = Browser(site.url)
+    try:
+        person = Person(site, browser, client)
+        await person.sign_in()
+        yield person
+    finally:
+        await browser.close()
+
+
+async def visit(person: Person) -> None:
+    """Comes again and again: a code, its tokens, some renewals, perhaps the end of it all."""
+    site = person.site
+    while site.under_load:
+        code = await person.code()
+        token = await spend_until_answered(site, code) if code else None
+        for _ in range(REFRESHES):
+            if token is None or not site.under_load:
+                break
+            await site.pause()
+            token = await spend_until_answered(site, token)
+        if token is not None and random.random() < REVOKED:  # noqa: S311 - to mix the load
+            await _give_back(site, token)
+        await site.pause()
+
+
+async def race(person: Person) -> None:
+    """Presents the same code or the same refresh token at two replicas at once, and goes on to another."""
+    site = person.site
+    for turn in count():
+        if not site.under_load:
+            return
+        raced = await person.code()
+        if raced is not None and turn % 2 == 0:
+            raced = await spend_until_answered(site, raced)
+        if raced is not None:
+            await asyncio.gather(*(spend(site, raced, at=each) for each in site.two_replicas()))
+        await site.pause()
+
+
+async def _give_back(site: Site, token: OneTime) -> None:
+    given_back = Token(token.value, token.grant, token.acknowledged, token.client)
+    await revoke(site, given_back, token.client, whole_grant=True)

@@ -1,0 +1,86 @@
+"""All scenarios, in the order in which they run: a fault, the store that it needs, and what it excuses.
+
+To add one: a function in store_faults.py or service_faults.py, and an entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.answers import Kind
+from tests.chaos.fault import Fault
+from tests.chaos.service_faults import (
+    key_rotated,
+    registry_reloaded,
+    replica_drained,
+    replica_killed,
+)
+from tests.chaos.stage import Stage
+from tests.chaos.store_faults import (
+    cluster_master_killed,
+    redis_frozen,
+    redis_full,
+    redis_restarted,
+    redis_slow,
+    sentinel_failover,
+)
+from tests.chaos.stores import distant_redis, one_redis, sentinels, three_masters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One fault under load."""
+
+    run: Callable[[Stage[Any]], Awaitable[None]]
+    open_store: Callable[[Path], AbstractContextManager[Any]] = one_redis
+    """Scenarios that follow one another on the same kind of store share it, and the replicas."""
+    store_settings: Mapping[str, object] = field(default_factory=dict)
+    """What `store` in the configuration says besides."""
+    excuses: Mapping[str, Any] = field(default_factory=dict)
+    """What its callers may be told; see Fault."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line and in the report."""
+        return self.run.__name__.replace("_", "-")
+
+    def fault(self) -> Fault:
+        """A fault that has not begun."""
+        return Fault(**self.excuses)
+
+
+GONE = frozenset({Kind.BALANCER, Kind.CONNECTION})
+"""What a caller sees of a process that died with its request."""
+AWAY = frozenset({Kind.UNAVAILABLE, Kind.BALANCER})
+"""The service says so itself, and the balancer once no replica is ready."""
+
+SCENARIOS: Sequence[Scenario] = (
+    Scenario(run=replica_killed, excuses={"honest": GONE}),
+    Scenario(run=replica_drained),
+    Scenario(run=registry_reloaded),
+    Scenario(run=key_rotated),
+    Scenario(run=redis_frozen, excuses={"honest": AWAY, "store_is_away": True}),
+    Scenario(run=redis_restarted, excuses={"honest": AWAY, "store_is_away": True}),
+    Scenario(
+        run=redis_full,
+        excuses={
+            "honest": frozenset({Kind.UNAVAILABLE}),
+            "spared": frozenset({"introspect"}),
+        },
+    ),
+    Scenario(run=redis_slow, open_store=distant_redis),
+    Scenario(
+        run=sentinel_failover,
+        open_store=sentinels,
+        excuses={"honest": AWAY, "loses": True, "patience": 10},
+    ),
+    Scenario(
+        run=cluster_master_killed,
+        open_store=three_masters,
+        excuses={"honest": AWAY, "loses": True, "patience": 10},
+    ),
+)

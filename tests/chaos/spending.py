@@ -1,0 +1,73 @@
+"""Using what is to be used once: codes and refresh tokens."""
+
+from __future__ import annotations
+
+from service.protocol.pkce import s256
+from tests.chaos.answers import Answer, Kind
+from tests.chaos.ledger import CODE, REFRESH_TOKEN, Life, OneTime
+from tests.chaos.machines import acknowledge
+from tests.chaos.site import Site
+
+STRICT, LENIENT = "web", "lenient"
+"""Clients whose refresh tokens are good once; and may be repeated."""
+REDIRECT_URIS = {
+    STRICT: "https://web.example/callback",
+    LENIENT: "https://lenient.example/callback",
+}
+VERIFIER = "of-all-clients-here-because-nobody-listens-on-loopback"
+CHALLENGE = s256(VERIFIER)
+
+
+async def spend(
+    site: Site, one: OneTime, *, at: str | None = None, work: str | None = None
+) -> OneTime | None:
+    """Present a code or refresh token, perhaps at a certain replica; the refresh token that comes for it."""
+    attempt = one.present()
+    url = f"{site.url}/connect/token"
+    answer = await site.caller.post(
+        work or _WORKS[one.kind], url, auth=one.client, at=at, **_form(one)
+    )
+    one.answered(attempt, answer)
+    if not answer.good:
+        return None
+    acknowledge(site, answer, one.grant, single_use=True)
+    return _refresh_token(site, answer, one)
+
+
+async def spend_until_answered(site: Site, one: OneTime) -> OneTime | None:
+    """Present it until there is a word about it, as a client does that was told to come again."""
+    while (token := await spend(site, one)) is None:
+        if one.attempts[-1].kind is Kind.REFUSED or not site.under_load:
+            return None
+        await site.pause()
+    return token
+
+
+_WORKS = {CODE: "redeem", REFRESH_TOKEN: "refresh"}
+
+
+def _form(one: OneTime) -> dict[str, str]:
+    if one.kind == REFRESH_TOKEN:
+        return {"grant_type": "refresh_token", "refresh_token": one.value}
+    return {
+        "grant_type": "authorization_code",
+        "code": one.value,
+        "redirect_uri": REDIRECT_URIS[one.client],
+        "code_verifier": VERIFIER,
+    }
+
+
+def _refresh_token(site: Site, answer: Answer, spent: OneTime) -> OneTime:
+    """The one of an answer; it is the same where it was told before."""
+    value, client = answer.content["refresh_token"], spent.client
+    told = OneTime(
+        REFRESH_TOKEN, value, client, spent.grant, answer.ended, lenient=client == LENIENT
+    )
+    return site.ledger.refresh_tokens.setdefault(value, told)
+
+
+def new_code(site: Site, answer: Answer, client: str) -> OneTime:
+    """The code of an authorization response, with which a grant begins."""
+    code = OneTime(CODE, answer.content["code"], client, Life(), answer.ended)
+    site.ledger.codes.append(code)
+    return code

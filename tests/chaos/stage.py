@@ -1,0 +1,63 @@
+"""What a scenario has before it: the running service, its store, the load, and its fault."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Generic, TypeVar
+
+from tests.chaos.fault import Fault
+from tests.chaos.site import Site
+from tests.driving.program import Program
+from tests.driving.replicas import Fleet
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How long the parts of a scenario last, in seconds."""
+
+    calm: float
+    """Before the fault."""
+    hold: float
+    """While it lasts, where nothing else says when it ends; longer than `unready_after`."""
+    after: float
+    """After the service has recovered."""
+
+
+FULL = Effort(calm=2, hold=5, after=4)
+SHORT = Effort(calm=0.7, hold=2.6, after=0.7)
+
+
+@dataclass
+class Stage(Generic[S]):
+    """One scenario's."""
+
+    store: S
+    fleet: Fleet
+    site: Site
+    fault: Fault
+    effort: Effort
+
+    async def hold(self) -> None:
+        """Let the fault last."""
+        await asyncio.sleep(self.effort.hold)
+
+    async def until(self, holds: Callable[[], bool], *, seconds: float, what: str) -> None:
+        """Wait for something that has to come, and tell how long it took."""
+        began = monotonic()
+        while not holds():
+            if monotonic() - began > seconds:
+                self.fault.broken.append(f"not {what} within {seconds} s")
+                return
+            await asyncio.sleep(0.05)
+        self.fault.notes.append(f"{what} after {monotonic() - began:.1f} s")
+
+    async def bring_back(self, replica: Program) -> None:
+        """Start one that has ended, as its supervisor does."""
+        await asyncio.to_thread(replica.start)
+        await asyncio.to_thread(replica.url)
+        await asyncio.to_thread(self.fleet.balancer.wait_until_up, len(self.fleet.replicas))

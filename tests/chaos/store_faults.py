@@ -1,0 +1,71 @@
+"""What goes wrong with the store: each does it while the load goes on, and mends what it broke."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.chaos.answers import Kind
+from tests.chaos.stage import Stage
+from tests.chaos.stores import DistantRedis
+from tests.driving.redis_servers import RedisCluster, SentinelSet, TcpRedis
+
+FROZEN = 3
+"""Seconds."""
+ROOM = 48 * 1024
+"""Bytes that a full Redis has left at first."""
+DELAY = 0.15
+"""Seconds by which a slow Redis answers later."""
+
+
+async def redis_restarted(stage: Stage[TcpRedis]) -> None:
+    """Redis dies, and comes back with all that it had acknowledged."""
+    with stage.fault.lasting():
+        stage.store.kill()
+        await stage.hold()
+        await asyncio.to_thread(stage.store.start)
+
+
+async def redis_frozen(stage: Stage[TcpRedis]) -> None:
+    """Redis keeps its connections and says nothing, as on a machine that swaps, or behind a broken link."""
+    with stage.fault.lasting():
+        stage.store.freeze()
+        try:
+            await asyncio.sleep(FROZEN)
+        finally:
+            stage.store.thaw()
+
+
+async def redis_full(stage: Stage[TcpRedis]) -> None:
+    """Redis has no memory left and refuses to write; what is there can still be read."""
+    with stage.store.client() as redis:
+        redis.config_set("maxmemory-policy", "noeviction")
+        with stage.fault.lasting():
+            redis.config_set("maxmemory", redis.info("memory")["used_memory"] + ROOM)
+            await stage.hold()
+            redis.config_set("maxmemory", 0)
+    answers = stage.site.ledger.answers
+    if not any(each.kind is Kind.UNAVAILABLE for each in answers):
+        stage.fault.broken.append("nothing was refused, so Redis was not full")
+
+
+async def redis_slow(stage: Stage[DistantRedis]) -> None:
+    """Each answer of Redis takes its time, but less than `store.timeout`: all is slow, and nothing fails."""
+    with stage.fault.lasting():
+        stage.store.link.delay = DELAY
+        await stage.hold()
+        stage.store.link.delay = 0
+
+
+async def sentinel_failover(stage: Stage[SentinelSet]) -> None:
+    """The master dies, and the sentinels let a replica take over."""
+    master = await asyncio.to_thread(lambda: stage.store.master)
+    stage.fault.strikes()
+    master.kill()
+    await stage.hold()
+
+
+async def cluster_master_killed(stage: Stage[RedisCluster]) -> None:
+    """A third of the slots has no master until its replica takes over."""
+    stage.fault.strikes()
+    stage.store.masters[0].kill()
+    await stage.hold()
