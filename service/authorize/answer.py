@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from service.authorize.interaction import Interaction
 from service.authorize.request import AuthorizeRequest
 from service.identity.participants import takes_part
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, new_family_key
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
 from service.model.one_time import AuthorizationCode
@@ -139,6 +139,7 @@ def _authorization(interaction: Interaction, session: Session, registry: Registr
         session_id=session.id,
         user_claims=session.user_claims,
         claims_request=claims_request,
+        family_key=new_family_key(scope),
         created_at=interaction.now,
     )
 

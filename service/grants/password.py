@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.identity.sign_in import AMR, LocalSignIn
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, new_family_key
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.model.user import LOCAL
@@ -40,6 +40,7 @@ class PasswordGrant:
             acr=self.registry.current.acr_met(AMR),
             idp=LOCAL,
             auth_time=request.now,
+            family_key=new_family_key(request.scope),
             created_at=request.now,
         )
         return GrantSuccess(grant_type=self.grant_type, authorization=authorization, begins=True)

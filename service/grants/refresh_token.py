@@ -15,6 +15,7 @@ from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
 from service.tokens.audience import narrowed_resources
+from service.tokens.family import is_of_family
 from service.tokens.granting import (
     GrantResult,
     GrantSuccess,
@@ -48,12 +49,12 @@ class RefreshTokenGrant:
             self.stores.refresh_tokens.read(handle.selector, handle.digest),
             self.stores.authorizations.read(handle.selector),
         )
-        if found is None or authorization is None:
+        if authorization is None or (found is None and not is_of_family(handle, authorization)):
             return InvalidGrant("the refresh token is unknown, expired or revoked")
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the refresh token was issued to another client")
         record = _usable(found, request.client, now=request.now)
-        if record is None:
+        if found is None or record is None:
             await self.revocation.end_authorization(authorization.id)
             return self._reused(authorization)
         if record.ends_at <= request.now:
@@ -85,7 +86,7 @@ class RefreshTokenGrant:
         client, now = request.client, request.now
         if isinstance(found, RefreshToken) and client.refresh_token_usage == "reuse":
             return None, self.refresh_tokens.keep(handle, record, client, now=now)
-        rotation = self.refresh_tokens.rotate(handle, record, client, now=now)
+        rotation = self.refresh_tokens.rotate(handle, record, authorization, client, now=now)
         if isinstance(found, Spent):
             return None, rotation
         spending = self.refresh_tokens.spending(
@@ -100,9 +101,9 @@ class RefreshTokenGrant:
         return InvalidGrant("the refresh token has been used")
 
 
-def _usable(found: RefreshToken | Spent, client: Client, *, now: int) -> RefreshToken | None:
+def _usable(found: RefreshToken | Spent | None, client: Client, *, now: int) -> RefreshToken | None:
     """The token's record; a spent one's only within the reuse interval."""
-    if isinstance(found, RefreshToken):
+    if found is None or isinstance(found, RefreshToken):
         return found
     if now - found.at > client.refresh_token_reuse_interval:
         return None

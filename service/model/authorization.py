@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 
 import msgspec
@@ -37,9 +38,16 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Who acts for the subject (RFC 8693 §4.1)."""
     claims_request: ClaimsRequest | None = None
     """What the client asked for by name, at its own userinfo and in its identity tokens (OIDC Core §5.5)."""
+    family_key: str | None = None
+    """By which its refresh tokens are known again after they were used; None where it has none."""
     created_at: int
 
     @property
     def offline(self) -> bool:
         """Whether it outlives the session it came from (OIDC Core §11)."""
         return "offline_access" in self.scope or self.session_id is None
+
+
+def new_family_key(scope: frozenset[str]) -> str | None:
+    """The key of the refresh tokens that an authorization with this scope will have, if any."""
+    return secrets.token_urlsafe(16) if "offline_access" in scope else None

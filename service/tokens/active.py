@@ -22,6 +22,7 @@ from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.user import LOCAL, UserStore
 from service.store.stores import Stores
+from service.tokens.family import is_of_family
 
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
 """What `typ` says in the header of a JWT access token (RFC 9068 §2.1)."""
@@ -133,7 +134,9 @@ class ActiveTokens:
             self.stores.refresh_tokens.read(handle.selector, handle.digest),
             self.stores.authorizations.read(handle.selector),
         )
-        return None if record is None else authorization
+        if authorization is None or (record is None and not is_of_family(handle, authorization)):
+            return None
+        return authorization
 
     async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
         """The refresh token if it could be used now."""
@@ -151,9 +154,9 @@ class ActiveTokens:
         )
         if authorization is None:
             return Inactive("its authorization has ended")
-        if record is None:
+        if record is None and not is_of_family(handle, authorization):
             return Inactive("its record is gone: it expired, or never was")
-        if isinstance(record, Spent):
+        if record is None or isinstance(record, Spent):
             return Inactive("it was used, and another one took its place")
         if not await self._is_of_living_parties(authorization.client_id, authorization):
             return Inactive("its client or user is disabled or unknown")

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, new_family_key
 from service.model.client import Client
 from service.model.events import Emit
 from service.model.handle import Handle, new_selector
@@ -56,18 +56,20 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     ) -> GrantSuccess:
         """The success of an extension grant: this user, by this grant type as authentication method."""
         granted = self.scope if scope is None else scope & self.scope
+        granted = granted if refresh_allowed else granted - {"offline_access"}
         return GrantSuccess(
             grant_type=self.grant_type,
             authorization=Authorization(
                 id=new_selector(),
                 client_id=self.client.client_id,
-                scope=granted if refresh_allowed else granted - {"offline_access"},
+                scope=granted,
                 resources=self.resources,
                 subject=subject,
                 amr=(self.grant_type,),
                 idp=LOCAL,
                 auth_time=self.now,
                 claims=claims or {},
+                family_key=new_family_key(granted),
                 created_at=self.now,
             ),
             begins=True,

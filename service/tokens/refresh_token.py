@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 
 import msgspec
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.handle import Handle, handle_from_secret, new_handle
+from service.model.handle import Handle
 from service.model.one_time import RefreshToken, Spent
 from service.protocol.errors import OAuthError
 from service.store.stores import Stores
+from service.tokens.family import first_token, successor
 from service.tokens.granting import Rotation, Spending
+
+SPENT_FOR = 60
+"""Seconds for which a used token's marker outlives the reuse interval, for requests under way; then
+the token shows by itself that it was used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,24 +42,32 @@ class RefreshTokens:
             ends_at=now + client.absolute_refresh_token_lifetime,
             user_claims=user_claims,
         )
-        handle = new_handle("refresh_token", authorization.id)
+        handle = first_token(authorization)
         seconds = lifetime(client, record, now=now)
         write = self.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=seconds)
         return Rotation(handle=handle, lifetime=seconds, writes=(write,))
 
-    def rotate(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
+    def rotate(
+        self,
+        handle: Handle,
+        record: RefreshToken,
+        authorization: Authorization,
+        client: Client,
+        *,
+        now: int,
+    ) -> Rotation:
         """The successor of a token that is being spent, or was within the reuse interval."""
-        successor = successor_of(handle, record)
+        following = successor(authorization, handle, record.seed)
         seconds = lifetime(client, record, now=now)
         # Only where it is not there yet: it may be in use, or spent already. But a repeat writes it
         # too: whatever kept the first answer from arriving may have kept Redis from writing it.
         write = self.stores.refresh_tokens.put_new(
             msgspec.structs.replace(record, seed=secrets.token_urlsafe(32)),
-            successor.selector,
-            successor.digest,
+            following.selector,
+            following.digest,
             ttl=seconds,
         )
-        return Rotation(handle=successor, lifetime=seconds, writes=(write,))
+        return Rotation(handle=following, lifetime=seconds, writes=(write,))
 
     def keep(self, handle: Handle, record: RefreshToken, client: Client, *, now: int) -> Rotation:
         """The same token again, for a client whose tokens are not rotated; a sliding one slides."""
@@ -79,7 +90,8 @@ class RefreshTokens:
         win, because both derive the same successor.
         """
         attempt = secrets.token_urlsafe(12)
-        lenient = client.refresh_token_reuse_interval > 0
+        interval = client.refresh_token_reuse_interval
+        lenient = interval > 0
         marker = Spent(attempt=attempt, at=now, refresh_token=record if lenient else None)
 
         def won(before: bytes | None) -> bool:
@@ -88,7 +100,10 @@ class RefreshTokens:
             return self.stores.refresh_tokens.was_won(before, attempt=attempt)
 
         swap = self.stores.refresh_tokens.spend(
-            marker, handle.selector, handle.digest, ttl=record.ends_at - now
+            marker,
+            handle.selector,
+            handle.digest,
+            ttl=min(interval + SPENT_FOR, record.ends_at - now),
         )
         return Spending(swap=swap, won=won, replayed=replayed)
 
@@ -99,13 +114,3 @@ def lifetime(client: Client, record: RefreshToken, *, now: int) -> int:
     if client.refresh_token_expiration == "sliding":
         return min(client.sliding_refresh_token_lifetime, left)
     return left
-
-
-def successor_of(handle: Handle, record: RefreshToken) -> Handle:
-    """The token that follows this one: always the same, and known to nobody without the seed.
-
-    So a client that lost the answer gets it again, racing replicas agree without a lock, and
-    neither the old token alone nor a dump of Redis alone yields the new one.
-    """
-    secret = hmac.digest(record.seed.encode(), handle.text.encode(), sha256)
-    return handle_from_secret("refresh_token", handle.selector, secret)

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from service.model.handle import Handle, parse_handle
+from service.model.events import RefreshTokenReused
+from service.model.handle import Handle, new_handle, parse_handle
 from service.model.one_time import RefreshToken
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
@@ -59,3 +60,40 @@ async def test_a_record_that_outlives_its_end_is_worth_nothing(service: RunningS
     )
     await service.parts.kv.write(over)
     assert (await refreshed(service, token)).refusal == (400, "invalid_grant")
+
+
+async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
+    service: RunningService, events: list[object]
+) -> None:
+    first = await first_token(service)
+    second = (await refreshed(service, first))["refresh_token"]
+    await forget(service, first)
+    assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
+    assert RefreshTokenReused(client_id="frontend", subject="818727") in events
+    assert (await refreshed(service, second)).refusal == (400, "invalid_grant")
+
+
+async def test_a_token_that_the_family_never_had_does_it_no_harm(
+    service: RunningService, events: list[object]
+) -> None:
+    token = await first_token(service)
+    invented = new_handle("refresh_token", parsed(token).selector).text
+    assert (await refreshed(service, invented)).refusal == (400, "invalid_grant")
+    assert not any(isinstance(event, RefreshTokenReused) for event in events)
+    assert (await refreshed(service, token)).status == 200
+
+
+async def test_revoking_a_token_of_which_nothing_is_stored_ends_its_grant(
+    service: RunningService,
+) -> None:
+    first = await first_token(service)
+    second = await refreshed(service, first)
+    await forget(service, first)
+    await service.post("/connect/revocation", auth="frontend", token=first)
+    assert not await service.is_active(second["access_token"])
+
+
+async def forget(service: RunningService, token: str) -> None:
+    """As when the marker of a used token has expired."""
+    spent, stores = parsed(token), service.parts.stores
+    await stores.kv.write(stores.refresh_tokens.live.drop(spent.selector, spent.digest))

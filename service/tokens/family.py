@@ -1,0 +1,55 @@
+"""How a refresh token shows of which family it is, when nothing is stored of it any more (RFC 9700 §4.14.2).
+
+The last bytes of its secret are a code of the others under the family's key. So every token that a
+family ever had is known again, while its records take no more room than one token does.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from base64 import urlsafe_b64decode
+from hashlib import sha256
+
+from service.model.authorization import Authorization
+from service.model.handle import Handle, handle_from_secret
+
+_RANDOM = 20
+"""Bytes that nobody can guess, whatever they know but the token before (RFC 6749 §10.10)."""
+
+_CODE = 12
+_IN_TEXT = slice(-49, -6)
+"""Where a handle has its secret: before the checksum."""
+
+
+def first_token(authorization: Authorization) -> Handle:
+    """The token that a family begins with."""
+    return _of_family(authorization, secrets.token_bytes(_RANDOM))
+
+
+def successor(authorization: Authorization, token: Handle, seed: str) -> Handle:
+    """The token that follows this one: always the same, and known to nobody without the seed.
+
+    So a client that lost the answer gets it again, racing replicas agree without a lock, and
+    neither the old token alone nor a dump of Redis alone yields the new one.
+    """
+    derived = hmac.digest(seed.encode(), token.text.encode(), sha256)
+    return _of_family(authorization, derived[:_RANDOM])
+
+
+def is_of_family(token: Handle, authorization: Authorization) -> bool:
+    """Whether the family ever had this token: if nothing is stored of it, it was used long ago."""
+    if authorization.family_key is None:
+        return False
+    secret = urlsafe_b64decode(token.text[_IN_TEXT] + "=")
+    code = _code(authorization.family_key, secret[:_RANDOM])
+    return hmac.compare_digest(code, secret[_RANDOM:])
+
+
+def _of_family(authorization: Authorization, random: bytes) -> Handle:
+    code = _code(authorization.family_key or "", random)
+    return handle_from_secret("refresh_token", authorization.id, random + code)
+
+
+def _code(family_key: str, random: bytes) -> bytes:
+    return hmac.digest(family_key.encode(), random, sha256)[:_CODE]
