@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -38,8 +39,12 @@ from service.store.keyvalue import KeyValue
 from service.web.cors import Cors
 from service.web.draining import Draining
 from service.web.endpoint import Endpoint, MachineEndpoint, routed
-from service.web.gate import GATE, Gate, name_endpoint
+from service.web.gate import Gate, name_endpoint
 from service.web.security_headers import SecurityHeaders
+from service.web.traced_gate import GATE, TracedGate
+
+if TYPE_CHECKING:
+    from service.observe.spans import Spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +74,13 @@ class Service:
 
 
 def create_app(
-    configuration: Configuration, *listeners: Emit, environ: Mapping[str, str] = os.environ
+    configuration: Configuration,
+    *listeners: Emit,
+    environ: Mapping[str, str] = os.environ,
+    spans: Spans | None = None,
 ) -> Service:
     """Build everything; nothing reaches for the store before the app starts."""
-    parts = Parts(configuration, environ, *listeners)
+    parts = Parts(configuration, environ, *listeners, spans=spans)
     edge = Edge(parts)
     operations = operations_endpoints(parts, edge)
     machines = (*client_endpoints(parts, edge), *resource_endpoints(parts))
@@ -260,15 +268,17 @@ def _application(
     app = web.Application(
         client_max_size=parts.configuration.server.max_body_bytes, middlewares=[name_endpoint]
     )
-    app[GATE] = Gate(
+    spans = parts.spans
+    gate = Gate(
         direct={(each.method, each.path): each.handler for each in direct},
         cors=cors,
         security_headers=SecurityHeaders(secure=parts.issuer.startswith("https:")),
         draining=edge.draining,
         max_body_bytes=parts.configuration.server.max_body_bytes,
         store_timeout=parts.configuration.store.timeout,
-        emit=parts.emit,
+        emit=parts.emit if spans is None else spans.answered(parts.emit),
     )
+    app[GATE] = gate if spans is None else TracedGate(gate, spans.request)
     app.add_routes(map(routed, direct))
     _add(app, endpoints)
     return app

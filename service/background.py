@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import sleep
 from collections.abc import AsyncIterator, Callable
+from contextlib import nullcontext
 from typing import Never
 
 from aiohttp import web
@@ -21,11 +22,12 @@ def running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
     """Keys are followed and clients told of logouts; at the end the connections are given back."""
 
     async def beside(_: web.Application) -> AsyncIterator[None]:
-        await parts.key_source.start()
-        async with running_beside(
-            follow(parts.key_source), parts.logout_deliveries.run(), _settling(parts.metrics)
-        ):
-            yield
+        async with nullcontext() if parts.spans is None else parts.spans.exported():
+            await parts.key_source.start()
+            async with running_beside(
+                follow(parts.key_source), parts.logout_deliveries.run(), _settling(parts.metrics)
+            ):
+                yield
         parts.metrics.settle()
         await parts.outgoing.close()
         await parts.guarded.close()

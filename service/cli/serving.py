@@ -20,12 +20,14 @@ from service.config.reload import CannotServe
 from service.grants.extensions import ExtensionGrantError
 from service.identity.users import UserStoreUnusable
 from service.keys.key_files import KeyFileError
+from service.observe.tracing import CannotTrace, open_tracing
 from service.store.keyvalue import KeyValue
 from service.web.process import Listening, Process
 from service.web.tls import ServerTls
 
 UNBUILT = (
     CannotServe,
+    CannotTrace,
     ExtensionGrantError,
     KeyFileError,
     UserStoreUnusable,
@@ -50,7 +52,8 @@ class Serving:
         """Build everything; what cannot be built is said as a problem of the configuration is."""
         tls = self.configuration.server.tls
         try:
-            service = create_app(self.configuration, environ=self.environ)
+            spans = open_tracing(self.environ, issuer=self.configuration.issuer)
+            service = create_app(self.configuration, environ=self.environ, spans=spans)
             return service, ServerTls(tls) if tls else None
         except UNBUILT as error:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error

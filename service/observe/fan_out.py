@@ -12,6 +12,16 @@ from service.model.events import Emit
 log = structlog.stdlib.get_logger(__name__)
 
 
+def both(first: Emit, second: Emit) -> Emit:
+    """An `Emit` that tells two listeners at once, where it happens."""
+
+    def told(event: object) -> None:
+        first(event)
+        second(event)
+
+    return told
+
+
 class FanOut:
     """An `Emit` that tells all listeners, those of one turn of the event loop one after the other.
 

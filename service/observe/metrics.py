@@ -33,7 +33,7 @@ _Happened = tuple[type[object], tuple[object, ...]]
 """A kind of event, and the values of its labels."""
 
 _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +203,11 @@ class Metrics:
         """An event's member as a label, or `other` where a caller could have made it up."""
         match label:
             case "grant_type":
-                known = value in self._grant_types()
+                known = str(value) in self._grant_types()
             case "error":
                 known = value in _ERRORS
             case "method":
-                known = value in _METHODS
+                known = value in METHODS
             case _:
                 known = True
         return str(value).lower() if label == "active" else str(value) if known else OTHER

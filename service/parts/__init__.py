@@ -89,9 +89,10 @@ class Parts(Tokens):
             emit=self.emit,
             now=self.now,
         )
+        attempt = back_channel.attempt
         return LogoutDeliveries(
             queue=self.logout_queue,
-            attempt=back_channel.attempt,
+            attempt=attempt if self.spans is None else self.spans.delivering(attempt),
             clients=self.clients,
             wake=self.session_ended,
         )

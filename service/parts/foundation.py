@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import ceil
 from time import time
+from typing import TYPE_CHECKING
 
 from service.clients.algorithms import ClientAlgorithms
 from service.clients.http import ClientHttp
@@ -26,9 +27,10 @@ from service.keys.key_source import (
 from service.keys.keyring import KeyRing
 from service.logout.queue import LEASE_MARGIN, LogoutQueue
 from service.model.events import Emit
+from service.model.outgoing import HttpClient
 from service.model.registry import Registry
 from service.observe.event_log import EventLog
-from service.observe.fan_out import FanOut
+from service.observe.fan_out import FanOut, both
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.observe.store_gauges import StoreState
@@ -40,6 +42,9 @@ from service.web.guarded import GuardedOutgoing
 from service.web.outgoing import Outgoing
 from service.web.outgoing_for import OutgoingFor
 
+if TYPE_CHECKING:
+    from service.observe.spans import Spans
+
 
 def clock() -> int:
     """Now, in whole seconds since the epoch."""
@@ -50,15 +55,20 @@ class Foundation(ABC):
     """The parts that know of no person and no token."""
 
     def __init__(
-        self, configuration: Configuration, environ: Mapping[str, str], *listeners: Emit
+        self,
+        configuration: Configuration,
+        environ: Mapping[str, str],
+        *listeners: Emit,
+        spans: Spans | None = None,
     ) -> None:
-        """Take the settings, the environment for reloads, and who else wants to hear events."""
+        """Take the settings, the environment for reloads, who else hears events, and what traces."""
         self.configuration = configuration
         self.issuer = configuration.issuer
         self.prefix = configuration.store.key_prefix
         self.now: Callable[[], int] = clock
         self._environ = environ
         self._listeners = listeners
+        self.spans = spans
 
     @abstractmethod
     def every_grant(self) -> Grants:
@@ -89,7 +99,8 @@ class Foundation(ABC):
     @cached_property
     def timed(self) -> Emit:
         """Who hears how long things take, at once and where they happen."""
-        return self.metrics.timed
+        spans, metrics = self.spans, self.metrics.timed
+        return metrics if spans is None else both(spans.timed, metrics)
 
     @cached_property
     def registry(self) -> ReloadableRegistry:
@@ -158,9 +169,13 @@ class Foundation(ABC):
     def client_http(self, purpose: str) -> ClientHttp:
         """The ways to a client's URLs; the purpose is a label of metrics."""
         return ClientHttp(
-            free=OutgoingFor(purpose, self.outgoing, self.timed),
-            guarded=OutgoingFor(purpose, self.guarded, self.timed),
+            free=self.http_for(purpose, self.outgoing), guarded=self.http_for(purpose, self.guarded)
         )
+
+    def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
+        """The same way out, observed."""
+        traced = http if self.spans is None else self.spans.http(purpose, http)
+        return OutgoingFor(purpose, traced, self.timed)
 
     @cached_property
     def client_algorithms(self) -> ClientAlgorithms:

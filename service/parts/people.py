@@ -18,7 +18,6 @@ from service.identity.throttle import LoginLimits, Throttle
 from service.identity.users import open_users
 from service.model.user import UserStore
 from service.parts.registration import Registration
-from service.web.outgoing_for import OutgoingFor
 
 
 class People(Registration):
@@ -48,7 +47,7 @@ class People(Registration):
 
     @cached_property
     def provider_sign_in(self) -> ProviderSignIn:
-        http = OutgoingFor("identity_provider", self.outgoing, self.timed)
+        http = self.http_for("identity_provider", self.outgoing)
         return ProviderSignIn(
             redirect_uri=self.issuer.rstrip("/") + CALLBACK,
             registry=self.registry,

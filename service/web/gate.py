@@ -134,10 +134,6 @@ def _routed(request: Message) -> str:
     return request.get(ENDPOINT, UNROUTED) if isinstance(request, web.Request) else UNROUTED
 
 
-GATE = web.AppKey("gate", Gate)
-"""Where an application keeps its gate, for the server that runs it."""
-
-
 @web.middleware
 async def name_endpoint(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Note which route aiohttp's router found."""

@@ -17,6 +17,7 @@ from aiohttp import (
     TCPConnector,
 )
 
+from service.model.events import current_traceparent
 from service.model.outgoing import HttpAnswer, Unreachable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -74,7 +75,7 @@ class Outgoing:
     async def _ask(
         self, method: str, url: str, form: Mapping[str, str] | None, authorization: str | None
     ) -> HttpAnswer:
-        headers = {} if authorization is None else {"Authorization": authorization}
+        headers = _headers(authorization)
         try:
             async with self._connected().request(
                 method, url, data=form, headers=headers, allow_redirects=False
@@ -115,6 +116,12 @@ class Outgoing:
             log.warning("a URL leads to an address that is not allowed", address=address[0])
             raise PermissionError("the address is not allowed")
         return socket.socket(family, kind, protocol)
+
+
+def _headers(authorization: str | None) -> dict[str, str]:
+    """The fields of this request: the trace goes on at the other end (W3C Trace Context §3.2)."""
+    given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 async def _read(response: ClientResponse) -> bytes:

@@ -11,10 +11,11 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
-from service.web.gate import GATE, Handler
+from service.web.gate import Handler
 from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.lane import Lane
 from service.web.request_id import HEADER, new_request_id
+from service.web.traced_gate import GATE
 from service.web.whole_requests import LARGEST
 
 log = structlog.stdlib.get_logger(__name__)
