@@ -1,0 +1,118 @@
+"""What docs/operations.md says to do for a backup of the keys, done; and what it says of a Redis that lost everything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.driving.program import Program, eventually, program_running
+from tests.driving.redis_servers import TcpRedis
+
+pytestmark = pytest.mark.needs("redis-server", "redis-cli")
+
+ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
+REPOSITORY = Path(__file__).parents[2]
+PERSON = {"grant_type": "password", "username": "alice", "password": "alice", "scope": "api1"}
+MACHINE = {"grant_type": "client_credentials", "scope": "api1"}
+
+
+def commands() -> list[str]:
+    """Those of the section: the backup, and putting it back."""
+    section = (
+        (REPOSITORY / "docs/operations.md")
+        .read_text()
+        .split("\n## Losing and restoring Redis\n")[1]
+    )
+    return re.findall(r"^```bash\n(.*?)```$", section.split("\n## ")[0], re.MULTILINE | re.DOTALL)
+
+
+def done(command: str, redis: TcpRedis) -> None:
+    """Run a command of the page."""
+    subprocess.run(
+        ["bash", "-ec", command],
+        cwd=redis.folder,
+        env={**os.environ, "REDIS_URL": f"redis://{redis.address}"},
+        stdout=subprocess.DEVNULL,
+        check=True,
+        timeout=30,
+    )
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[TcpRedis]:
+    """A Redis to be emptied."""
+    with TcpRedis(tmp_path / "redis") as running:
+        yield running
+
+
+@pytest.fixture
+def config_file(tmp_path: Path, redis: TcpRedis) -> Path:
+    """The demonstration on that Redis."""
+    text = (REPOSITORY / "config.yaml").read_text().replace("memory://", redis.url)
+    file = tmp_path / "config.yaml"
+    file.write_text(f"{text}\nsigning: {{algorithms: [ES256], encryption_key: {ENCRYPTION_KEY}}}\n")
+    return file
+
+
+def started(program: Program) -> str:
+    """Its URL, once it is ready."""
+    url = program.url()
+    eventually(lambda: httpx2.get(f"{url}/health/ready").status_code == 200)
+    return url
+
+
+def token(url: str, client: str, form: dict[str, str]) -> str:
+    answer = httpx2.post(f"{url}/connect/token", auth=(client, f"{client}-secret"), data=form)
+    found: str = answer.json()["access_token"]
+    return found
+
+
+def active(url: str, token: str) -> bool:
+    answer = httpx2.post(
+        f"{url}/connect/introspect", auth=("api1", "api1-secret"), data={"token": token}
+    )
+    found: bool = answer.json()["active"]
+    return found
+
+
+def jwks(url: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = httpx2.get(f"{url}/.well-known/jwks.json").json()["keys"]
+    return found
+
+
+def test_keys_that_were_put_back_verify_what_they_have_signed(
+    config_file: Path, redis: TcpRedis
+) -> None:
+    backup, restore = commands()
+    with program_running(config_file, (), {}) as program:
+        url = started(program)
+        published = jwks(url)
+        machine, person = token(url, "machine", MACHINE), token(url, "frontend", PERSON)
+        done(backup, redis)
+    redis.tell("FLUSHALL")
+    done(restore, redis)
+    with program_running(config_file, (), {}) as program:
+        url = started(program)
+        assert jwks(url) == published
+        assert (active(url, machine), active(url, person)) == (True, False)
+
+
+def test_replicas_that_run_follow_keys_that_are_put_back(
+    config_file: Path, redis: TcpRedis
+) -> None:
+    backup, restore = commands()
+    with program_running(config_file, (), {}) as program:
+        url = started(program)
+        published = jwks(url)
+        done(backup, redis)
+        redis.tell("FLUSHALL")
+        eventually(lambda: jwks(url) != published)
+        done(restore, redis)
+        eventually(lambda: jwks(url) == published)
