@@ -105,7 +105,13 @@ def config() -> dict[str, Any]:
 
 
 @pytest.fixture
-async def start(store_url: str, tmp_path: Path) -> AsyncIterator[Start]:
+def spans() -> Any:
+    """What traces the requests; nothing does but in tests of traces."""
+    return None
+
+
+@pytest.fixture
+async def start(store_url: str, spans: Any, tmp_path: Path) -> AsyncIterator[Start]:
     """Start services; several on one real Redis are replicas."""
     runners: list[web.AppRunner] = []
     sessions: list[ClientSession] = []
@@ -120,7 +126,7 @@ async def start(store_url: str, tmp_path: Path) -> AsyncIterator[Start]:
         file = tmp_path / f"config-{len(runners)}.yaml"
         file.write_text(json.dumps(configuration))  # which is YAML too, and written faster
         events: list[object] = []
-        service = create_app(load(file, {}), events.append, environ={})
+        service = create_app(load(file, {}), events.append, environ={}, spans=spans)
         runner = Runner(service.app, shutdown_timeout=1)
         runners.append(runner)
         await runner.setup()

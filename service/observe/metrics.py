@@ -33,7 +33,7 @@ _Happened = tuple[type[object], tuple[object, ...]]
 """A kind of event, and the values of its labels."""
 
 _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Metrics:
             case "error":
                 known = value in _ERRORS
             case "method":
-                known = value in METHODS
+                known = value in _METHODS
             case _:
                 known = True
         return str(value).lower() if label == "active" else str(value) if known else OTHER

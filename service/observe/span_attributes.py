@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
+from http import HTTPMethod, HTTPStatus
 from urllib.parse import urlsplit
 
 from opentelemetry.trace import Span, StatusCode
@@ -10,6 +10,9 @@ from opentelemetry.trace import Span, StatusCode
 from service.model.events import RequestAnswered
 from service.model.timings import StoreAnswered
 from service.observe.metrics import OTHER
+
+METHODS = frozenset(HTTPMethod)
+"""All others are the caller's invention."""
 
 Attributes = dict[str, str | int]
 

@@ -31,14 +31,14 @@ class SpanExport:
 
     def __init__(self, exporters: Collection[str]) -> None:
         """Make everything but the thread, which a process that forks must not have."""
-        self._provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+        self.provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         self._otlp: SpanExporter | None = OTLPSpanExporter() if "otlp" in exporters else None
         self._console = "console" in exporters
 
     @property
     def tracer(self) -> Tracer:
         """What makes the spans."""
-        return self._provider.get_tracer(NAME)
+        return self.provider.get_tracer(NAME)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -46,9 +46,9 @@ class SpanExport:
         # It would log what is wrong with a caller's tracestate, and so whatever the caller put there.
         logging.getLogger("opentelemetry.trace.span").setLevel(logging.CRITICAL)
         if self._otlp is not None:
-            self._provider.add_span_processor(BatchSpanProcessor(self._otlp))
+            self.provider.add_span_processor(BatchSpanProcessor(self._otlp))
         if self._console:
-            self._provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter()))
+            self.provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter()))
         try:
             yield
         finally:
@@ -59,7 +59,7 @@ class SpanExport:
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
         def shut_down() -> None:
-            self._provider.shutdown()
+            self.provider.shutdown()
             with suppress(RuntimeError):  # the loop has not waited
                 loop.call_soon_threadsafe(over.set)
 

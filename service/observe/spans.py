@@ -16,8 +16,8 @@ from service.model.events import Emit, RequestAnswered, current_traceparent
 from service.model.logout_delivery import LogoutDelivery
 from service.model.outgoing import HttpClient
 from service.model.timings import Signed, StoreAnswered
-from service.observe.metrics import METHODS
 from service.observe.span_attributes import (
+    METHODS,
     Attributes,
     note_answer,
     note_error,
