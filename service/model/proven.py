@@ -16,7 +16,7 @@ T = TypeVar("T")
 MOST = 10_000
 """Entries; more than that many credentials are not in use."""
 
-_OTHERWISE = ("client_secret", "client_assertion", "client_assertion_type")
+_OTHERWISE = frozenset({"client_secret", "client_assertion", "client_assertion_type"})
 
 
 @dataclass(slots=True)
@@ -40,9 +40,9 @@ class Proven(Generic[T]):
             return None
         sender, name, until = known
         sent = source.params.values
-        if any(other in sent for other in _OTHERWISE):
+        if not _OTHERWISE.isdisjoint(sent) or sent.get("client_id", (name,)) != (name,):
             return None
-        if sent.get("client_id", (name,)) != (name,) or (until is not None and until <= source.now):
+        if until is not None and until <= source.now:
             return None
         return sender
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote_plus
+
+import msgspec
 
 from service.protocol.errors import InvalidRequest
 
@@ -36,8 +37,7 @@ MAX_PARAMETERS = 200
 _ORDINARY = re.compile(r"[a-z_]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
-class Params:
+class Params(msgspec.Struct, frozen=True):
     """Parameters by name, each with every value that was sent for it."""
 
     values: Mapping[str, tuple[str, ...]]
@@ -48,10 +48,9 @@ class Params:
         if encoded.count("&") >= MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
         sent = [pair.partition("=") for pair in encoded.split("&") if pair]
-        try:
-            pairs = [(form_decoded(name), form_decoded(value)) for name, _, value in sent]
-        except UnicodeDecodeError as error:
-            raise InvalidRequest("the parameters are not form-encoded UTF-8") from error
+        pairs = [(name, value) for name, _, value in sent]
+        if "%" in encoded or "+" in encoded:  # all else stands for itself
+            pairs = _decoded(pairs)
         return cls.of(pairs)
 
     @classmethod
@@ -76,7 +75,8 @@ class Params:
 
     def every(self, name: str) -> tuple[str, ...]:
         """All values of a parameter that may repeat, the empty ones left out."""
-        return tuple(value for value in self.values.get(name, ()) if value)
+        sent = self.values.get(name)
+        return tuple([value for value in sent if value]) if sent else ()
 
     def refuse_repeated(self, repeatable: frozenset[str] = REPEATABLE) -> None:
         """Refuse a request that says a thing twice (RFC 6749 §3.1)."""
@@ -104,6 +104,13 @@ class Params:
 def form_decoded(text: str) -> str:
     """What form-encoding stands for; UnicodeDecodeError where it is not UTF-8. Most text stands for itself."""
     return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text
+
+
+def _decoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    try:
+        return [(form_decoded(name), form_decoded(value)) for name, value in pairs]
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the parameters are not form-encoded UTF-8") from error
 
 
 def _printable(name: str) -> str:

@@ -33,6 +33,8 @@ def requested_resources(
 ) -> tuple[str, ...]:
     """The API resources asked for (RFC 8707 §2.2); InvalidTarget where one does not fit."""
     resources = tuple(dict.fromkeys(params.every("resource")))
+    if not resources:
+        return ()
     if any(name not in registry.api_resources for name in resources):
         raise InvalidTarget("resource names no API resource of this service")
     if scope:
