@@ -22,7 +22,7 @@ from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.audience import Targets
 from service.tokens.claims import claims_of_scope
 from service.tokens.id_token import Accompanied, IdTokens
-from service.tokens.liveness import begin
+from service.tokens.liveness import begin, make_room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +116,7 @@ class Answering:
         if not answers[-1]:
             await stores.kv.write(stores.authorizations.drop(authorization.id))
             raise LoginRequired("the session has ended")
+        await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
 
 def _authorization(interaction: Interaction, session: Session, registry: Registry) -> Authorization:

@@ -30,13 +30,20 @@ class RegisteredOrigins:
         )
         return bool(count)
 
-    def note(self, record: RegisteredClient) -> Iterator[Write]:
-        """The writes that let the client's own pages call the service."""
+    async def note(self, record: RegisteredClient) -> None:
+        """Let the client's own pages call the service.
+
+        Where one origin has too many clients, those that leave first are not noted any more: the
+        others stand for it.
+        """
+        origins, names = self.stores.registered_origins, list(_names(record))
         until, now = record.expires_at or FOR_EVER, self.now()
-        for name in _names(record):
-            yield self.stores.registered_origins.add(
-                name, record.client_id, expires_at=until, now=now
-            )
+        counts = await self.stores.kv.write(
+            *[origins.add(name, record.client_id, expires_at=until, now=now) for name in names]
+        )
+        for name, count in zip(names, counts, strict=True):
+            surplus = await self.stores.surplus(origins, name, count=count)
+            await self.stores.kv.write(*[origins.remove(name, one) for one in surplus])
 
     def forget(self, record: RegisteredClient) -> Iterator[Write]:
         """The writes that take that back."""

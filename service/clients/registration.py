@@ -81,7 +81,8 @@ class ClientRegistration:
         secret = secrets.token_urlsafe(SECRET_BYTES) if needs_secret(record.metadata) else None
         record = self._with_secret(record, secret)
         await self._check_sector(record)
-        await self.stores.kv.write(self._put(record, selector), *self.origins.note(record))
+        await self.stores.kv.write(self._put(record, selector))
+        await self.origins.note(record)
         self.emit(ClientRegistered(client_id=client_id))
         return Registered(record=record, access_token=token.text, secret=secret)
 
@@ -111,7 +112,7 @@ class ClientRegistration:
         rewritten, *_ = await self.stores.kv.write(rewrite, *self.origins.forget(record))
         if not rewritten:
             raise InvalidToken("the client was deleted meanwhile")
-        await self.stores.kv.write(*self.origins.note(changed))
+        await self.origins.note(changed)
         self.emit(ClientUpdated(client_id=record.client_id))
         return Registered(record=changed, access_token=access_token, secret=secret)
 

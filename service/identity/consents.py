@@ -9,8 +9,8 @@ from service.model.client import Client
 from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest
 from service.model.session import Consent
+from service.store.index_verbs import IndexAdd
 from service.store.stores import Stores
-from service.store.verbs import IndexAdd
 
 YEAR = 365 * 24 * 3600
 
@@ -65,9 +65,14 @@ class Consents:
         )
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime
-        await self.stores.kv.write(
+        _, count = await self.stores.kv.write(
             self.stores.consents.put(consent, owner, name, ttl=ttl), self._listed(owner, name, ttl)
         )
+        listed = self.stores.subject_consents
+        for one in await self.stores.surplus(listed, owner, count=count):
+            await self.stores.kv.write(
+                self.stores.consents.drop(owner, one), listed.remove(owner, one)
+            )
         return consent
 
     async def used(self, subject: str, client: Client) -> None:

@@ -8,8 +8,9 @@ from service.model.client import Client
 from service.model.events import current_traceparent
 from service.model.logout_delivery import LogoutDelivery
 from service.model.session import Session
+from service.store.index_verbs import IndexKeep
 from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
-from service.store.verbs import IndexKeep, Write
+from service.store.verbs import Write
 
 
 def takes_part(stores: Stores, client: Client, session: Session, *, now: int) -> list[Write]:

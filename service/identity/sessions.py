@@ -197,8 +197,19 @@ class Sessions:
         )
         write = Swap(put.key, put.value, put.ttl) if renewed else put
         kept = participants.keep(self.stores, session, now=self.now())
-        _, _, written = await self.stores.kv.write(listed, kept, write)
+        count, _, written = await self.stores.kv.write(listed, kept, write)
+        await self._make_room(session, count)
         return bool(written)
+
+    async def _make_room(self, newcomer: Session, count: int) -> None:
+        """End the sessions of a person who has too many, those that would end first."""
+        owner, listed = digest(newcomer.subject), self.stores.subject_sessions
+        for sid in await self.stores.surplus(listed, owner, count=count):
+            session = await self.by_id(sid)
+            if session is None:
+                await self.stores.kv.write(listed.remove(owner, sid))
+            elif sid != newcomer.id:
+                await self.end(session)
 
     def _lifetime(self, session: Session) -> int:
         left = session.ends_at - self.now()

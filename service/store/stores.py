@@ -10,87 +10,24 @@ from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
 from service.model.session import Consent, SealedRequest, Session
+from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
-from service.store.verbs import (
-    Defer,
-    Enqueue,
-    IndexAdd,
-    IndexCount,
-    IndexFirst,
-    IndexKeep,
-    IndexRemove,
-)
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
+
+MOST = 10_000
+"""Live members of an index: what one person or one token has that many of, a program has made."""
+
+MOST_SESSIONS = 1_000
+"""Sessions of one person; each may have clients to tell of its end."""
 
 LOGOUT = "logout"
 """The selector of all that tells clients of ended sessions: one slot of a Redis Cluster."""
 
 TOLD_WITHIN = 24 * 3600
 """Seconds after which a client is not told any more that a session has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """Which members belong to something, each until it expires by itself, and the index after the last."""
-
-    prefix: str
-    name: str
-
-    def key(self, selector: str, digest: str = "") -> str:
-        """The sorted set's key."""
-        return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
-
-    def add(
-        self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
-    ) -> IndexAdd:
-        """Note a member until it expires; answers how many there are."""
-        return IndexAdd(self.key(selector, digest), member, expires_at, now)
-
-    def keep(self, selector: str, *, expires_at: int, now: int) -> IndexKeep:
-        """Let all members last until then."""
-        return IndexKeep(self.key(selector), expires_at, now)
-
-    def first(self, selector: str, digest: str = "", *, count: int) -> IndexFirst:
-        """Ask for the members that expire first, after the writes before."""
-        return IndexFirst(self.key(selector, digest), count)
-
-    def remove(self, selector: str, member: str, digest: str = "") -> IndexRemove:
-        """Forget a member."""
-        return IndexRemove(self.key(selector, digest), member)
-
-    def count(self, selector: str, digest: str = "", *, now: int) -> IndexCount:
-        """Ask how many members there are, after the writes before."""
-        return IndexCount(self.key(selector, digest), now)
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """What is to be done, each at its time; one key for all, so that any replica finds it."""
-
-    prefix: str
-    selector: str
-    name: str
-    ttl: int
-
-    @property
-    def key(self) -> str:
-        """The sorted set's key."""
-        return f"{self.prefix}:{{{self.selector}}}:{self.name}"
-
-    def add(self, member: str, *, due: int) -> Enqueue:
-        """Note a member, or give it another time."""
-        return Enqueue(self.key, member, due, self.ttl)
-
-    def defer(self, member: str, *, due: int) -> Defer:
-        """Give a member another time, if it is still there."""
-        return Defer(self.key, member, due)
-
-    def remove(self, member: str) -> IndexRemove:
-        """Forget a member."""
-        return IndexRemove(self.key, member)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +58,25 @@ class Stores:
     registered_origins: Index
     used_assertions: Records[str]
 
+    async def surplus(
+        self, index: Index, selector: str, digest: str = "", *, count: int
+    ) -> tuple[str, ...]:
+        """Which members have to make room where there are so many: a hundredth more than is needed.
+
+        So it is asked for once in a hundred times, and costs nothing in between.
+        """
+        if count <= index.most:
+            return ()
+        leaving = count - index.most + index.most // 100
+        (found,) = await self.kv.write(index.first(selector, digest, count=leaving))
+        return tuple(member.decode() for member in found)
+
     @classmethod
     def on(cls, kv: KeyValue, *, prefix: str) -> Stores:
         """Lay out the store; an index lives as long as what it names."""
 
-        def index(name: str) -> Index:
-            return Index(prefix, name)
+        def index(name: str, most: int = MOST) -> Index:
+            return Index(prefix, name, most)
 
         return cls(
             kv=kv,
@@ -149,7 +99,7 @@ class Stores:
             logout_leases=Records(prefix, "ll", bool),  # an attempt, and some seconds
             # Under the digest of a subject:
             consents=Records(prefix, "co", Consent),  # consent_lifetime
-            subject_sessions=index("us"),
+            subject_sessions=index("us", MOST_SESSIONS),
             subject_authorizations=index("ua"),
             subject_consents=index("uc"),
             # Under the digest of an opaque id:

@@ -17,7 +17,7 @@ from service.tokens.active import ActiveToken
 from service.tokens.audience import Target, Targets
 from service.tokens.granting import GrantSuccess, Rotation
 from service.tokens.id_token import Accompanied, IdTokens
-from service.tokens.liveness import begin, prolong
+from service.tokens.liveness import begin, make_room, prolong
 from service.tokens.refresh_token import RefreshTokens
 from service.tokens.response import TokenResponse
 from service.tokens.revocation import Revocation
@@ -116,6 +116,8 @@ class TokenIssuer:
         if success.spends is not None and not success.spends.won(answers[0]):
             await self.revocation.end_authorization(success.authorization.id)
             raise success.spends.replayed()
+        if success.begins and success.authorization.subject is not None:
+            await make_room(self.stores, success.authorization, count=answers[0], emit=self.emit)
 
     async def _make_active_below(self, source: ActiveToken, access: MintedToken, now: int) -> None:
         """Write a token that dies with its source, and undo it if the source has died meanwhile.
@@ -127,8 +129,20 @@ class TokenIssuer:
         )
         answers = await self.stores.kv.write(listed, *access.writes, self._presence(source))
         if bool(answers[-1]) is not (source.reference is not None):
-            await self.revocation.drop(access.selector, access.name, access.expires_at)
+            await self.revocation.drop(access.selector, access.name, expires_at=access.expires_at)
             raise InvalidGrant("the token has been revoked")
+        await self._make_room_below(source, access, answers[0])
+
+    async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
+        """Revoke what expires first where too many tokens were made from one."""
+        delegated, selector = self.stores.delegated, source.selector
+        surplus = await self.stores.surplus(delegated, selector, source.name, count=count)
+        names = [name for name in surplus if name != access.name]
+        if names:
+            await self.revocation.drop(selector, *names, expires_at=source.expires_at)
+            await self.stores.kv.write(
+                *[delegated.remove(selector, name, source.name) for name in names]
+            )
 
     def _presence(self, source: ActiveToken) -> Exists:
         """A reference token lives while its record is there, a JWT while no revocation is."""

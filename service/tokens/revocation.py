@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from service.model.handle import DIGEST_LENGTH
@@ -27,22 +27,22 @@ class Revocation:
 
     async def revoke(self, token: ActiveToken) -> None:
         """This access token and every one that was delegated from it."""
-        await self.drop(token.selector, token.name, token.expires_at)
+        await self.drop(token.selector, token.name, expires_at=token.expires_at)
 
-    async def drop(self, selector: str, name: str, expires_at: int) -> None:
-        """The token of this name, and all that was made from it.
+    async def drop(self, selector: str, *names: str, expires_at: int) -> None:
+        """The tokens of these names, and all that was made from them.
 
         The token goes last, so that a revocation that was cut short can be repeated; then what is
         being made from it meanwhile notices, and what was made just before is in the index by now.
         """
         ended: set[str] = set()
-        while left := [one for one in await self._descent(selector, name) if one not in ended]:
+        while left := [one for one in await self._descent(selector, names) if one not in ended]:
             await self.stores.kv.write(*(self._end(selector, one, expires_at) for one in left))
             ended.update(left)
 
-    async def _descent(self, selector: str, name: str) -> list[str]:
-        """The names of a token and of all that were made from it, the youngest first."""
-        found, level = [name], [name]
+    async def _descent(self, selector: str, names: Iterable[str]) -> list[str]:
+        """These names and those of all that were made from them, the youngest first."""
+        found, level = [*names], [*names]
         while level:
             level = await self._made_from(selector, level)
             found += level
@@ -54,10 +54,11 @@ class Revocation:
         return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now() + SKEW)
 
     async def _made_from(self, selector: str, names: list[str]) -> list[str]:
-        now = self.now()
-        indexes = [self.stores.delegated.key(selector, name) for name in names]
-        found = [await self.stores.kv.members(index, now=now) for index in indexes]
-        return [name for members in found for name in members]
+        now, made = self.now(), self.stores.delegated
+        found: list[list[bytes]] = await self.stores.kv.write(
+            *[made.members(selector, name, now=now) for name in names]
+        )
+        return [name.decode() for members in found for name in members]
 
 
 def is_reference(name: str) -> bool:

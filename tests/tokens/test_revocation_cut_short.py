@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from service.store.index_verbs import IndexMembers
 from service.store.keyvalue import StoreUnavailable
+from service.store.verbs import Write
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("7009#2.2.1")
@@ -14,10 +18,14 @@ pytestmark = pytest.mark.rfc("7009#2.2.1")
 def cut_short(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A store that cannot tell what was made from a token."""
 
-    async def members(*_: object, **__: object) -> tuple[str, ...]:
-        raise StoreUnavailable("away")
+    write = service.parts.kv.write
 
-    monkeypatch.setattr(service.parts.kv, "members", members)
+    async def written(*writes: Write, **options: Any) -> list[Any]:
+        if any(isinstance(one, IndexMembers) for one in writes):
+            raise StoreUnavailable("away")
+        return await write(*writes, **options)
+
+    monkeypatch.setattr(service.parts.kv, "write", written)
     return monkeypatch
 
 
