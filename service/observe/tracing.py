@@ -27,14 +27,14 @@ def open_tracing(environ: Mapping[str, str], *, issuer: str) -> Spans | None:
     try:
         from service.observe.span_export import SpanExport  # noqa: PLC0415 - an optional extra
         from service.observe.spans import Spans  # noqa: PLC0415
+
+        return Spans(SpanExport(exporters), issuer=issuer)
     except ImportError as error:
         raise CannotTrace(
             "the environment (OTEL_*) asks for traces; install what they need with "
             "pip install 'token-service[tracing]', or set OTEL_SDK_DISABLED=true"
         ) from error
-    try:
-        return Spans(SpanExport(exporters), issuer=issuer)
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise CannotTrace(f"a variable of the environment (OTEL_*) is wrong: {error}") from error
 
 
@@ -45,7 +45,7 @@ def wanted_exporters(environ: Mapping[str, str]) -> frozenset[str]:
     usual = "otlp" if any(environ.get(name) for name in _ENDPOINTS) else "none"
     named = (environ.get(_EXPORTER) or usual).split(",")
     wanted = frozenset(name.strip() for name in named) - {"none"}
-    if unknown := wanted - _EXPORTERS:
+    if unknown := sorted(wanted - _EXPORTERS):
         raise CannotTrace(f"{_EXPORTER} can be otlp, console or none, not {', '.join(unknown)}")
     if "otlp" in wanted and any(environ.get(name, _PROTOCOL) != _PROTOCOL for name in _PROTOCOLS):
         raise CannotTrace(f"spans are exported by {_PROTOCOL} only; set {_PROTOCOLS[0]} to it")
