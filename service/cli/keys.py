@@ -86,7 +86,7 @@ def retire(kid: str, file: Path, store_url: str | None) -> None:
 
 
 async def _read(stored: StoredKeys) -> Keys:
-    return (await stored.read())[1].keys
+    return (await stored.read())[1]
 
 
 def _print_after(

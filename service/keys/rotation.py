@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-import msgspec
 import structlog
 
 from service.keys.keyring import KeyRing
@@ -20,13 +19,13 @@ from service.keys.schedule import (
 )
 from service.keys.vault import Vault
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
-from service.model.signing_key import KEYS_VERSION, KeyRecord
+from service.model.signing_key import KeyRecord
+from service.store.encoding import Encoding
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
 
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(KeyRecord).decode
+RECORD = Encoding("keys", KeyRecord)
 
 Step = Callable[[Keys, int], Awaitable[Keys]]
 """What the keys become, from what they are and the time."""
@@ -63,7 +62,7 @@ class StoredKeys:
 
     async def load(self) -> None:
         """Take the keys as they are and change nothing; KeysUnreadable where that cannot be."""
-        self._keys = (await self.read())[1].keys
+        _, self._keys = await self.read()
         await self.vault.hold(self._keys)
         self._put_in_force()
 
@@ -79,17 +78,18 @@ class StoredKeys:
     async def change(self, step: Step) -> Keys:
         """Make one change to the record; who loses a race starts again from what the winner wrote."""
         while True:
-            old, record = await self.read()
-            keys = record.keys
+            old, keys = await self.read()
             await self.vault.hold(keys)
             now, self._keys = self.now(), keys
             self._require_readable(now)
             changed = await step(keys, now)
             if changed == keys:
                 return keys
-            if record.version > KEYS_VERSION:
+            if old is not None and RECORD.is_newer(old):
                 raise KeysUnreadable("a newer release has written them; its replicas change them")
-            if await self.kv.replace(self._key, old=old, new=_encode(KeyRecord(keys=changed))):
+            if await self.kv.replace(
+                self._key, old=old, new=RECORD.encode(KeyRecord(keys=changed))
+            ):
                 self._keys = changed
                 for event in _events(keys, changed, now):
                     self.emit(event)
@@ -120,14 +120,14 @@ class StoredKeys:
     def _key(self) -> str:
         return f"{self.prefix}:keys"
 
-    async def read(self) -> tuple[bytes | None, KeyRecord]:
+    async def read(self) -> tuple[bytes | None, Keys]:
         """The record as it is in the store, in its raw form too."""
         value = await self.kv.get(self._key)
         if value is None:
-            return None, KeyRecord(keys=())
+            return None, ()
         try:
-            return value, _decode(value)
-        except msgspec.MsgspecError as error:
+            return value, RECORD.decode(value).keys
+        except ValueError as error:
             raise KeysUnreadable("the record in the store is of no known version") from error
 
     def _require_readable(self, now: int) -> None:

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from msgspec import Meta
-
-KEYS_VERSION = 1
-"""What this release writes into the record of keys; see docs/decisions/record-versions.md."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +29,4 @@ class SigningKey:
 class KeyRecord:
     """All signing keys, as the one record in the store that never expires."""
 
-    version: Annotated[int, Meta(ge=1, le=KEYS_VERSION + 1)] = KEYS_VERSION
-    """That of the next release is read and never overwritten, a later one not even read."""
     keys: tuple[SigningKey, ...]

@@ -52,12 +52,15 @@ class Encoding(Generic[T]):
         object.__setattr__(self, "encode", lambda record: mark + _encode(record))
         object.__setattr__(self, "decode", decoded)
 
+    def is_newer(self, value: bytes) -> bool:
+        """Whether the next release wrote these bytes, and may have put into them what is unknown here."""
+        return value[:1] == b"v" and _version(value) > self.version
+
     def _unmarked(self, value: bytes) -> bytes:
         """The JSON behind the mark, if it is one that can be understood."""
-        mark, _, json = value.partition(b" ")
-        if mark[:1] != b"v":
+        if value[:1] != b"v":
             raise ValueError("it is neither JSON of this kind nor marked with a version")
-        version = int(mark[1:])
+        version = _version(value)
         if version > self.version + 1:
             log.error(
                 "a record is of a release that is more than one ahead",
@@ -66,4 +69,8 @@ class Encoding(Generic[T]):
                 known=self.version,
             )
             raise TooNew(f"{self.kind} {version}")
-        return json
+        return value.partition(b" ")[2]
+
+
+def _version(value: bytes) -> int:
+    return int(value.partition(b" ")[0][1:])

@@ -136,7 +136,7 @@ async def test_a_key_moved_to_another_name_is_not_taken(fleet: Fleet) -> None:
 
 
 async def test_a_record_of_a_later_release_is_left_alone(fleet: Fleet) -> None:
-    later = b'{"version":3,"keys":[]}'
+    later = b'v3 {"keys":[]}'
     await fleet.kv.replace("ts:keys", old=None, new=later)
     replica = await fleet.started()
     assert not replica.ring.ready
@@ -146,7 +146,7 @@ async def test_a_record_of_a_later_release_is_left_alone(fleet: Fleet) -> None:
 async def test_a_record_of_the_next_release_is_followed_and_not_overwritten(fleet: Fleet) -> None:
     signing = (await fleet.started()).ring.signing_key().kid
     ours = await fleet.kv.get("ts:keys") or b""
-    later = ours.replace(b'"version":1', b'"version":2,"pepper":"x"')
+    later = b"v2 " + ours.replace(b"{", b'{"pepper":"x",', 1)
     await fleet.kv.replace("ts:keys", old=ours, new=later)
     fleet.clock.forward(days=76)
     replica = await fleet.started()

@@ -1,0 +1,172 @@
+"""One record of every kind, with every member, always the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from service.keys.rotation import RECORD as KEYS
+from service.model.authorization import Authorization
+from service.model.logout_delivery import LogoutDelivery
+from service.model.one_time import AuthorizationCode, RefreshToken, Spent
+from service.model.pending_sign_in import PendingSignIn
+from service.model.registered_client import RegisteredClient
+from service.model.session import Answers, Consent, SealedRequest, Session
+from service.model.signing_key import KeyRecord, SigningKey
+from service.protocol.claims_request import ClaimsRequest
+from service.protocol.pkce import S256, CodeChallenge
+from service.store.encoding import Encoding
+from service.store.records import SPENT, OneTimeRecords, Records
+from service.store.stores import Stores
+
+FOLDER = Path(__file__).parent
+SHAPES = FOLDER / "shapes.json"
+NOON = 1_795_262_400
+"""Some noon; every time in an example is counted from it."""
+
+DIGEST = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+
+_REFRESH_TOKEN = RefreshToken(
+    seed="c2VlZA", ends_at=NOON + 86400, user_claims={"email": "alice@example.com"}
+)
+
+EXAMPLES: Mapping[str, object] = {
+    "az": Authorization(
+        id="AAAAAAAAAAAAAAAA",
+        client_id="web",
+        scope=frozenset({"openid"}),
+        resources=("https://api.example",),
+        subject="818727",
+        amr=("pwd",),
+        acr="urn:example:silver",
+        idp="local",
+        auth_time=NOON,
+        session_id="SSSSSSSSSSSSSSSS",
+        user_claims={"name": "Alice"},
+        claims={"tenant": "one"},
+        act={"sub": "api1"},
+        claims_request=ClaimsRequest(
+            id_token=("name",), userinfo=("email", "name"), locales=("de",)
+        ),
+        family_key="ZmFtaWx5",
+        created_at=NOON,
+    ),
+    "ac": AuthorizationCode(
+        redirect_uri="https://web.example/callback",
+        code_challenge=CodeChallenge(value=DIGEST, method=S256),
+        nonce="nonce",
+    ),
+    "at": {"iss": "https://id.example", "sub": "818727", "aud": "api1", "exp": NOON + 3600},
+    "rt": _REFRESH_TOKEN,
+    "spent": Spent(attempt="attempt", at=NOON, refresh_token=_REFRESH_TOKEN),
+    "rv": True,
+    "ss": Session(
+        id="SSSSSSSSSSSSSSSS",
+        cookie_digest=DIGEST,
+        subject="818727",
+        idp="google",
+        amr=("mfa", "pwd"),
+        auth_time=NOON,
+        started_at=NOON,
+        ends_at=NOON + 86400,
+        remember=True,
+        user_agent="Mozilla/5.0",
+        user_claims={"name": "Alice"},
+    ),
+    "su": NOON,
+    "ld": LogoutDelivery(
+        client_id="web",
+        session_id="SSSSSSSSSSSSSSSS",
+        subject="818727",
+        failures=2,
+        traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ),
+    "ll": True,
+    "co": Consent(
+        client_id="web",
+        scope=frozenset({"openid"}),
+        claims=frozenset({"email"}),
+        given_at=NOON,
+        stranger_at="web.example",
+    ),
+    "pk": SealedRequest(
+        sealed="gAAAAA",
+        browser_digest=DIGEST,
+        answers=Answers(
+            authenticated=True,
+            account_selected=True,
+            consented_scope=frozenset({"openid"}),
+            consented_claims=frozenset({"email"}),
+        ),
+    ),
+    "ps": PendingSignIn(
+        provider="google",
+        issuer="https://accounts.example",
+        issuer_is_sent=True,
+        browser_digest=DIGEST,
+        nonce="nonce",
+        code_verifier="verifier",
+        began_at=NOON,
+        anew=True,
+        max_age=300,
+    ),
+    "rc": RegisteredClient(
+        client_id="dc_AAAAAAAAAAAAAAAA",
+        issued_at=NOON,
+        expires_at=NOON + 86400,
+        metadata={"redirect_uris": ["https://app.example/callback"]},
+        access_token_digest=DIGEST,
+        secret_sha256=bytes(32),
+        sealed_secret="gAAAAA",
+    ),
+    "ja": "attempt",
+    "keys": KeyRecord(
+        keys=(
+            SigningKey(
+                kid="kid",
+                alg="ES256",
+                announced_at=NOON,
+                sign_from=NOON + 60,
+                retired_at=NOON + 3600,
+                sealed="gAAAAA",
+            ),
+        )
+    ),
+}
+
+
+def encodings() -> dict[str, Encoding[Any]]:
+    """How every kind of record is written, by its name."""
+    stores = Stores.on(cast("Any", None), prefix="ts")
+    kinds = [getattr(stores, field.name) for field in fields(stores)]
+    one_time = [kind.live for kind in kinds if isinstance(kind, OneTimeRecords)]
+    plain = [kind for kind in kinds if isinstance(kind, Records)]
+    found: list[Encoding[Any]] = [one.encoding for one in (*plain, *one_time)]
+    return {one.kind: one for one in (*found, SPENT, KEYS)}
+
+
+def golden(encoding: Encoding[Any]) -> Path:
+    """Where a record is kept as this version writes it."""
+    return FOLDER / f"{encoding.kind}.v{encoding.version}.json"
+
+
+def shape(encoding: Encoding[Any]) -> str:
+    """A hash of what the kind's members are called and of which type they are."""
+    schema = msgspec.json.schema(encoding.type, schema_hook=lambda _: {"type": "any"})
+    return sha256(json.dumps(_without_words(schema), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _without_words(schema: Any) -> Any:
+    """The schema without what is written for people."""
+    if isinstance(schema, list):
+        return [_without_words(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = {"description", "title"}
+    return {name: _without_words(one) for name, one in schema.items() if name not in words}
