@@ -22,7 +22,7 @@ pytestmark = pytest.mark.needs("kustomize", "redis-server")
 CLIENT = """\
 clients:
   - client_id: newcomer
-    client_secrets: [{sha256: "${file:/etc/token-service/secrets/newcomer}"}]
+    client_secrets: [{sha256: "${file:../secrets/newcomer}"}]
     allowed_grant_types: [client_credentials]
     allowed_scopes: [api1]
 """
