@@ -20,9 +20,6 @@ from service.web.watching import changes
 
 log = structlog.stdlib.get_logger(__name__)
 
-BACKLOG = 1024
-"""Connections that may wait to be accepted."""
-
 LINGER = 5
 """Seconds at most, of the grace, for which a stopping process serves on while balancers notice."""
 
@@ -70,7 +67,7 @@ class Process:
         await runner.setup()
         tls = listening.tls.context if listening.tls else None
         for each in listening.sockets:
-            await web.SockSite(runner, each, ssl_context=tls, backlog=BACKLOG).start()
+            await runner.listen(each, tls)
         return runner
 
     async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:

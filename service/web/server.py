@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
+from socket import socket
+from ssl import SSLContext
 from typing import cast
 
 import structlog
@@ -11,6 +13,7 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
+from service.web.accept_queue import AcceptQueue
 from service.web.gate import Handler
 from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.lane import Lane
@@ -19,6 +22,12 @@ from service.web.traced_gate import GATE
 from service.web.whole_requests import LARGEST
 
 log = structlog.stdlib.get_logger(__name__)
+
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+
+_ON_ITS_WAY = 0.1
+"""Seconds in which a request arrives that was sent before its caller could know of the end."""
 
 _IDLE_SECONDS = 75
 """How long a connection may stay without a request; longer than a balancer's own 60 s, so that it never races us."""
@@ -29,15 +38,24 @@ class Runner(web.AppRunner):
 
     def __init__(self, app: web.Application, *, shutdown_timeout: float = 20) -> None:
         super().__init__(app, shutdown_timeout=shutdown_timeout, access_log=None)
+        self._queues: list[AcceptQueue] = []
         self._running = 0
         self._lane: Lane | None = None
         self._idle = asyncio.Event()
         self._idle.set()
 
+    async def listen(self, listening: socket, tls: SSLContext | None) -> None:
+        """Serve whoever connects there."""
+        self._queues.append(AcceptQueue(listening, tls))
+        await web.SockSite(self, listening, ssl_context=tls, backlog=BACKLOG).start()
+
     async def finish(self) -> None:
-        """Accept no connection more, and wait until no request runs; aiohttp itself drops what is still being sent."""
+        """Take the last connections, and wait until no request runs; aiohttp itself drops what is still being sent."""
         for site in self.sites:
             await site.stop()
+        for queue in self._queues:
+            await queue.serve_rest(cast("_Server", self.server))
+        await asyncio.sleep(_ON_ITS_WAY)
         await self._idle.wait()
         if self._lane is not None:
             await self._lane.quiet()

@@ -30,6 +30,7 @@ defaults
     timeout client 30s
     timeout server 30s
     timeout http-keep-alive 30s
+    timeout check 2s
     option forwardfor
     retries {retries}
     {options}

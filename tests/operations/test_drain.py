@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import time
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import httpx2
@@ -51,6 +52,23 @@ def test_a_request_that_runs_is_finished(serve: Serve) -> None:
         time.sleep(1)  # longer than it serves on: it listens no more
         connection.sendall(BODY[10:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    assert program.ended() == 0
+
+
+def test_nobody_who_is_connected_already_is_reset(serve: Serve) -> None:
+    program = serve()
+    url = urlsplit(program.url())
+    program.send(signal.SIGSTOP)  # so that all of them wait to be accepted
+    with ExitStack() as callers:
+        made = [
+            callers.enter_context(socket.create_connection((url.hostname, url.port), timeout=10))
+            for _ in range(50)
+        ]
+        for each in made:
+            each.sendall(HEAD + BODY)
+        program.send(signal.SIGINT)
+        program.send(signal.SIGCONT)
+        assert all(each.recv(65536).startswith(b"HTTP/1.1 200") for each in made)
     assert program.ended() == 0
 
 
