@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import cores, flat, latency, memory, round_trips, stalls, start
+from benchmarks import cores, flat, latency, memory, reload, round_trips, stalls, start
 from benchmarks.effort import Effort, effort
 from benchmarks.finding import Finding
 from benchmarks.results import show_findings, show_table
@@ -16,6 +16,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Finding]]] = {
     "round-trips": round_trips.measure,
     "latency": latency.measure,
     "stalls": stalls.measure,
+    "reload": reload.measure,
     "cores": cores.measure,
     "memory": memory.measure,
     "start": start.measure,

@@ -1,0 +1,110 @@
+"""Whether a reload of 10,000 clients holds up requests, and how long it takes beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+from benchmarks.clients import with_clients
+from benchmarks.effort import Effort
+from benchmarks.finding import Finding
+from benchmarks.latency import introspection
+from benchmarks.load import Requests
+from benchmarks.machine import BOTH_CPUS, SERVER_CPU
+from benchmarks.paced import Paced
+from benchmarks.servers import Server, Servers
+
+CLIENTS = 10_000
+ASKED_AGAIN = 20
+"""Requests after which it is asked whether the reload is over."""
+
+
+def measure(effort: Effort) -> list[Finding]:
+    """Introspection at a steady pace, alone and while the registry is read again."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        servers = Servers(stack)
+        redis_url = servers.redis()
+        asked = introspection(redis_url)
+        file = with_clients(CLIENTS, folder)
+        return [
+            finding
+            for where, cpu in (("one core", SERVER_CPU), ("two cores", BOTH_CPUS))
+            for finding in _measure(
+                servers.service(redis_url, cpu=cpu, configuration=file), file, where, asked, effort
+            )
+        ]
+
+
+def _measure(
+    server: Server, file: Path, where: str, asked: Requests, effort: Effort
+) -> list[Finding]:
+    alone: list[Paced] = []
+    beside: list[Paced] = []
+    took: list[float] = []
+    for _ in range(effort.rounds):
+        alone.append(_paced(server, asked, _for_seconds(effort.seconds)))
+        _add_a_client(file)
+        before = _generation(server)
+        began = time.monotonic()
+        os.kill(server.running.pid, signal.SIGHUP)
+        beside.append(_paced(server, asked, _until_reloaded(server, before)))
+        took.append(time.monotonic() - began)
+    return [
+        *_told(f"{where}: introspection alone", alone),
+        *_told(f"{where}: introspection beside a reload", beside),
+        Finding(what=f"{where}: the reload beside introspections", figure=median(took), unit="s"),
+    ]
+
+
+def _paced(server: Server, asked: Requests, ends: Iterator[bool]) -> Paced:
+    paced = Paced(server.port, asked)
+    paced.run(ends)
+    return paced
+
+
+def _told(what: str, paced: list[Paced]) -> list[Finding]:
+    return [
+        Finding(
+            what=f"{what}, p{percent}",
+            figure=median(each.percentile(percent) for each in paced),
+            unit="ms",
+        )
+        for percent in (50, 99)
+    ] + [Finding(what=f"{what}, longest", figure=median(each.longest for each in paced), unit="ms")]
+
+
+def _add_a_client(file: Path) -> None:
+    """Make another registry of it; the last client is copied under a name of its own."""
+    text = file.read_text()
+    last = text[text.index(f"  - client_id: client{CLIENTS - 1}\n") :]
+    entry = last[: last.index("  - client_id: ", 5)]
+    renamed = entry.replace(f"client{CLIENTS - 1}", f"client-{time.monotonic_ns()}")
+    file.write_text(text.replace(entry, entry + renamed))
+
+
+def _for_seconds(seconds: int) -> Iterator[bool]:
+    end = time.monotonic() + seconds
+    while True:
+        yield time.monotonic() > end
+
+
+def _until_reloaded(server: Server, before: str) -> Iterator[bool]:
+    """Until another generation is in force, which is asked for now and then."""
+    for number in count():
+        yield number % ASKED_AGAIN == ASKED_AGAIN - 1 and _generation(server) != before
+
+
+def _generation(server: Server) -> str:
+    with urlopen(f"http://127.0.0.1:{server.port}/health/ready") as ready:
+        generation: str = json.load(ready)["registry"]
+        return generation
