@@ -7,13 +7,20 @@ from typing import Any
 
 import kubernetes_validate
 import pytest
+import yaml
 
-from tests.k8s.rendered import Manifests
+from tests.k8s.rendered import K8S, Manifests
 
 pytestmark = pytest.mark.needs("kustomize")
 
 OLDEST, NEWEST = "1.30", "1.37"
 """Releases: preStop's sleep needs the first, and the last is the newest whose schemas are known."""
+
+APART = [
+    "overlays/prod/secret.example.yaml",
+    "components/client-certificates/nginx/controller-headers.yaml",
+]
+"""Manifests that belong to no overlay."""
 
 CUSTOM = {"ServiceMonitor", "PrometheusRule"}
 
@@ -23,6 +30,12 @@ def test_every_manifest_has_the_form_of_its_kind(manifests: Manifests, release: 
     for manifest in manifests.all:
         if manifest["kind"] not in CUSTOM:
             kubernetes_validate.validate(manifest, release, strict=True)
+
+
+@pytest.mark.parametrize("file", APART)
+def test_what_is_applied_apart_has_the_form_of_its_kind(file: str) -> None:
+    manifest = yaml.safe_load((K8S / file).read_text())
+    kubernetes_validate.validate(manifest, NEWEST, strict=True)
 
 
 def test_a_word_that_kubernetes_does_not_know_is_found(prod: Manifests) -> None:
