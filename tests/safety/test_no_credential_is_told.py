@@ -1,4 +1,4 @@
-"""Whole flows, at the loudest log level: no credential is in the output, the metrics or Redis (RFC 9700 §4.3, RFC 6819 §5.1.4.1)."""
+"""Whole flows, at the loudest log level: no credential is in the output, the metrics, the traces or Redis (RFC 9700 §4.3, RFC 6819 §5.1.4.1)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.clients.signing import SECRET, Signer
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.collector import Collector, collector_running
 from tests.driving.registering import bearer, register
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
@@ -38,10 +39,17 @@ class Observed:
     wire: Wire
     output: Path
     store: Redis
+    collector: Collector
 
     async def metrics(self) -> str:
         """What is counted."""
         return (await self.app.service.get("/metrics")).body.decode()
+
+    async def traces(self) -> str:
+        """What is exported, up to now."""
+        await self.app.service.get("/connect/checksession")
+        self.collector.wait_for("GET /connect/checksession")
+        return self.collector.text
 
     def dump(self) -> str:
         """Every key of the store with its value."""
@@ -69,8 +77,15 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
+def collector() -> Iterator[Collector]:
+    """Where spans go."""
+    with collector_running() as collector:
+        yield collector
+
+
+@pytest.fixture
 def program(
-    config: dict[str, Any], mortal_redis: tuple[str, Any], tmp_path: Path
+    config: dict[str, Any], mortal_redis: tuple[str, Any], tmp_path: Path, collector: Collector
 ) -> Iterator[Path]:
     """The service as an operator runs it, at log level debug; the file that holds its output."""
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -83,6 +98,7 @@ def program(
     file.write_text(yaml.safe_dump(config))
     command = [sys.executable, "-m", "service", "serve", "--config", str(file), "--port", str(port)]
     environ = os.environ | {"SERVICE_LOG_LEVEL": "debug", "TMPDIR": str(tmp_path)}
+    environ |= collector.environ
     with output.open("wb") as writing:
         process = subprocess.Popen(command, stdout=writing, stderr=writing, env=environ)
     while "listening on" not in output.read_text():
@@ -95,7 +111,7 @@ def program(
 
 @pytest.fixture
 async def observed(
-    config: dict[str, Any], program: Path, mortal_redis: tuple[str, Any]
+    config: dict[str, Any], program: Path, mortal_redis: tuple[str, Any], collector: Collector
 ) -> AsyncIterator[Observed]:
     """The running service, listened to from all sides."""
     wire = Wire()
@@ -104,7 +120,7 @@ async def observed(
     async with wire.session() as http, wire.session() as browser.session:
         service = RunningService(issuer=config["issuer"], http=http, parts=cast("Any", None))
         with Redis.from_url(mortal_redis[0]) as store:
-            yield Observed(ClientApp(service, browser), wire, program, store)
+            yield Observed(ClientApp(service, browser), wire, program, store, collector)
 
 
 async def sign_in(app: ClientApp) -> dict[str, Any]:
@@ -196,13 +212,14 @@ async def test_no_credential_is_told(observed: Observed) -> None:
     dumped += observed.dump()
     # Last, for a code keeps its nonce, whatever stands in it.
     await confuse(observed.app, (await observed.app.tokens())["access_token"][-80:])
-    metrics = await observed.metrics()
+    metrics, traces = await observed.metrics(), await observed.traces()
     output = observed.output.read_text()
     credentials = observed.wire.credentials()
     assert len(credentials) > 30
     assert "token_issued" in output
     assert "token_service_tokens_issued" in metrics
-    assert {one for one in credentials if one in output + metrics} == set()
+    assert "sign ES256" in traces
+    assert {one for one in credentials if one in output + metrics + traces} == set()
     assert {one for one in credentials if one in dumped} == set()
 
 
