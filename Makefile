@@ -28,6 +28,16 @@ interop: .venv/developing ## the real clients in other languages, against a runn
 	@scripts/system-packages
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
+.PHONY: chaos
+chaos: .venv/developing ## replicas, Redis, registry and keys fail or change under load; all promises are checked
+	@scripts/system-packages
+	$(BIN)/python -m tests.chaos $(SCENARIOS)
+
+.PHONY: chaos-short
+chaos-short: .venv/developing ## the same with some seconds for each fault, as CI does
+	@scripts/system-packages
+	$(BIN)/python -m tests.chaos --short $(SCENARIOS)
+
 .PHONY: lint
 lint: .venv/developing ## format, lint, types, import contracts and generated documents, nothing changed
 	$(BIN)/ruff format --check .

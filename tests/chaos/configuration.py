@@ -10,7 +10,7 @@ from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
 
 UNREADY_AFTER = 1
-STORE_TIMEOUT = "500ms"
+STORE_TIMEOUT = "1s"
 REUSE_INTERVAL = "5m"
 """Longer than any scenario: a lenient client's repetition is never refused."""
 

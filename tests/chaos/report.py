@@ -60,7 +60,7 @@ def outcome(name: str, ledger: Ledger, fault: Fault, found: Sequence[Breach]) ->
 
 def crashed(name: str, error: BaseException) -> Outcome:
     """A scenario that did not come to its end, which keeps no promise."""
-    why = f"the scenario broke off: {type(error).__name__}: {error}"
+    why = f"the scenario broke off: {type(error).__name__}: {str(error)[-LAST_WORDS:]}"
     return Outcome(
         name=name,
         requests=0,
@@ -74,6 +74,8 @@ def crashed(name: str, error: BaseException) -> Outcome:
     )
 
 
+LAST_WORDS = 500
+"""How much is told of an error, whose end says most."""
 COLUMNS = "{:<24}{:>9}{:>8}{:>10}{:>8}{:>10}{:>7}  {:<9}{}"
 HEADINGS = (
     "scenario",

@@ -23,13 +23,15 @@ class Effort:
     calm: float
     """Before the fault."""
     hold: float
-    """While it lasts, where nothing else says when it ends; longer than `unready_after`."""
+    """While it lasts, where nothing else says when it ends."""
+    outage: float
+    """While the store is away; so long that readiness has to turn red."""
     after: float
     """After the service has recovered."""
 
 
-FULL = Effort(calm=2, hold=5, after=4)
-SHORT = Effort(calm=0.7, hold=2.6, after=0.7)
+FULL = Effort(calm=2, hold=5, outage=5, after=4)
+SHORT = Effort(calm=0.5, hold=1.5, outage=2.6, after=0.5)
 
 
 @dataclass

@@ -21,7 +21,7 @@ async def redis_restarted(stage: Stage[TcpRedis]) -> None:
     """Redis dies, and comes back with all that it had acknowledged."""
     with stage.fault.lasting():
         stage.store.kill()
-        await stage.hold()
+        await asyncio.sleep(stage.effort.outage)
         await asyncio.to_thread(stage.store.start)
 
 
