@@ -61,7 +61,7 @@ def _name_of(entry: object) -> str:
 
 
 def _entry_changes(name: str, old: object, new: object) -> Iterator[str]:
-    if old == new:
+    if old is new or old == new:
         return
     yield f"~ {name}"
     for field in fields(cast("DataclassInstance", new)):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from service.config.collector import collector_paused
 from service.config.configuration import NEEDS_RESTART, Configuration
 from service.config.files import FilesRead
 from service.config.generation import generation_of
 from service.config.include import included_by
 from service.config.judge import judge
+from service.config.pace import collector_paused
 from service.config.part import Part, read_part
 from service.config.problem import ConfigError, Location, Problem
 from service.config.registry import build_registry

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration
 from service.config.files import FilesRead
 from service.config.load import load
+from service.config.pace import collector_paused, giving_way
 from service.config.problem import ConfigError
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
@@ -46,6 +48,8 @@ class ReloadableRegistry:
         """What was read the last time, whether it is in force or was refused."""
         return self._files
 
+    @giving_way()
+    @collector_paused()
     def reload(self, check: Callable[[], None] = lambda: None) -> bool:
         """Read all files again; whether their registry is in force now. It blocks, so call it off the event loop.
 
@@ -64,12 +68,25 @@ class ReloadableRegistry:
         except CannotServe as error:
             self._emit(RegistryReloadRefused(problems=(str(error),)))
             return False
-        before, self._current = self._current, read.registry
+        before, self._current = self._current, _with_what_is_kept(self._current, read.registry)
         self._emit(
             RegistryReloaded(
-                generation=read.registry.generation,
-                changes=tuple(registry_changes(before, read.registry)),
+                generation=self._current.generation,
+                changes=tuple(registry_changes(before, self._current)),
                 need_restart=tuple(settings_changes(self._configuration, read)),
             )
         )
         return True
+
+
+def _with_what_is_kept(before: Registry, after: Registry) -> Registry:
+    """The new registry with the very clients and users of the old one where nothing of them has changed.
+
+    So the memory that workers share stays shared, and the collector finds next to nothing new to look at.
+    """
+    clients = {
+        client_id: known if (known := before.clients.get(client_id)) == client else client
+        for client_id, client in after.clients.items()
+    }
+    users = before.users if before.users == after.users else after.users
+    return replace(after, clients=clients, users=users)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+
 import pytest
 
 from service.config.reload import CannotServe, ReloadableRegistry
@@ -71,3 +74,21 @@ def test_a_secret_file_is_read_again(read, file):
     secret.write_text("1" * 64)
     registry.reload()
     assert registry.current.api_resources["api"].secrets[0].sha256 == bytes.fromhex("1" * 64)
+
+
+def test_a_client_that_stays_as_it_is_stays_the_same_object(read, file):
+    text = "clients: [{client_id: one, require_client_secret: false}]"
+    registry = ReloadableRegistry(read(text), environ={}, emit=lambda _: None)
+    before = registry.current.clients["one"]
+    rewrite(file, text.replace("}]", "}, {client_id: two, require_client_secret: false}]"))
+    registry.reload()
+    assert registry.current.clients["one"] is before
+    rewrite(file, text.replace("}]", ", client_name: First}]"))
+    registry.reload()
+    assert registry.current.clients["one"].client_name == "First"
+
+
+def test_a_reload_leaves_switching_and_collecting_as_they_were(registry):
+    before = sys.getswitchinterval(), gc.isenabled()
+    registry.reload()
+    assert (sys.getswitchinterval(), gc.isenabled()) == before
