@@ -1,0 +1,57 @@
+"""The service as it may be in its next release: its code, with members and versions that are new."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.driving.process import REPOSITORY
+
+CHANGES: Mapping[str, Mapping[str, str]] = {
+    "service/model/session.py": {
+        "    user_agent: str\n": '    user_agent: str\n    device: str = "unknown"\n',
+    },
+    "service/identity/sessions.py": {
+        "user_agent=_readable(user_agent),\n": (
+            'user_agent=_readable(user_agent),\n            device="laptop",\n'
+        ),
+    },
+    "service/model/authorization.py": {
+        "    created_at: int\n": '    device: str = "unknown"\n    created_at: int\n',
+    },
+    "service/authorize/answer.py": {
+        "created_at=interaction.now,\n": 'created_at=interaction.now,\n        device="laptop",\n',
+    },
+    "service/model/one_time.py": {
+        "    ends_at: int\n": '    device: str = "unknown"\n    ends_at: int\n',
+    },
+    "service/store/stores.py": {
+        f'Records(prefix, "{name}", {kind})': f'Records(prefix, "{name}", {kind}, 2)'
+        for name, kind in {
+            "az": "Authorization",
+            "ac": "AuthorizationCode",
+            "rt": "RefreshToken",
+            "ss": "Session",
+            "pk": "SealedRequest",
+            "co": "Consent",
+        }.items()
+    },
+    "service/store/records.py": {'Encoding("spent", Spent)': 'Encoding("spent", Spent, 2)'},
+    "service/keys/rotation.py": {'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'},
+}
+
+
+def next_release(folder: Path) -> dict[str, str]:
+    """Write it there; the environment in which `python -m service` runs it."""
+    for name in ("service", "templates"):
+        shutil.copytree(
+            REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    for name, replaced in CHANGES.items():
+        text = (folder / name).read_text()
+        for old, new in replaced.items():
+            assert text.count(old) == 1, (name, old)
+            text = text.replace(old, new)
+        (folder / name).write_text(text)
+    return {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
