@@ -13,6 +13,7 @@ RUN python -m venv --without-pip .venv && \
 COPY pyproject.toml LICENSE ./
 COPY service service
 COPY templates templates
+# Compiled here, because nothing can be written later; and never held against its source, which cannot change either.
 RUN python -m pip --python .venv/bin/python install --no-compile --no-deps --no-build-isolation --editable . && \
     python -m pip --python .venv/bin/python uninstall --yes setuptools && \
     .venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash service .venv/lib

@@ -62,6 +62,7 @@ def pod_running(
     *,
     replaced: Mapping[str, str],
     secrets: Mapping[str, str] = SECRETS,
+    environ: Mapping[str, str] | None = None,
 ) -> Iterator[Pod]:
     """The container below a root where it may write to its emptyDirs only; `replaced` says where other hosts are."""
     container = manifests.container()
@@ -71,7 +72,7 @@ def pod_running(
     mounted = Mounted(root, manifests, secrets, {**replaced, **moved})
     program = Program(
         [
-            *_environment(mounted),
+            *_environment(mounted, environ or {}),
             *_closed(mounted),
             *container.get("command", [str(COMMAND)]),
             *container["args"],
@@ -85,11 +86,11 @@ def pod_running(
         program.kill()
 
 
-def _environment(mounted: Mounted) -> list[str]:
+def _environment(mounted: Mounted, further: Mapping[str, str]) -> list[str]:
     """Start with the container's variables and no others; TMPDIR stands for its /tmp."""
     container = mounted.manifests.container()
     given = {each["name"]: mounted.here(each["value"]) for each in container["env"]}
-    given |= {"TMPDIR": mounted.here("/tmp"), "PATH": "/usr/bin:/bin"}  # noqa: S108 - the container's
+    given |= {"TMPDIR": mounted.here("/tmp"), "PATH": "/usr/bin:/bin", **further}  # noqa: S108 - the container's
     return [
         "env",
         "-i",

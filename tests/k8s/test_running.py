@@ -12,8 +12,9 @@ import pytest
 
 from tests.driving.program import eventually
 from tests.k8s import read_only
-from tests.k8s.rendered import Manifests
-from tests.k8s.running_pod import Pod
+from tests.k8s.overlays_redis import redis_of_dev
+from tests.k8s.rendered import Manifests, rendered
+from tests.k8s.running_pod import Pod, pod_running
 
 pytestmark = pytest.mark.needs("kustomize", "redis-server")
 
@@ -59,6 +60,24 @@ def test_the_service_writes_nowhere_but_where_it_may(pod: Pod) -> None:
     pid = pod.program.process.pid
     assert "NoNewPrivs:\t1" in Path(f"/proc/{pid}/status").read_text()
     assert [line for line in pod.program.lines if "Permission denied" in line] == []
+
+
+def test_several_workers_count_together_in_the_pods_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "redis").mkdir()
+    with (
+        redis_of_dev(tmp_path / "redis") as address,
+        pod_running(
+            tmp_path / "pod",
+            rendered("dev"),
+            replaced={"redis:6379": address},
+            environ={"SERVICE_WORKERS": "2"},
+        ) as pod,
+    ):
+        eventually(lambda: pod.probe("readinessProbe") == 200)
+        assert pod.token(**MACHINE)[0] == 200
+        counted = b'tokens_issued_total{grant_type="client_credentials"} 1.0'
+        eventually(lambda: counted in pod.ask("management", "/metrics")[1])
+        assert list(pod.mounted.folder("tmp").glob("token-service-metrics-*/*.db"))
 
 
 def test_the_arguments_are_ones_that_the_program_knows(manifests: Manifests) -> None:
