@@ -19,6 +19,8 @@ Attributes = dict[str, str | int]
 
 def note_answer(span: Span, event: RequestAnswered) -> None:
     """How a request was answered; by which route, unless the caller made its path up."""
+    if not span.is_recording():
+        return
     span.set_attribute("http.response.status_code", event.status)
     if event.endpoint != OTHER:
         span.set_attribute("http.route", event.endpoint)

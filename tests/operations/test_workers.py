@@ -69,6 +69,18 @@ def test_a_worker_that_dies_is_replaced(program: Program) -> None:
     assert token_from(url).status_code == 200
 
 
+def test_what_a_worker_has_counted_outlives_it(program: Program) -> None:
+    url = program.url()
+    for _ in range(20):
+        assert token_from(url).status_code == 200
+    before = _workers(program)
+    for worker in before:
+        os.kill(worker, signal.SIGQUIT)  # before anything is settled by itself
+    eventually(lambda: len(set(_workers(program)) - set(before)) == 2)
+    assert _counts(url)["token_service_tokens_issued_total"] == 20
+    assert _counts(url)["token_service_signing_seconds_count"] == 20
+
+
 def test_the_state_of_a_worker_that_ended_is_forgotten(program: Program, tmp_path: Path) -> None:
     program.url()
     worker = _workers(program)[0]
@@ -101,6 +113,12 @@ def _knows_another(url: str) -> bool:
     """Whether all workers know the client; ten requests reach each."""
     another = ("another", "another-secret-of-32-characters")
     return {token_from(url, another).status_code for _ in range(10)} == {200}
+
+
+def _counts(url: str) -> dict[str, float]:
+    """What the metrics show, whatever the labels."""
+    found = re.findall(r"^(\w+)(?:{.*})? (\S+)$", httpx2.get(f"{url}/metrics").text, re.MULTILINE)
+    return {name: float(value) for name, value in found}
 
 
 def _round_trips(url: str) -> float:
