@@ -146,7 +146,7 @@ async def _serve(port: int, redis_url: str) -> None:
     es256, rs256 = Key.generate("ES256"), Key.generate("RS256")
     jwks = orjson.dumps({"keys": [key.public_jwk for key in (es256, rs256)]})
     floor = Floor(
-        redis=Multiplexed(redis.connection_pool),
+        redis=Multiplexed(redis.connection_pool.make_connection, patience=2),
         es256=es256,
         rs256=rs256,
         jwt=await es256.sign(CLAIMS, typ="at+jwt"),

@@ -126,7 +126,7 @@ class ClientAssertions:
         key = digest(f"{presented.client_id}\n{jti}")
         attempt, used = new_selector(), self.stores.used_assertions
         ttl = int(left) + self.clock_skew + 1
-        (written,) = await self.stores.kv.write(used.put_new(attempt, key, ttl=ttl))
+        (written,) = await self.stores.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
         # Where the store's client has repeated the command, what is there already may be ours.
         if not written and await self.stores.kv.read(used.read(key)) != (attempt,):
             raise JwtRefused("it has been used before")

@@ -50,7 +50,7 @@ class AuthorizationCodeGrant:
         spending = self._spending(handle, authorization, request.client, request.now)
         wrong = _mismatch(code, request.params)
         if wrong is not None:
-            await self.stores.kv.write(spending.swap)
+            await self.stores.kv.write(spending.swap, durable=True)
             return InvalidGrant(wrong)
         return GrantSuccess(
             grant_type=self.grant_type,

@@ -117,7 +117,12 @@ class Foundation(ABC):
     @cached_property
     def kv(self) -> KeyValue:
         store = self.configuration.store
-        return open_store(store.url, timeout=store.timeout, timed=self.timed)
+        return open_store(
+            store.url,
+            timeout=store.timeout,
+            wait_for_replicas=store.wait_for_replicas,
+            timed=self.timed,
+        )
 
     @cached_property
     def stores(self) -> Stores:

@@ -2,44 +2,68 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.connection import Connection, SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
-from redis.backoff import ExponentialWithJitterBackoff
+from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 
 from service.model.events import Emit
 from service.model.timings import unheard
+from service.store.clustered import Clustered
+from service.store.group_commit import GroupCommit
 from service.store.keyvalue import KeyValue
 from service.store.multiplexed import Multiplexed
 from service.store.pipelined import Pipelined
+from service.store.slots import Address, Slots
 
 RETRIES = 2
-"""How often redis-py repeats a command whose connection was lost; every write tolerates it."""
+"""How often a connection is tried again, with jitter, before Redis counts as away."""
+
+SENTINEL_SECONDS = 0.5
+"""How long a sentinel may take; then the next one is asked."""
 
 
-def open_store(url: str, *, timeout: float, timed: Emit = unheard) -> KeyValue:
-    """The store behind a URL; `timeout` is what one command may take, in seconds."""
+def open_store(
+    url: str, *, timeout: float, wait_for_replicas: int = 0, timed: Emit = unheard
+) -> KeyValue:
+    """The store behind a URL; `timeout` is what one command may take, in seconds.
+
+    Durable writes wait for so many replicas; `timed` hears how long each round trip took.
+    """
     scheme = urlsplit(url).scheme
-    options: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        "protocol": 2,  # what Multiplexed reads
-        "retry": Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), RETRIES),
-    }
     if scheme == "memory":
         from service.store.embedded import embedded_redis  # noqa: PLC0415 - only where it is configured
 
         redis = embedded_redis()
         return KeyValue(redis, Pipelined(redis), timeout=timeout, timed=timed)
+    options: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "protocol": 2,  # what Link reads
+        "retry": Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), RETRIES),
+    }
+    line = partial(Multiplexed, patience=timeout)
+    committing = partial(GroupCommit, replicas=wait_for_replicas)
+    opened = partial(KeyValue, timeout=timeout, timed=timed)
     if scheme.endswith("+cluster"):
-        cluster = _cluster(url, options)
-        return KeyValue(cluster, Pipelined(cluster), timeout=timeout, timed=timed)
+        redis, connect = _cluster(url, options)
+        slots = Slots(_hosts(url, 6379), connect)
+        shared = Clustered(slots, lambda address: line(partial(connect, address)))
+        if not wait_for_replicas:
+            return opened(redis, shared)
+        durable = Clustered(slots, lambda address: committing(line(partial(connect, address))))
+        return opened(redis, shared, durable=durable)
     redis = _behind_sentinel(url, options) if scheme.endswith("+sentinel") else _one(url, options)
-    return KeyValue(redis, Multiplexed(redis.connection_pool), timeout=timeout, timed=timed)
+    make_connection = redis.connection_pool.make_connection
+    if not wait_for_replicas:
+        return opened(redis, line(make_connection))
+    return opened(redis, line(make_connection), durable=committing(line(make_connection)))
 
 
 def _one(url: str, options: dict[str, Any]) -> Any:
@@ -50,24 +74,43 @@ def _one(url: str, options: dict[str, Any]) -> Any:
 def _behind_sentinel(url: str, options: dict[str, Any]) -> Any:
     """The master that the sentinels name, looked up anew whenever a connection is made."""
     service, _, database = urlsplit(url).path.strip("/").partition("/")
-    credentials = _credentials(url)
+    own = options | _from(url)
+    theirs = own | {
+        "username": own.pop("sentinel_username", None),
+        "password": own.pop("sentinel_password", None),
+        "socket_timeout": SENTINEL_SECONDS,
+        "socket_connect_timeout": SENTINEL_SECONDS,
+        "retry": Retry(NoBackoff(), 0),
+    }
     connect: Any = Sentinel  # which redis-py leaves untyped
-    sentinels = connect(_hosts(url, 26379), sentinel_kwargs=options, **options, **credentials)
+    sentinels = connect(_hosts(url, 26379), sentinel_kwargs=theirs, **own)
     return sentinels.master_for(service, db=int(database or 0))
 
 
-def _cluster(url: str, options: dict[str, Any]) -> Any:
+def _cluster(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
+    """What does the rare things, and what connects to one server."""
+    own = options | _from(url)
     nodes = [ClusterNode(host, port) for host, port in _hosts(url, 6379)]
-    return RedisCluster(startup_nodes=nodes, **options, **_credentials(url))
+    cluster = RedisCluster(startup_nodes=nodes, **own)
+    kind: Any = SSLConnection if own.pop("ssl", False) else Connection
+
+    def connect(address: Address) -> Any:
+        return kind(host=address[0], port=address[1], **own)
+
+    return cluster, connect
 
 
-def _hosts(url: str, default_port: int) -> list[tuple[str, int]]:
+def _from(url: str) -> dict[str, Any]:
+    """Credentials and options that a URL with several hosts names, as redis-py reads them from one with one."""
+    parts = urlsplit(url)
+    credentials = parts.netloc.rpartition("@")[0]
+    scheme = parts.scheme.partition("+")[0]
+    read: dict[str, Any] = dict(parse_url(f"{scheme}://{credentials}@localhost?{parts.query}"))
+    read.pop("host")
+    return read | ({"ssl": True} if read.pop("connection_class", None) else {})
+
+
+def _hosts(url: str, default_port: int) -> list[Address]:
     hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
     split = [urlsplit(f"//{host}") for host in hosts]
     return [(host.hostname or "localhost", host.port or default_port) for host in split]
-
-
-def _credentials(url: str) -> dict[str, Any]:
-    name, _, password = urlsplit(url).netloc.rpartition("@")[0].partition(":")
-    given = {"username": unquote(name), "password": unquote(password)}
-    return {key: value for key, value in given.items() if value}

@@ -11,11 +11,12 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, overload
 
 import structlog
-from redis.exceptions import RedisError, WatchError
+from redis.exceptions import WatchError
 
 from service.model.events import Emit
 from service.model.timings import StoreAnswered, unheard
 from service.protocol.errors import TemporarilyUnavailable
+from service.store.trouble import TROUBLE, ResponseError
 from service.store.verbs import Command, Read, Write
 
 log = structlog.stdlib.get_logger(__name__)
@@ -24,8 +25,6 @@ T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
-
-_TROUBLE = (RedisError, OSError, TimeoutError)
 
 
 @dataclass(slots=True)
@@ -46,11 +45,16 @@ class StoreUnavailable(TemporarilyUnavailable):
 class Asking(Protocol):
     """How commands reach Redis and replies come back."""
 
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
-        """One round trip within so many seconds; an error reply is raised."""
+    @property
+    def circuit_open(self) -> bool:
+        """Whether commands are refused at once, because Redis has not answered lately."""
         ...
 
-    async def close(self) -> None:
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
+        """One reply for each within so many seconds; an error reply is an exception among them."""
+        ...
+
+    def close(self) -> None:
         """Give the connections back."""
         ...
 
@@ -59,14 +63,22 @@ class KeyValue:
     """Redis as this service uses it: each call is one round trip, and a request has only so much time for all."""
 
     def __init__(
-        self, redis: Any, asking: Asking, *, timeout: float, timed: Emit = unheard
+        self,
+        redis: Any,
+        asking: Asking,
+        *,
+        timeout: float,
+        durable: Asking | None = None,
+        timed: Emit = unheard,
     ) -> None:
         """Take a client of redis-py (or fakeredis) for what is rare, and how to ask for the rest.
 
-        `timeout` is what one command may take, in seconds; `timed` hears how long each took.
+        `timeout` is what one command may take, in seconds; `durable` asks for writes that wait for
+        replicas, where that is configured; `timed` hears how long each round trip took.
         """
         self._redis = redis
         self._asking = asking
+        self._durable = durable or asking
         self._timeout = timeout
         self._timed = timed
         self._away_since: float | None = None
@@ -80,6 +92,11 @@ class KeyValue:
         """For how long Redis has not been reachable; 0 while it is."""
         return 0.0 if self._away_since is None else monotonic() - self._away_since
 
+    @property
+    def circuit_open(self) -> bool:
+        """Whether everything is refused at once, because Redis has not answered lately."""
+        return self._asking.circuit_open or self._durable.circuit_open
+
     @overload
     async def read(self, a: Read[A], /) -> tuple[A | None]: ...
     @overload
@@ -92,7 +109,8 @@ class KeyValue:
     async def read(self, *reads: Read[T]) -> tuple[T | None, ...]: ...
     async def read(self, *reads: Read[Any]) -> tuple[Any, ...]:
         """The decoded values of all these keys, None for each that is not there."""
-        values = await self._ask([("GET", read.key) for read in reads]) if reads else ()
+        commands: list[Command] = [("GET", read.key) for read in reads]
+        values = await self._ask(self._asking, commands) if reads else ()
         return tuple(
             [
                 None if value is None else _decoded(read, value)
@@ -100,32 +118,38 @@ class KeyValue:
             ]
         )
 
-    async def write(self, *writes: Write) -> list[Any]:
-        """Do all of these in this order; one answer for each, as its class says."""
+    async def write(self, *writes: Write, durable: bool = False) -> list[Any]:
+        """Do all of these in this order; one answer for each, as its class says.
+
+        What is durable is answered when as many replicas have it as `store.wait_for_replicas` says:
+        for what must not be undone by a failover, such as the use of a code.
+        """
         commands: list[Command] = []
         last: list[int] = []
         for write in writes:
             commands += write.commands
             last.append(len(commands) - 1)
-        answers = await self._ask(commands) if commands else ()
+        asking = self._durable if durable else self._asking
+        answers = await self._ask(asking, commands) if commands else ()
         return [answers[index] for index in last]
 
     async def members(self, index: str, *, now: int) -> tuple[str, ...]:
         """The members of an index that have not expired."""
-        (found,) = await self._ask([("ZRANGEBYSCORE", index, f"({now}", "+inf")])
+        (found,) = await self._ask(self._asking, [("ZRANGEBYSCORE", index, f"({now}", "+inf")])
         return tuple(member.decode() for member in found)
 
     async def due(self, queue: str, *, now: int, at_most: int) -> tuple[tuple[str, ...], int]:
         """The members of a queue whose time has come, the earliest first, and how many wait in all."""
         found, waiting = await self._ask(
-            [("ZRANGEBYSCORE", queue, "-inf", now, "LIMIT", 0, at_most), ("ZCARD", queue)]
+            self._asking,
+            [("ZRANGEBYSCORE", queue, "-inf", now, "LIMIT", 0, at_most), ("ZCARD", queue)],
         )
         return tuple(member.decode() for member in found), waiting
 
     async def get(self, key: str) -> bytes | None:
         """The raw value of a key, for `replace`."""
         value: bytes | None
-        (value,) = await self._ask([("GET", key)])
+        (value,) = await self._ask(self._asking, [("GET", key)])
         return value
 
     async def replace(self, key: str, *, old: bytes | None, new: bytes) -> bool:
@@ -150,12 +174,12 @@ class KeyValue:
         try:
             async for key in self._redis.scan_iter(match=pattern, count=1000):
                 yield key.decode()
-        except _TROUBLE as error:
+        except TROUBLE as error:
             raise self._unavailable() from error
 
     async def ping(self) -> None:
         """Raise StoreUnavailable where Redis does not answer."""
-        await self._ask([("PING",)])
+        await self._ask(self._asking, [("PING",)])
 
     async def eviction_policy(self) -> str | None:
         """What Redis does when it is full, or None where it does not tell."""
@@ -169,10 +193,11 @@ class KeyValue:
 
     async def close(self) -> None:
         """Give the connections back."""
-        await self._asking.close()
+        self._asking.close()
+        self._durable.close()
         await self._redis.aclose()
 
-    async def _ask(self, commands: Sequence[Command]) -> Sequence[Any]:
+    async def _ask(self, asking: Asking, commands: Sequence[Command]) -> Sequence[Any]:
         """All replies in one round trip, or StoreUnavailable.
 
         Written out, because a context manager costs more here than all of this.
@@ -183,9 +208,12 @@ class KeyValue:
         self.waiting += 1
         began = monotonic()
         try:
-            answers = await self._asking.ask(commands, seconds=seconds)
+            answers = await asking.ask(commands, seconds=seconds)
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise ResponseError(str(answer))
             trouble = None
-        except _TROUBLE as error:
+        except TROUBLE as error:
             trouble = type(error).__name__
             raise self._unavailable() from error
         finally:
@@ -207,7 +235,7 @@ class KeyValue:
                 self._timeout if allowed is None else min(self._timeout, allowed.seconds)
             ):
                 yield
-        except _TROUBLE as error:
+        except TROUBLE as error:
             raise self._unavailable() from error
         finally:
             if allowed is not None:

@@ -1,4 +1,4 @@
-"""Commands of one request as one pipeline of redis-py: for a Cluster, and for the embedded store."""
+"""Commands of one request as one pipeline of redis-py: for the embedded store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from service.store.verbs import Command
 
 
 class Pipelined:
-    """Sends what is asked together as one pipeline, split by node where there are several."""
+    """Sends what is asked together as one pipeline."""
+
+    circuit_open = False
+    """It is always there."""
 
     def __init__(self, redis: Any) -> None:
         """Take a client of redis-py; its replies to SET are left as Redis gives them."""
@@ -23,8 +26,8 @@ class Pipelined:
             pipeline = self._redis.pipeline(transaction=False)
             for command in commands:
                 pipeline.execute_command(*command)
-            replies: list[Any] = await pipeline.execute()
+            replies: list[Any] = await pipeline.execute(raise_on_error=False)
             return replies
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Nothing is held."""

@@ -112,7 +112,8 @@ class TokenIssuer:
         keep = begin if success.begins else prolong
         writes += keep(self.stores, success.authorization, ttl=lifetime, now=now)
         writes += [*access.writes, *(refresh.writes if refresh else ())]
-        answers = await self.stores.kv.write(*writes) if writes else []
+        once = success.spends is not None or success.rotation is not None
+        answers = await self.stores.kv.write(*writes, durable=once) if writes else []
         if success.spends is not None and not success.spends.won(answers[0]):
             await self.revocation.end_authorization(success.authorization.id)
             raise success.spends.replayed()

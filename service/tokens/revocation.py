@@ -23,7 +23,7 @@ class Revocation:
 
     async def end_authorization(self, authorization_id: str) -> None:
         """Every token that came from it, delegated ones included, is inactive from here on."""
-        await self.stores.kv.write(self.stores.authorizations.drop(authorization_id))
+        await self.stores.kv.write(self.stores.authorizations.drop(authorization_id), durable=True)
 
     async def revoke(self, token: ActiveToken) -> None:
         """This access token and every one that was delegated from it."""
@@ -37,7 +37,8 @@ class Revocation:
         """
         ended: set[str] = set()
         while left := [one for one in await self._descent(selector, names) if one not in ended]:
-            await self.stores.kv.write(*(self._end(selector, one, expires_at) for one in left))
+            ends = [self._end(selector, one, expires_at) for one in left]
+            await self.stores.kv.write(*ends, durable=True)
             ended.update(left)
 
     async def _descent(self, selector: str, names: Iterable[str]) -> list[str]:

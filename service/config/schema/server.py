@@ -80,6 +80,9 @@ class Server(Section):
     """/health/* and /metrics move to this port when set."""
     shutdown_grace: Duration = 20
     """How long requests may take to finish after SIGTERM."""
+    shutdown_linger: Duration | None = None
+    """How much of the grace a process serves on as before, unready, while balancers notice: longer than theirs takes.
+    null: a quarter, at most 5 s."""
     clock_skew: Duration = 30
     """Leeway for times in tokens that others made."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 65536
@@ -100,6 +103,9 @@ class Store(Section):
     """The time that one command may take; all store work of one request ends within twice this."""
     unready_after: Duration = 15
     """Readiness turns red when the store has been away that long; the JWKS is still answered."""
+    wait_for_replicas: Annotated[int, Field(ge=0, le=16)] = 0
+    """How many replicas of Redis must have the use of a code, and each other write that must happen once, before it is
+    answered (WAIT); with too few in time, 503. 0 does not wait."""
 
 
 class Outgoing(Section):

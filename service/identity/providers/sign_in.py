@@ -106,7 +106,8 @@ class ProviderSignIn:
         _refuse_another_issuer(params.get("iss"), pending)
         attempt = secrets.token_urlsafe(12)
         marker = Spent(attempt=attempt, at=self.now())
-        (before,) = await self.stores.kv.write(records.spend(marker, selector, "", ttl=LIFETIME))
+        spending = records.spend(marker, selector, "", ttl=LIFETIME)
+        (before,) = await self.stores.kv.write(spending, durable=True)
         if not records.was_won(before, attempt=attempt):
             raise InvalidRequest("this answer has been used")
         return pending, provider
