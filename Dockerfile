@@ -1,5 +1,5 @@
 # docker build -t token-service .
-#   --build-arg BASE=python@sha256:…             the base by its digest: the same bytes today and in a year
+#   --build-arg BASE=python@sha256:…             the base by its digest: the same today and in a year
 #   --build-arg LOCK=requirements-tracing.lock   with OpenTelemetry
 ARG BASE=python:3.11-slim-bookworm
 
