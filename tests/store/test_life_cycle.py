@@ -1,0 +1,73 @@
+"""Whatever is written leaves Redis by itself: no key is without an end, at any moment, and none is left at last."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from service.store.indexes import Index, Queue
+from service.store.records import OneTimeRecords, Records
+from tests.driving.browser import Browser
+from tests.driving.service import RunningService
+from tests.identity_providers.conftest import fake as fake  # noqa: PLC0414 - a fixture
+from tests.identity_providers.fake_provider import FakeProvider
+from tests.store.watched_redis import LASTING, Watched, watched
+from tests.store.whole_life import EVERYTHING, short_lived, shorten
+
+pytestmark = pytest.mark.needs("redis-server")
+
+GONE_WITHIN = 15
+"""Seconds; the longest lifetime here is four, and the dead client is told twice."""
+
+
+@pytest.fixture
+def config(
+    config: dict[str, Any], fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    shorten(monkeypatch)
+    return short_lived(config, fake)
+
+
+@pytest.fixture
+def redis(mortal_redis: tuple[str, Any], config: dict[str, Any]) -> Iterator[Watched]:
+    config["store"] = {"url": mortal_redis[0]}
+    with watched(mortal_redis[0]) as watching:
+        yield watching
+
+
+async def test_the_key_space_is_empty_in_the_end(
+    redis: Watched, service: RunningService, browser: Browser, fake: FakeProvider
+) -> None:
+    living = asyncio.create_task(whole_life(service, browser, fake))
+    deadline = time.monotonic() + GONE_WITHIN
+    while not living.done() or redis.keys() != LASTING:
+        assert redis.without_end() == set()
+        assert time.monotonic() < deadline, redis.keys()
+        await asyncio.sleep(0.005)
+    await living
+    assert redis.endless == []
+    assert redis.seen == kinds(service)
+
+
+async def whole_life(service: RunningService, browser: Browser, fake: FakeProvider) -> None:
+    """Do everything that writes, one after the other."""
+    for do in EVERYTHING:
+        await do(service, browser, fake)
+
+
+def kinds(service: RunningService) -> set[str]:
+    """Every kind of key that the service has, so that none is forgotten here."""
+    stores = service.parts.stores
+    found = {"rl", "lf", "keys"}
+    for field in fields(stores):
+        kind = getattr(stores, field.name)
+        if isinstance(kind, Records | Index | Queue):
+            found.add(kind.name)
+        elif isinstance(kind, OneTimeRecords):
+            found.add(kind.live.name)
+    return found

@@ -1,0 +1,178 @@
+"""A service whose every record is short-lived, and all that people and clients do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from service.store import scripts
+from tests.clients.signing import SECRET, Signer
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.registering import RegisteredApp
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+from tests.identity_providers.fake_provider import FakeProvider
+from tests.identity_providers.journey import provider_entry
+from tests.request_objects.sending import Sender, jwks
+
+CONSTANTS = {
+    "service.authorize.answer.REPLAY_WINDOW": 1,
+    "service.grants.authorization_code.REPLAY_WINDOW": 1,
+    "service.tokens.refresh_token.SPENT_FOR": 1,
+    "service.tokens.revocation.SKEW": 0,
+    "service.authorize.parking.LIFETIME": 2,
+    "service.identity.providers.sign_in.LIFETIME": 2,
+    "service.identity.consents.YEAR": 2,
+    "service.identity.participants.TOLD_WITHIN": 3,
+    "service.store.stores.TOLD_WITHIN": 3,
+    "service.store.rate_limit.MINUTE": 1,
+    "service.logout.back_channel.PAUSES": (1,),
+}
+"""Lifetimes that no configuration changes, in seconds."""
+
+CLIENT = {
+    "access_token_lifetime": "2s",
+    "authorization_code_lifetime": "1s",
+    "identity_token_lifetime": "2s",
+    "absolute_refresh_token_lifetime": "4s",
+    "sliding_refresh_token_lifetime": "3s",
+}
+NOBODY = "http://127.0.0.1:9"
+"""Where nobody listens: the client that is to be told of logouts there is dead."""
+
+
+def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the service's own lifetimes be seconds."""
+    for name, value in CONSTANTS.items():
+        monkeypatch.setattr(name, value)
+    for script in ("INDEX_ADD", "INDEX_KEEP"):
+        text: str = getattr(scripts, script)
+        monkeypatch.setattr(scripts, script, text.replace(f"+ {scripts.LINGERS})", "+ 1)"))
+
+
+def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
+    """A configuration in which nothing lasts for more than four seconds."""
+    for client in config["clients"]:
+        client.update(CLIENT)
+    client_in(config, "web").update(
+        jwks=jwks(), backchannel_logout_uri=f"{NOBODY}/told", refresh_token_reuse_interval="1s"
+    )
+    client_in(config, "consenting")["consent_lifetime"] = "2s"
+    usual = client_in(config, "machine")
+    config["clients"].append(
+        usual | {"client_id": "by-secret", "client_secrets": [{"value": SECRET}]}
+    )
+    config["identity_providers"] = [provider_entry(fake.issuer)]
+    config["session"] = {"lifetime": "2s", "max_lifetime": "3s"}
+    config["limits"] = {
+        "login_window": "1s",
+        "lockout": "1s",
+        "login_failures": 2,
+        "token_requests_per_minute": 1000,
+    }
+    config["registration"] = {"enabled": True, "client_lifetime": "3s", "allowed_scopes": ["api1"]}
+    config["server"] = {"clock_skew": "0s"}
+    return config
+
+
+Doing = Callable[[RunningService, Browser, FakeProvider], Awaitable[None]]
+
+
+async def code_with_refresh(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A code, rotations, a repeat, a reuse, userinfo, a logout that reaches nobody."""
+    app = ClientApp(service, browser)
+    first = await app.tokens(scope="openid api1 offline_access")
+    second = await app.refresh(first["refresh_token"])
+    await app.refresh(first["refresh_token"])
+    assert (await app.refresh(second["refresh_token"])).status == 200
+    code = await app.code(prompt="none")
+    assert (await app.redeem(code)).status == 200
+    assert (await app.redeem(code)).error == "invalid_grant"
+    await browser.submit(await browser.get("/connect/endsession"))
+
+
+async def tokens_of_the_front_channel(
+    service: RunningService, browser: Browser, _: FakeProvider
+) -> None:
+    """A hybrid answer in a session that is remembered."""
+    app = ClientApp(service, browser, "implicit")
+    page = await app.authorize(response_type="code id_token token")
+    page = await browser.log_in(page, "bob", remember="1")
+    assert "access_token" in page.parameters
+
+
+async def consent(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """One that is remembered and used, and one that is never answered."""
+    app = ClientApp(service, browser, "consenting")
+    page = await app.authorize()
+    page = await browser.log_in(page) if page.has("login") else page
+    page = await browser.submit(page, action="allow", remember="1")
+    assert "code" in page.parameters
+    assert "code" in (await app.authorize(prompt="none")).parameters
+    await app.authorize(prompt="consent")
+
+
+async def tokens_by_password(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """Reference tokens and JWTs, delegated and revoked; and for a client itself."""
+    for client in ("opaque", "frontend"):
+        token = (await service.user_token(client, scope="api1 offline_access"))["access_token"]
+        await service.token("api1", grant_type="delegation", token=token, scope="api2")
+        await service.post("/connect/revocation", auth=client, token=token)
+    await service.token("robot", grant_type="client_credentials", scope="api1")
+
+
+async def failed_logins(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """So many that nobody may go on."""
+    for _attempt in range(3):
+        answer = await service.token(
+            "frontend", grant_type="password", username="carol", password="wrong", scope="api1"
+        )
+        assert answer.status == 400
+
+
+async def assertions(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """A client that signs, twice with the same."""
+    signer = Signer(service, "by-secret", "HS256")
+    signed = await signer.assertion(exp=timedelta(seconds=3))
+    assert (await signer.ask(signed)).status == 200
+    assert (await signer.ask(signed)).error == "invalid_client"
+
+
+async def registration(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A client that registers itself, changes, and is forgotten; and one that deletes itself."""
+    app = await RegisteredApp.register(service, browser, scope="api1")
+    assert (await app.change(client_name="Mine")).status == 200
+    other = await RegisteredApp.register(service, browser)
+    assert (await other.manage("DELETE")).status == 204
+
+
+async def provider_sign_in(service: RunningService, browser: Browser, fake: FakeProvider) -> None:
+    """Away to a provider, and back."""
+    browser.forget_cookies()
+    sent = await ClientApp(service, browser).authorize(acr_values="idp:upstream")
+    assert sent.url.startswith(fake.issuer)
+    assert "code" in (await browser.get(fake.answer(sent))).parameters
+
+
+async def request_object(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A signed request that waits for a person who goes away."""
+    browser.forget_cookies()
+    sender = Sender(ClientApp(service, browser))
+    assert (await sender.send(await sender.signed())).has("login")
+
+
+EVERYTHING: tuple[Doing, ...] = (
+    code_with_refresh,
+    tokens_of_the_front_channel,
+    consent,
+    tokens_by_password,
+    failed_logins,
+    assertions,
+    registration,
+    provider_sign_in,
+    request_object,
+)
