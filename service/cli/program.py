@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
+from typing import cast
 
 import click
 
@@ -33,8 +38,26 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"service.cli.{name}"), name)
+        with _without_rich():
+            command: click.Command = getattr(import_module(f"service.cli.{name}"), name)
         return command
+
+
+@contextmanager
+def _without_rich() -> Iterator[None]:
+    """structlog loads rich where the tools for development have brought it, for logs as we write none.
+
+    That would be 5 MiB of every process, and 36 ms of its start.
+    """
+    modules = cast("dict[str, ModuleType | None]", sys.modules)
+    if "rich" in modules:
+        yield
+        return
+    modules["rich"] = None
+    try:
+        yield
+    finally:
+        del modules["rich"]
 
 
 program = Commands(
