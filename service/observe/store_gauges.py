@@ -18,6 +18,7 @@ class StoreState:
     seconds_away: Callable[[], float]
     failures: Callable[[], int]
     waiting: Callable[[], int]
+    circuit_open: Callable[[], bool]
 
 
 class StoreGauges:
@@ -38,6 +39,11 @@ class StoreGauges:
             "Questions to the store that have no answer yet.",
             multiprocess_mode="livesum",
         )
+        self._circuit = made(
+            "circuit_open",
+            "1 while the store is not asked, because it has not answered lately.",
+            multiprocess_mode="livemax",
+        )
         self._failures = Counter(
             "store_failures",
             "Calls of the store that failed.",
@@ -49,6 +55,7 @@ class StoreGauges:
         """Write down how it is now."""
         self._away.set(self._state.seconds_away())
         self._waiting.set(self._state.waiting())
+        self._circuit.set(self._state.circuit_open())
         failures = self._state.failures()
         self._failures.inc(failures - self._failures_counted)
         self._failures_counted = failures

@@ -86,6 +86,7 @@ class Foundation(ABC):
                 seconds_away=lambda: self.kv.seconds_away,
                 failures=lambda: self.kv.failures,
                 waiting=lambda: self.kv.waiting,
+                circuit_open=lambda: self.kv.circuit_open,
             ),
             readings=Readings(
                 registry_generation=lambda: self.registry.current.generation,

@@ -16,7 +16,7 @@ from redis.exceptions import WatchError
 from service.model.events import Emit
 from service.model.timings import StoreAnswered, unheard
 from service.protocol.errors import TemporarilyUnavailable
-from service.store.trouble import TROUBLE, ResponseError
+from service.store.trouble import TROUBLE, NotAsked, ResponseError
 from service.store.verbs import Command, Read, Write
 
 log = structlog.stdlib.get_logger(__name__)
@@ -221,7 +221,8 @@ class KeyValue:
             self.waiting -= 1
             if allowed is not None:
                 allowed.seconds -= took
-            self._timed(StoreAnswered(commands, took, trouble))
+            if trouble != NotAsked.__name__:
+                self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
         return answers
 

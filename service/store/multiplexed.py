@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from service.store.circuit import Circuit
 from service.store.link import Link
-from service.store.trouble import UNREACHABLE, ConnectionLost
+from service.store.trouble import UNREACHABLE, ConnectionLost, NotAsked
 from service.store.verbs import Command
 
 
@@ -36,7 +36,7 @@ class Multiplexed:
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """The replies, in order; whatever redis-py or asyncio raise where there are none."""
         if self._circuit.open:
-            raise ConnectionLost("Redis has not answered lately")
+            raise NotAsked("Redis has not answered lately")
         began = monotonic()
         due = began + seconds
         try:

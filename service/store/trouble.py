@@ -10,6 +10,7 @@ __all__ = [
     "TROUBLE",
     "UNREACHABLE",
     "ConnectionLost",
+    "NotAsked",
     "NotReplicated",
     "Overwhelmed",
     "RedisError",
@@ -21,6 +22,10 @@ UNREACHABLE = (ConnectionLost, RedisTimeout, OSError)
 
 TROUBLE = (RedisError, OSError)
 """Everything; asyncio's TimeoutError is an OSError."""
+
+
+class NotAsked(ConnectionLost):
+    """Redis has not answered lately, so it was not asked."""
 
 
 class Overwhelmed(RedisError):
