@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from service.model.client import Client
-from service.model.events import current_traceparent
 from service.model.logout_delivery import LogoutDelivery
 from service.model.session import Session
+from service.model.trace import current_traceparent
 from service.store.index_verbs import IndexKeep
 from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
 from service.store.verbs import Write

@@ -15,16 +15,6 @@ Emit = Callable[[object], None]
 current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The request in which it happened; None outside of any."""
 
-current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
-"""The span in which it happens, as others are told of it (W3C Trace Context §3.2); None where nothing is traced."""
-
-
-def trace_id() -> str | None:
-    """The trace in which it happens, of which the span is a part (W3C Trace Context §3.2.2.3)."""
-    traceparent = current_traceparent.get()
-    return None if traceparent is None else traceparent.split("-")[1]
-
-
 LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
 
 

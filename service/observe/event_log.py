@@ -16,12 +16,8 @@ from typing import cast
 import msgspec
 import orjson
 
-from service.model.events import (
-    RequestAnswered,
-    TokenIntrospected,
-    current_request_id,
-    trace_id,
-)
+from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
+from service.model.trace import trace_id
 
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")

@@ -12,10 +12,11 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Link, Span, SpanKind, get_current_span, use_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from service.model.events import Emit, RequestAnswered, current_traceparent
+from service.model.events import Emit, RequestAnswered
 from service.model.logout_delivery import LogoutDelivery
 from service.model.outgoing import HttpClient
 from service.model.timings import Signed, StoreAnswered
+from service.model.trace import current_traceparent
 from service.observe.span_attributes import (
     METHODS,
     Attributes,

@@ -17,8 +17,8 @@ from aiohttp import (
     TCPConnector,
 )
 
-from service.model.events import current_traceparent
 from service.model.outgoing import HttpAnswer, Unreachable
+from service.model.trace import current_traceparent
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -12,6 +12,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+LOCKS = ["requirements.lock", "requirements-tracing.lock", "requirements-dev.lock"]
 COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
 
 
@@ -19,22 +20,34 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
     ("lock", "wanted"),
     [
         ("requirements.lock", PYPROJECT["project"]["dependencies"]),
+        ("requirements-tracing.lock", PYPROJECT["project"]["optional-dependencies"]["tracing"]),
         ("requirements-dev.lock", PYPROJECT["dependency-groups"]["dev"]),
     ],
-    ids=["run", "development"],
+    ids=["run", "tracing", "development"],
 )
 def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     locked = set(re.findall(r"^([\w.-]+)==", (REPOSITORY / lock).read_text(), re.MULTILINE))
     assert {re.split(r"[\[<>=]", one)[0].lower() for one in wanted} <= locked
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("lock", LOCKS[1:])
+def test_a_longer_lock_only_adds(lock: str) -> None:
+    assert versions("requirements.lock").items() <= versions(lock).items()
+
+
+def versions(lock: str) -> dict[str, str]:
+    """What is locked."""
+    text = (REPOSITORY / lock).read_text()
+    return dict(re.findall(r"^([\w.-]+)(?:\[.*\])?==([\w.]+)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("lock", LOCKS)
 def test_every_locked_package_has_a_hash(lock: str) -> None:
     entries = re.split(r"\n(?=\w)", (REPOSITORY / lock).read_text())
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_names_no_place(lock: str) -> None:
     assert "://" not in (REPOSITORY / lock).read_text()
 
