@@ -61,13 +61,15 @@ class Stores:
     async def surplus(
         self, index: Index, selector: str, digest: str = "", *, count: int
     ) -> tuple[str, ...]:
-        """Which members have to make room where there are so many: a hundredth more than is needed.
+        """Which members have to make room where there are so many.
 
-        So it is asked for once in a hundred times, and costs nothing in between.
+        It is a hundredth more than is needed, so that it costs something once in a hundred times;
+        and never many more, so that no request has to do the work of ten thousand others.
         """
         if count <= index.most:
             return ()
-        leaving = count - index.most + index.most // 100
+        hundredth = index.most // 100
+        leaving = min(count - index.most, hundredth + 1) + hundredth
         (found,) = await self.kv.write(index.first(selector, digest, count=leaving))
         return tuple(member.decode() for member in found)
 

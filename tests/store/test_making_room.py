@@ -1,0 +1,120 @@
+"""No index grows without limit: what expires first makes room, and is ended with all that hangs on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.identity.sessions import SessionLimits, SignIn
+from service.model.events import AuthorizationEnded, SessionEnded
+from service.model.handle import digest
+from service.model.session import Session
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.registering import RegisteredApp
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService
+
+MOST = 3
+MORE = 5
+
+
+@pytest.fixture
+def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Room for three of everything, and clients whose tokens expire in the order of the file."""
+    monkeypatch.setattr("service.store.stores.MOST", MOST)
+    monkeypatch.setattr("service.store.stores.MOST_SESSIONS", MOST)
+    usual = client_in(config, "opaque")
+    for number in range(MORE):
+        config["clients"].append(
+            usual | {"client_id": f"opaque{number}", "access_token_lifetime": f"{10 + number}m"}
+        )
+    usual = client_in(config, "api1")
+    for number in range(MORE):
+        config["clients"].append(
+            usual | {"client_id": f"api1-{number}", "access_token_lifetime": f"{10 + number}m"}
+        )
+    config["registration"] = {"enabled": True, "allowed_scopes": ["api1"]}
+    return config
+
+
+async def test_a_person_with_too_many_grants_loses_those_that_end_first(
+    service: RunningService, events: list[object]
+) -> None:
+    issued = [await token_of(service, f"opaque{number}") for number in range(MORE)]
+    active = [await service.is_active(token) for token in issued]
+    assert active == [False, False, True, True, True]
+    ended = [event.client_id for event in events if isinstance(event, AuthorizationEnded)]
+    assert ended == ["opaque0", "opaque1"]
+    assert len(await service.parts.authorizations.of_subject("818727")) == MOST
+
+
+async def token_of(service: RunningService, client_id: str) -> str:
+    """A reference token of alice's."""
+    answer = await service.token(
+        (client_id, "opaque-secret"),
+        grant_type="password",
+        username="alice",
+        password="alice-password",
+        scope="api1",
+    )
+    token: str = answer["access_token"]
+    return token
+
+
+async def test_a_token_that_is_delegated_too_often_loses_those_that_end_first(
+    service: RunningService,
+) -> None:
+    source = (await service.user_token("opaque"))["access_token"]
+    delegated = [
+        (
+            await service.token(
+                (f"api1-{number}", "api1-secret"),
+                grant_type="delegation",
+                token=source,
+                scope="api2",
+            )
+        )["access_token"]
+        for number in range(MORE)
+    ]
+    active = [await service.is_active(token, caller="api2") for token in delegated]
+    assert active == [False, False, True, True, True]
+    assert await service.is_active(source)
+
+
+async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first(
+    service: RunningService, events: list[object]
+) -> None:
+    sessions = [await begun(service, number) for number in range(MORE)]
+    found = [await service.parts.sessions.by_id(session.id) is not None for session in sessions]
+    assert found == [False, False, True, True, True]
+    assert len([event for event in events if isinstance(event, SessionEnded)]) == MORE - MOST
+
+
+async def begun(service: RunningService, number: int) -> Session:
+    """A session that ends so much later than the others."""
+    parts = service.parts
+    who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=parts.now())
+    sessions = replace(parts.sessions, limits=SessionLimits(lifetime=60, max_lifetime=60 + number))
+    session, _ = await sessions.start(who, previous=None, remember=True, user_agent="")
+    return session
+
+
+async def test_an_origin_of_too_many_clients_is_known_by_the_others(
+    service: RunningService, browser: Browser
+) -> None:
+    apps = [await RegisteredApp.register(service, browser) for _ in range(MORE)]
+    origins = service.parts.stores.registered_origins
+    name = digest("https://registered.example")
+    (count,) = await service.parts.kv.write(origins.count(name, now=service.parts.now()))
+    assert count == MOST
+    assert await service.parts.registered_origins.includes("https://registered.example")
+    assert [(await app.manage("GET")).status for app in apps] == [200] * MORE
+
+
+async def test_what_is_just_made_never_makes_room(app: ClientApp, service: RunningService) -> None:
+    for number in range(MORE - MOST, MORE):
+        await token_of(service, f"opaque{number}")
+    assert (await app.redeem(await app.code())).status == 200
