@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from http.client import HTTPConnection
 from statistics import quantiles
 
@@ -21,10 +21,10 @@ class Paced:
         self._requests = requests
         self.latencies: list[float] = []
 
-    def run(self, ends: Iterator[bool]) -> None:
-        """Until it is time to end, which is looked at after each answer."""
+    def run(self, over: Callable[[], bool]) -> None:
+        """Ask until it is over."""
         due = time.monotonic()
-        while not next(ends):
+        while not over():
             time.sleep(max(0.0, due - time.monotonic()))
             self._ask()
             self.latencies.append(time.monotonic() - due)

@@ -6,9 +6,9 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -24,8 +24,8 @@ from benchmarks.paced import Paced
 from benchmarks.servers import Server, Servers
 
 CLIENTS = 10_000
-ASKED_AGAIN = 20
-"""Requests after which it is asked whether the reload is over."""
+LOOK_AGAIN = 0.1
+"""Seconds after which it is asked again whether the reload is over."""
 
 
 def measure(effort: Effort) -> list[Finding]:
@@ -51,14 +51,14 @@ def _measure(
     alone: list[Paced] = []
     beside: list[Paced] = []
     took: list[float] = []
-    for _ in range(effort.rounds):
-        alone.append(_paced(server, asked, _for_seconds(effort.seconds)))
-        _add_a_client(file)
-        before = _generation(server)
-        began = time.monotonic()
-        os.kill(server.running.pid, signal.SIGHUP)
-        beside.append(_paced(server, asked, _until_reloaded(server, before)))
-        took.append(time.monotonic() - began)
+    with ThreadPoolExecutor() as threads:
+        for _ in range(effort.rounds):
+            pause = threads.submit(time.sleep, effort.seconds)
+            alone.append(_paced(server, asked, pause.done))
+            _add_a_client(file)
+            reload = threads.submit(_reload, server)
+            beside.append(_paced(server, asked, reload.done))
+            took.append(reload.result())
     return [
         *_told(f"{where}: introspection alone", alone),
         *_told(f"{where}: introspection beside a reload", beside),
@@ -66,10 +66,19 @@ def _measure(
     ]
 
 
-def _paced(server: Server, asked: Requests, ends: Iterator[bool]) -> Paced:
+def _paced(server: Server, asked: Requests, over: Callable[[], bool]) -> Paced:
     paced = Paced(server.port, asked)
-    paced.run(ends)
+    paced.run(over)
     return paced
+
+
+def _reload(server: Server) -> float:
+    """Seconds until another generation is in force."""
+    before, began = _generation(server), time.monotonic()
+    os.kill(server.running.pid, signal.SIGHUP)
+    while _generation(server) == before:
+        time.sleep(LOOK_AGAIN)
+    return time.monotonic() - began
 
 
 def _told(what: str, paced: list[Paced]) -> list[Finding]:
@@ -90,18 +99,6 @@ def _add_a_client(file: Path) -> None:
     entry = last[: last.index("  - client_id: ", 5)]
     renamed = entry.replace(f"client{CLIENTS - 1}", f"client-{time.monotonic_ns()}")
     file.write_text(text.replace(entry, entry + renamed))
-
-
-def _for_seconds(seconds: int) -> Iterator[bool]:
-    end = time.monotonic() + seconds
-    while True:
-        yield time.monotonic() > end
-
-
-def _until_reloaded(server: Server, before: str) -> Iterator[bool]:
-    """Until another generation is in force, which is asked for now and then."""
-    for number in count():
-        yield number % ASKED_AGAIN == ASKED_AGAIN - 1 and _generation(server) != before
 
 
 def _generation(server: Server) -> str:

@@ -10,7 +10,7 @@ from service.config.files import FilesRead
 from service.config.generation import generation_of
 from service.config.include import included_by
 from service.config.judge import judge
-from service.config.pace import collector_paused
+from service.config.pace import collector_paused, let_go
 from service.config.part import Part, read_part
 from service.config.problem import ConfigError, Location, Problem
 from service.config.registry import build_registry
@@ -33,15 +33,21 @@ def load(path: Path, environ: Mapping[str, str]) -> Configuration:
     """Read a configuration file and what it includes; a ConfigError carries all that is wrong with it."""
     files = FilesRead()
     whole, file, problems = _read(path, environ, files)
-    if file is None or any(problem.severity == "error" for problem in problems):
+    configuration = None
+    if file is not None and all(problem.severity == "warning" for problem in problems):
+        configuration = Configuration(
+            file=path,
+            files=files,
+            registry=build_registry(file, generation=generation_of(whole.values)),
+            warnings=problems,
+            **{name: getattr(file, name) for name in NEEDS_RESTART},
+        )
+    pieces = [*whole.entries(), *(file.clients if file else ())]
+    del whole, file
+    let_go(pieces)
+    if configuration is None:
         raise ConfigError(problems, files)
-    return Configuration(
-        file=path,
-        files=files,
-        registry=build_registry(file, generation=generation_of(whole.values)),
-        warnings=problems,
-        **{name: getattr(file, name) for name in NEEDS_RESTART},
-    )
+    return configuration
 
 
 @collector_paused()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.config.problem import Finding, Location, Problem
 from service.config.values import Value
-from service.config.yaml_tree import Mapping, Mark, Node, Scalar, Sequence
+from service.config.yaml_tree import Mapping, Mark, Node, Scalar
+from service.config.yaml_tree import Sequence as YamlSequence
 
 NAMING_KEYS = ("name", "client_id", "username", "sub", "acr", "handler")
 """What an entry of a list is called by, where it has one of these."""
@@ -38,6 +40,13 @@ class Places:
         mark = self._mark(location, at_key=False)
         return f"{self.file}:{mark.line}:{mark.column}"
 
+    def entries(self, location: Location) -> Sequence[Node]:
+        """The entries of a list, as they are written."""
+        node: Node | None = self.root
+        for part in location:
+            node = _below(node, part) if node is not None else None
+        return node.items if isinstance(node, YamlSequence) else ()
+
     def _mark(self, location: Location, *, at_key: bool) -> Mark:
         """The place of the value, or of its key where the value spans lines or is not the matter."""
         node = self.root
@@ -48,7 +57,7 @@ class Places:
                 break
             key = node.keys.get(str(part)) if isinstance(node, Mapping) else None
             node = below
-            spans_lines = isinstance(node, Mapping | Sequence)
+            spans_lines = isinstance(node, Mapping | YamlSequence)
             position = key if key and (at_key or spans_lines) else node.at
         return Mark.of(position)
 
@@ -71,7 +80,7 @@ def _below(node: Node, part: str | int) -> Node | None:
     """The part of a mapping or list; an item of a list goes by its position or by what it says."""
     if isinstance(node, Mapping):
         return node.values.get(str(part))
-    if not isinstance(node, Sequence):
+    if not isinstance(node, YamlSequence):
         return None
     if isinstance(part, int):
         return node.items[part] if part < len(node.items) else None

@@ -47,6 +47,14 @@ class Whole:
             self._stretches[location] = stretches
             _put(self.values, location, joined)
 
+    def entries(self) -> Iterator[object]:
+        """Every entry of every list, as it is written and as it is understood: what takes up room."""
+        for part in self._parts:
+            for location in LISTS:
+                entries = _at(part.values, location)
+                yield from entries if isinstance(entries, list) else ()
+                yield from part.places.entries(location)
+
     @property
     def unresolved(self) -> set[Location]:
         """Where in the whole a reference stands for nothing."""

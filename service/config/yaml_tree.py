@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from io import StringIO
+from io import BytesIO
 from typing import ClassVar, Protocol, cast
 
 import yaml
@@ -86,7 +86,7 @@ class TreeBuilder:
 
     def __init__(self, text: str) -> None:
         self.duplicates: list[Finding] = []
-        self._next = cast("Callable[[], yaml.Event | None]", _LOADER(StringIO(text)).get_event)
+        self._next = cast("Callable[[], yaml.Event | None]", _LOADER(BytesIO(text.encode())).get_event)
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
         self._location: list[str | int] = []
