@@ -38,11 +38,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on both stores; one that moves the time only where the store's time moves too.
 
     One that runs a command beside the service needs a store that both can reach, one that kills
-    the store needs its own, and one with a real browser runs on a real store only.
+    the store needs its own, and one with a real browser or of every kind runs on a real store only.
     """
     if "store_url" not in metafunc.fixturenames:
         return
-    real_only = {"command", "mortal_redis", "chromium"} & set(metafunc.fixturenames)
+    real_only = {"command", "mortal_redis", "chromium", "kind"} & set(metafunc.fixturenames)
     stores: list[Any] = [] if real_only else ["embedded"]
     if "clock" not in metafunc.fixturenames:
         stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))

@@ -59,7 +59,11 @@ def open_store(
             return opened(redis, shared)
         durable = Clustered(slots, lambda address: committing(line(partial(connect, address))))
         return opened(redis, shared, durable=durable)
-    redis = _behind_sentinel(url, options) if scheme.endswith("+sentinel") else _one(url, options)
+    if scheme.endswith("+sentinel"):
+        redis, sentinels = _behind_sentinel(url, options)
+        opened = partial(opened, sentinels=sentinels)
+    else:
+        redis = _one(url, options)
     make_connection = redis.connection_pool.make_connection
     if not wait_for_replicas:
         return opened(redis, line(make_connection))
@@ -71,8 +75,8 @@ def _one(url: str, options: dict[str, Any]) -> Any:
     return connect.from_url(url, **options)
 
 
-def _behind_sentinel(url: str, options: dict[str, Any]) -> Any:
-    """The master that the sentinels name, looked up anew whenever a connection is made."""
+def _behind_sentinel(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
+    """The master that the sentinels name, looked up anew whenever a connection is made; and they."""
     service, _, database = urlsplit(url).path.strip("/").partition("/")
     own = options | _from(url)
     theirs = own | {
@@ -84,7 +88,7 @@ def _behind_sentinel(url: str, options: dict[str, Any]) -> Any:
     }
     connect: Any = Sentinel  # which redis-py leaves untyped
     sentinels = connect(_hosts(url, 26379), sentinel_kwargs=theirs, **own)
-    return sentinels.master_for(service, db=int(database or 0))
+    return sentinels.master_for(service, db=int(database or 0)), sentinels
 
 
 def _cluster(url: str, options: dict[str, Any]) -> tuple[Any, Any]:

@@ -69,16 +69,19 @@ class KeyValue:
         *,
         timeout: float,
         durable: Asking | None = None,
+        sentinels: Any = None,
         timed: Emit = unheard,
     ) -> None:
         """Take a client of redis-py (or fakeredis) for what is rare, and how to ask for the rest.
 
         `timeout` is what one command may take, in seconds; `durable` asks for writes that wait for
-        replicas, where that is configured; `timed` hears how long each round trip took.
+        replicas, where that is configured; `sentinels` is redis-py's client of them, to be closed
+        with the rest; `timed` hears how long each round trip took.
         """
         self._redis = redis
         self._asking = asking
         self._durable = durable or asking
+        self._sentinels = sentinels
         self._timeout = timeout
         self._timed = timed
         self._away_since: float | None = None
@@ -196,6 +199,8 @@ class KeyValue:
         self._asking.close()
         self._durable.close()
         await self._redis.aclose()
+        if self._sentinels is not None:
+            await self._sentinels.aclose()
 
     async def _ask(self, asking: Asking, commands: Sequence[Command]) -> Sequence[Any]:
         """All replies in one round trip, or StoreUnavailable.

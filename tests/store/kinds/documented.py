@@ -1,0 +1,16 @@
+"""What docs/operations.md tells an operator to give the service's user in Redis."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+
+
+def acl_rules(*more: str) -> list[str]:
+    """The rules of the ACL line, without the user's name and password."""
+    (rules,) = re.findall(
+        r"^ +user token-service on >\S+ (.+)$", OPERATIONS.read_text(), re.MULTILINE
+    )
+    return [*rules.split(), *more]
