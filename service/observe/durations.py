@@ -14,6 +14,26 @@ from service.model.events import RequestAnswered
 from service.model.timings import OthersAnswered, Signed, StoreAnswered
 from service.observe.readings import NAMESPACE
 
+_REQUEST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_ROUND_TRIP = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1,
+    2,
+)
+_SIGNATURE = (1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1)
+_OTHER_SERVER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
 
 @dataclass(frozen=True, slots=True)
 class Timed:
@@ -32,41 +52,28 @@ TIMED = (
         "request_duration_seconds",
         "Time until the answer was ready.",
         "endpoint",
-        (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
+        _REQUEST,
     ),
     Timed(
         StoreAnswered,
         "store_seconds",
         "Time of a round trip to the store.",
         None,
-        (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+        _ROUND_TRIP,
     ),
     Timed(
         Signed,
         "signing_seconds",
         "Time of a signature, with the wait for a thread.",
         "alg",
-        (
-            0.00001,
-            0.000025,
-            0.00005,
-            0.0001,
-            0.00025,
-            0.0005,
-            0.001,
-            0.0025,
-            0.005,
-            0.01,
-            0.05,
-            0.1,
-        ),
+        _SIGNATURE,
     ),
     Timed(
         OthersAnswered,
         "outgoing_seconds",
         "Time until another server has answered, or has not.",
         "purpose",
-        (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+        _OTHER_SERVER,
     ),
 )
 
