@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 from service.model.authorization import Authorization
@@ -10,6 +10,9 @@ from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest, is_selector
 from service.store.stores import Stores
 from service.store.verbs import Write
+
+AT_ONCE = 500
+"""Authorizations that end in one round trip; a program may have let a person give thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,19 +45,22 @@ class Authorizations:
             if authorization is not None:
                 yield authorization
 
-    async def end(self, authorization: Authorization) -> None:
-        """Take it back: every token that came from it is inactive from now on (RFC 7009 §2.1)."""
+    async def end(self, *authorizations: Authorization) -> None:
+        """Take them back: every token that came from them is inactive from now on (RFC 7009 §2.1)."""
+        for first in range(0, len(authorizations), AT_ONCE):
+            ended = authorizations[first : first + AT_ONCE]
+            await self.stores.kv.write(*[write for one in ended for write in self._without(one)])
+            for one in ended:
+                self.emit(
+                    AuthorizationEnded(
+                        authorization_id=one.id, client_id=one.client_id, subject=one.subject
+                    )
+                )
+
+    def _without(self, authorization: Authorization) -> Iterator[Write]:
         stores, one = self.stores, authorization.id
-        writes: list[Write] = [stores.authorizations.drop(one)]
+        yield stores.authorizations.drop(one)
         if authorization.subject is not None:
-            writes.append(stores.subject_authorizations.remove(digest(authorization.subject), one))
+            yield stores.subject_authorizations.remove(digest(authorization.subject), one)
         if authorization.session_id is not None:
-            writes.append(stores.session_authorizations.remove(authorization.session_id, one))
-        await stores.kv.write(*writes)
-        self.emit(
-            AuthorizationEnded(
-                authorization_id=one,
-                client_id=authorization.client_id,
-                subject=authorization.subject,
-            )
-        )
+            yield stores.session_authorizations.remove(authorization.session_id, one)

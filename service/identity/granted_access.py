@@ -58,9 +58,8 @@ class GrantedAccess:
     async def take_back(self, subject: str, client_id: str) -> None:
         """The person is asked again, and every token that the client has is inactive (RFC 7009 §2.1)."""
         await self.consents.withdraw(subject, client_id)  # first, so that no new grant relies on it
-        for authorization in await self.authorizations.of_subject(subject):
-            if authorization.client_id == client_id:
-                await self.authorizations.end(authorization)
+        given = await self.authorizations.of_subject(subject)
+        await self.authorizations.end(*[one for one in given if one.client_id == client_id])
 
 
 def _joined(one: ClientAccess, other: ClientAccess) -> ClientAccess:
