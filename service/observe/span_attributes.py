@@ -44,7 +44,7 @@ def note_status(span: Span, status: int) -> None:
 
 def of_store(event: StoreAnswered) -> tuple[str, Attributes]:
     """A span's name and attributes: each command once, and how many there were."""
-    names = [str(each) for each in event.operations]
+    names = event.operations
     summary = " ".join(dict.fromkeys(names))
     attributes: Attributes = {"db.system.name": "redis", "db.query.summary": summary}
     if len(names) == 1:
