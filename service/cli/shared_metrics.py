@@ -6,8 +6,7 @@ import os
 import shutil
 import tempfile
 
-from prometheus_client import values
-from prometheus_client.multiprocess import mark_process_dead
+from prometheus_client import multiprocess, values
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -20,7 +19,7 @@ def share_metrics() -> None:
 
 def forget_state_of(pid: int) -> None:
     """Of a worker that has ended keep what it has counted, and not how it was."""
-    mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
 def forget_shared_metrics() -> None:
