@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
 import structlog
 
+from service.cli.listening import listen
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_metrics import share_metrics
 from service.cli.shared_store import store_option
 from service.config.configuration import Configuration
-from service.config.schema.server import Server
 from service.observe.logs import LEVELS, configure_logs
 
 HTTP_PORT = 80
@@ -74,13 +73,13 @@ def serve(  # noqa: PLR0917 - click calls it by name
     from service.cli.serving import Serving  # noqa: PLC0415 - the whole service, which no other command needs
 
     serving = Serving(configuration=configuration, environ={**os.environ, **given}, watch=watch)
-    sockets = _listen(configuration.server)
+    places = listen(configuration.server)
     if several:
         from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
 
-        run_workers(serving, configuration.server, sockets)
+        run_workers(serving, configuration.server, places)
     else:
-        serving.run(sockets)
+        serving.run(places[0])
 
 
 def _warn(configuration: Configuration) -> None:
@@ -96,15 +95,3 @@ def _warn(configuration: Configuration) -> None:
             issuer=configuration.issuer,
             port=port,
         )
-
-
-def _listen(server: Server) -> list[socket.socket]:
-    """The public socket, and the one for operators where it is apart."""
-    ports = (
-        [server.port] if server.management_port is None else [server.port, server.management_port]
-    )
-    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
-    try:
-        return [socket.create_server((server.host, port), family=family) for port in ports]
-    except OSError as error:
-        raise click.ClickException(f"cannot listen on {server.host}: {error.strerror}") from error

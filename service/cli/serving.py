@@ -17,6 +17,7 @@ from service.config.configuration import Configuration
 from service.config.load import load
 from service.config.problem import ConfigError
 from service.config.reload import CannotServe
+from service.config.schema.server import Server
 from service.grants.extensions import ExtensionGrantError
 from service.identity.users import UserStoreUnusable
 from service.keys.key_files import KeyFileError
@@ -35,6 +36,9 @@ UNBUILT = (
     OSError,
 )
 """What the operator can mend: handlers, keys, users, templates and certificates."""
+
+LINGER = 5
+"""Seconds at most for which a stopping process serves on, where nothing is configured."""
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -89,6 +93,7 @@ class Serving:
             draining=service.draining,
             reload=partial(service.registry.reload, partial(_check, tls)),
             grace=self.configuration.server.shutdown_grace,
+            linger=_linger(self.configuration.server),
             watched=(lambda: service.registry.files) if self.watch else None,
         )
 
@@ -99,6 +104,13 @@ class Serving:
                 await _warn_of_eviction(service.kv)
 
         await process.run(started)
+
+
+def _linger(server: Server) -> float:
+    """For how long to serve on after SIGTERM: as configured, or a part of the grace."""
+    if server.shutdown_linger is not None:
+        return server.shutdown_linger
+    return min(LINGER, server.shutdown_grace / 4)
 
 
 def _check(tls: ServerTls | None) -> None:

@@ -1,4 +1,4 @@
-"""Several processes behind one socket, supervised by gunicorn; each serves as a single one would."""
+"""Several processes at one port, supervised by gunicorn; each serves as a single one would."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import time
 from collections.abc import Sequence
 from socket import socket
 from typing import cast
@@ -17,9 +18,11 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
 
+from service.cli.listening import Sockets
 from service.cli.serving import Serving
 from service.cli.shared_metrics import forget_shared_metrics, forget_state_of
 from service.config.schema.server import Server
+from service.web.process import SIGNALS
 
 SILENCE = 60
 """Seconds without a sign of life after which a worker is replaced."""
@@ -28,11 +31,67 @@ TO_END = 5
 """Seconds beyond the grace that a worker may take to end."""
 
 
-def run_workers(serving: Serving, server: Server, sockets: Sequence[socket]) -> None:
-    """Serve with as many workers as configured, until told to stop."""
+BETWEEN_REPLACEMENTS = 1
+"""Seconds, so that workers that cannot start do not keep the machine busy."""
+
+
+def run_workers(serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
+    """Serve with as many workers as configured, each at its own sockets, until told to stop."""
     serving.make()  # so that what is wrong is said once, and not by every worker
     gc.freeze()  # before the forks, so that the workers share what is loaded
     _Supervisor(_Workers(serving, server, sockets)).run()
+
+
+class _Supervisor(Arbiter):
+    """Replaces workers that die, and hands signals on."""
+
+    _last_replacement = 0.0
+
+    def spawn_worker(self) -> int:
+        """Start a worker, and hold back what it is told until it listens to signals: they would be lost."""
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            return super().spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+    def spawn_workers(self) -> None:
+        """Start all of them at first, and later one at a time."""
+        if self.worker_age == 0:
+            super().spawn_workers()
+        elif time.monotonic() - self._last_replacement >= BETWEEN_REPLACEMENTS:
+            self._last_replacement = time.monotonic()
+            self.spawn_worker()
+
+    def handle_hup(self) -> None:
+        """Let each worker reload the registry, those to come included; gunicorn itself would start new ones."""
+        cast("_Workers", self.app).renew()
+        self.kill_workers(signal.SIGHUP)
+
+    def _ignore(self) -> None:
+        """Do nothing at signals that gunicorn understands and this service does not promise."""
+
+    handle_ttin = handle_ttou = handle_usr1 = handle_usr2 = handle_winch = _ignore
+
+
+def _take_place(supervisor: Arbiter, worker: Worker) -> None:
+    """Let a worker listen where none does; connections that a dead one left unanswered wait there."""
+    listening = _sockets_of(supervisor)
+    size = len(listening) // supervisor.num_workers
+    places = [listening[start : start + size] for start in range(0, len(listening), size)]
+    taken = [each.sockets for each in supervisor.WORKERS.values()]
+    worker.sockets = next(place for place in places if place not in taken)
+
+
+def _leave_other_places(supervisor: Arbiter, worker: Worker) -> None:
+    """Close what other workers listen at: held open here, their last connections would wait for ever."""
+    for each in _sockets_of(supervisor):
+        if each not in worker.sockets:
+            each.close()
+
+
+def _sockets_of(supervisor: Arbiter) -> list[socket]:
+    return cast("list[socket]", supervisor.LISTENERS)  # gunicorn's wrappers of them
 
 
 def _worker_ended(_: Arbiter, worker: Worker) -> None:
@@ -43,28 +102,21 @@ def _ended(_: Arbiter) -> None:
     forget_shared_metrics()
 
 
-class _Supervisor(Arbiter):
-    """Replaces workers that die, and hands signals on."""
-
-    def handle_hup(self) -> None:
-        """Let each worker reload the registry, those to come included; gunicorn itself would start new ones."""
-        cast("_Workers", self.app).renew()
-        self.kill_workers(signal.SIGHUP)
-
-
 class _Workers(BaseApplication):
     """What gunicorn asks for: its settings, and what the workers run."""
 
-    def __init__(self, serving: Serving, server: Server, sockets: Sequence[socket]) -> None:
+    def __init__(self, serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
         self.serving = serving
         self._settings: dict[str, object] = {
-            "bind": [f"fd://{each.detach()}" for each in sockets],
+            "bind": [f"fd://{each.detach()}" for place in sockets for each in place],
             "workers": server.workers,
             "worker_class": _Worker,
             "logger_class": _Logger,
             "timeout": SILENCE,
             "graceful_timeout": server.shutdown_grace + TO_END,
             "control_socket_disable": True,
+            "pre_fork": _take_place,
+            "post_fork": _leave_other_places,
             "child_exit": _worker_ended,
             "on_exit": _ended,
         }
@@ -83,7 +135,7 @@ class _Worker(Worker):
     """One process among several."""
 
     def init_signals(self) -> None:
-        """Forget the supervisor's handlers; the serving process sets its own."""
+        """Forget the supervisor's handlers; the serving process sets its own, and then hears what was held back."""
         for each in self.SIGNALS:
             signal.signal(each, signal.SIG_DFL)
 
@@ -92,7 +144,8 @@ class _Worker(Worker):
 
     def run(self) -> None:
         """Serve until told to stop."""
-        self.booted = False  # until it serves: gunicorn gives up where the first start fails
+        # Where one of the first fails to start, gunicorn gives up; a later one must not take the others with it.
+        self.booted = self.age > self.cfg.workers
         uvloop.run(self._serve())
 
     async def _serve(self) -> None:

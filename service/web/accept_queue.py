@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from socket import socket
 from ssl import SSLContext
 
+BACKLOG = 1024
+"""Connections that may wait to be accepted."""
+
 
 class AcceptQueue:
     """The connections that the system has made at a listening socket, and no process has taken."""

@@ -20,9 +20,11 @@ from service.web.watching import changes
 
 log = structlog.stdlib.get_logger(__name__)
 
-LINGER = 5
-"""Seconds at most, of the grace, for which a stopping process serves on while balancers notice."""
+SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP})
+"""What a process is told: to stop, to stop at once, to reload."""
 
+TO_CLOSE = 2
+"""Seconds beyond the grace in which connections are given back, counts settled and traces sent."""
 
 COLLECTED_AFTER = 10_000
 """Objects, and not the 700 that a few requests under way make; a thirtieth of a request's time."""
@@ -46,13 +48,17 @@ class Process:
     reload: Callable[[], bool]
     """Reads the registry again, and says whether it is in force; it may block."""
     grace: float
+    """Seconds in which everything that runs has to end after SIGTERM."""
+    linger: float
+    """How many of these it serves on as before, while balancers notice."""
     watched: Callable[[], FilesRead] | None = None
     """What was read the last time, where its changes are to be noticed."""
 
     async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
         """Serve; `ready` is called once all sockets are served."""
-        stopped = self._stop_signal()
-        reloading = asyncio.create_task(self._reload_on_demand())
+        stopped, demanded = self._stop_signal(), self._reload_signal()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # what the supervisor held back
+        reloading = asyncio.create_task(self._reload_on_demand(demanded))
         runners = [await self._serve(each) for each in self.listening]
         gc.collect()
         gc.freeze()  # what is there now stays: no collection needs to look at it again
@@ -60,7 +66,7 @@ class Process:
         await ready()
         in_peace = await stopped
         reloading.cancel()
-        await self._drain(runners, linger=min(LINGER, self.grace / 4) if in_peace else 0)
+        await self._drain(runners, linger=self.linger if in_peace else 0)
 
     async def _serve(self, listening: Listening) -> Runner:
         runner = Runner(listening.app, shutdown_timeout=self.grace)
@@ -83,7 +89,17 @@ class Process:
                     await runner.cleanup()
         except TimeoutError:
             log.warning("the grace is over: requests that still ran are cut off")
+            await self._cut_off(runners)
         log.info("stopped")
+
+    async def _cut_off(self, runners: Sequence[Runner]) -> None:
+        """End what still runs, but give everything back."""
+        try:
+            async with asyncio.timeout(TO_CLOSE):
+                for runner in runners:
+                    await runner.cut_off()
+        except TimeoutError:
+            log.warning("not everything could be given back")
 
     def _stop_signal(self) -> asyncio.Future[bool]:
         """Resolves when the process is told to stop, to whether there is time."""
@@ -99,10 +115,14 @@ class Process:
             loop.add_signal_handler(quick, lambda: stop(in_peace=False))
         return stopped
 
-    async def _reload_on_demand(self) -> None:
-        """Reload at SIGHUP, and whenever a watched file has changed; one after the other."""
+    def _reload_signal(self) -> asyncio.Event:
+        """Set whenever the process is told to reload."""
         demanded = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, demanded.set)
+        return demanded
+
+    async def _reload_on_demand(self, demanded: asyncio.Event) -> None:
+        """Reload at SIGHUP, and whenever a watched file has changed; one after the other."""
         async with asyncio.TaskGroup() as tasks:
             if self.watched is not None:
                 tasks.create_task(_set_on_change(demanded, self.watched))

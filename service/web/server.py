@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
-from service.web.accept_queue import AcceptQueue
+from service.web.accept_queue import BACKLOG, AcceptQueue
 from service.web.gate import Handler
 from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.lane import Lane
@@ -22,9 +22,6 @@ from service.web.traced_gate import GATE
 from service.web.whole_requests import LARGEST
 
 log = structlog.stdlib.get_logger(__name__)
-
-BACKLOG = 1024
-"""Connections that may wait to be accepted."""
 
 _ON_ITS_WAY = 0.1
 """Seconds in which a request arrives that was sent before its caller could know of the end."""
@@ -59,6 +56,11 @@ class Runner(web.AppRunner):
         await self._idle.wait()
         if self._lane is not None:
             await self._lane.quiet()
+
+    async def cut_off(self) -> None:
+        """Wait for nobody, and clean up."""
+        self._shutdown_timeout = 0
+        await self.cleanup()
 
     async def _make_server(self) -> web.Server:
         made = await super()._make_server()

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from service.web.process import LINGER
+from service.cli.serving import LINGER
 from tests.operations.conftest import MACHINE, Serve, token_from
 
 BODY = b"grant_type=client_credentials&client_id=%s&client_secret=%s" % tuple(

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 import signal
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx2
+import orjson
 import pytest
 
+from service.keys.jose import Key
 from tests.driving.program import Program, eventually
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import ANOTHER_CLIENT, Serve, token_from
@@ -89,6 +93,57 @@ def test_the_state_of_a_worker_that_ended_is_forgotten(program: Program, tmp_pat
     eventually(lambda: not any(tmp_path.rglob(f"gauge_livesum_{worker}.db")))
 
 
+def test_whoever_asks_another_worker_does_not_notice(program: Program) -> None:
+    url = program.url()
+    address = url.removeprefix("http://")
+    eventually(lambda: len(_workers(program)) == 2)
+    with ExitStack() as callers:
+        kept = [
+            callers.enter_context(closing(HTTPConnection(address, timeout=10))) for _ in range(20)
+        ]
+        assert {_status(each) for each in kept} == {200}
+        victim, other = _workers(program)
+        served = {port: worker for worker in (victim, other) for port in _callers_of(worker)}
+        os.kill(victim, signal.SIGKILL)
+        spared = [each for each in kept if served[each.sock.getsockname()[1]] == other]
+        assert 0 < len(spared) < len(kept)
+        assert {_status(each) for each in spared} == {200}
+        assert {token_from(url).status_code for _ in range(20)} == {200}
+
+
+def test_what_a_worker_is_told_before_it_listens_counts(
+    program: Program, config_file: Path
+) -> None:
+    first = _booting(program)
+    config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
+    os.kill(first, signal.SIGHUP)
+    os.kill(_booting(program), signal.SIGTERM)
+    program.wait_for("Worker exiting")
+    assert [line for line in program.lines if "registry_reloaded" in line]
+    assert not [line for line in program.lines if "was sent" in line]
+
+
+def test_a_worker_that_cannot_start_ends_no_other(
+    serve: Serve, on_redis: RedisServer, config_file: Path, tmp_path: Path
+) -> None:
+    on_redis.start()
+    key = tmp_path / "key.jwk"
+    key.write_bytes(orjson.dumps(Key.generate("ES256").private_jwk))
+    signing = f"signing: {{algorithms: [ES256], source: files, keys: [{{path: {key}}}], "
+    config_file.write_text(config_file.read_text().replace("signing: {", signing))
+    program = serve("--workers", "2")
+    url = program.url()
+    eventually(lambda: len(_workers(program)) == 2)
+    key.rename(tmp_path / "away")
+    os.kill(_workers(program)[0], signal.SIGKILL)
+    program.wait_for("exited with code")
+    program.wait_for("exited with code")
+    (tmp_path / "away").rename(key)
+    program.wait_for("Booting worker")
+    eventually(lambda: len(_workers(program)) == 2)
+    assert token_from(url).status_code == 200
+
+
 def test_sigterm_drains_all_of_them(program: Program) -> None:
     url = program.url()
     program.send(signal.SIGTERM)
@@ -107,6 +162,11 @@ def test_no_file_is_left_behind(serve: Serve, on_redis: RedisServer, tmp_path: P
     program.send(signal.SIGTERM)
     program.ended()
     assert not list(folder.iterdir())
+
+
+def _booting(program: Program) -> int:
+    """The next worker that was forked."""
+    return int(re.findall(r"pid: (\d+)", program.wait_for("Booting worker"))[0])
 
 
 def _knows_another(url: str) -> bool:
@@ -131,3 +191,20 @@ def _workers(program: Program) -> list[int]:
     pid = program.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(each) for each in re.findall(r"\d+", children)]
+
+
+def _status(connection: HTTPConnection) -> int:
+    """The status of a request on this connection, which stays open."""
+    connection.request("GET", "/.well-known/jwks.json")
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+def _callers_of(worker: int) -> set[int]:
+    """The ports at the other end of a process's connections."""
+    mine = {str(each.readlink()) for each in Path(f"/proc/{worker}/fd").iterdir()}
+    connections = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return {
+        int(each[2].partition(":")[2], 16) for each in connections if f"socket:[{each[9]}]" in mine
+    }

@@ -91,6 +91,14 @@ def ports_differ(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("server", "management_port"), "is the same as port", "leave it out to share")
 
 
+def lingering_leaves_time_to_finish(file: ConfigurationFile) -> Iterator[Finding]:
+    """What runs when the process stops to serve on still gets its answer."""
+    linger, grace = file.server.shutdown_linger, file.server.shutdown_grace
+    if linger is not None and linger >= grace:
+        message = "leaves nothing of server.shutdown_grace for what runs then"
+        yield Finding(("server", "shutdown_linger"), message, "make the grace longer")
+
+
 def locales_are_consistent(file: ConfigurationFile) -> Iterator[Finding]:
     """The default language is one that is on offer."""
     if file.ui.default_locale not in file.ui.locales:

@@ -71,6 +71,7 @@ FILE_RULES: tuple[FileRule, ...] = (
     service.sessions_end,
     service.proxies_are_few,
     service.ports_differ,
+    service.lingering_leaves_time_to_finish,
     service.locales_are_consistent,
     service.named_files_exist,
     service.providers_are_reachable_safely,
