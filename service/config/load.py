@@ -97,8 +97,10 @@ def _parts(paths: Iterable[Path], environ: Mapping[str, str], files: FilesRead) 
 
 def _note_read_later(file: ConfigurationFile, files: FilesRead) -> None:
     """Take note of those files, too, that others read, and that can be read again."""
-    tls = file.server.tls
-    for path in (tls.certificate, tls.private_key, tls.client_ca) if tls else ():
+    tls, signing = file.server.tls, file.signing
+    named = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
+    named += [key.path for key in signing.keys] if signing.source == "files" else []
+    for path in named:
         if path is not None:
             files.note(path)
 

@@ -58,8 +58,8 @@ class ReloadableRegistry:
         try:
             read = load(self._configuration.file, self._environ)
             self._files = read.files
-            self._prepare(read.registry)
             check()
+            self._prepare(read.registry)
         except ConfigError as error:
             self._files = error.files
             problems = tuple(str(problem) for problem in error.problems)

@@ -86,7 +86,9 @@ class TreeBuilder:
 
     def __init__(self, text: str) -> None:
         self.duplicates: list[Finding] = []
-        self._next = cast("Callable[[], yaml.Event | None]", _LOADER(BytesIO(text.encode())).get_event)
+        self._next = cast(
+            "Callable[[], yaml.Event | None]", _LOADER(BytesIO(text.encode())).get_event
+        )
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
         self._location: list[str | int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -57,7 +57,7 @@ class KeyFileError(Exception):
 
 @dataclass(kw_only=True)
 class FileKeys:
-    """Keeps the ring in step with the times that stand beside the files; the files are read once, at start."""
+    """Keeps the ring in step with the times that stand beside the files, and with the files at each reload."""
 
     ring: KeyRing
     files: Sequence[KeyFile]
@@ -67,6 +67,20 @@ class FileKeys:
     def __post_init__(self) -> None:
         """Read all files, or raise KeyFileError for the first that is wrong."""
         self._keys = read_key_files(self.files, self.ring.algorithms)
+
+    def read_again(self) -> None:
+        """Take the keys that the files hold now, or none where one is wrong (KeyFileError).
+
+        A key that no file holds any more has retired: it signs nothing, and is published as long as its tokens live.
+        """
+        read = read_key_files(self.files, self.ring.algorithms)
+        present, now = {key.kid for key in read.values()}, self.now()
+        retired = {
+            times if times.is_retired(now) else replace(times, retired_at=now): key
+            for times, key in self._keys.items()
+            if key.kid not in present
+        }
+        self._keys = read | retired
 
     async def start(self) -> None:
         """Put the keys in force."""
@@ -79,11 +93,12 @@ class FileKeys:
     async def refresh(self) -> None:
         """Let the keys sign, and stop, at their times."""
         now, policy = self.now(), self.policy()
+        keys = self._keys  # once: a reload replaces them from its thread
         algorithms = (*self.ring.algorithms, *ENCRYPTION_ALGORITHMS)
         self.ring.replace(
-            in_use=[self._keys[key] for key in current_keys(self._keys, algorithms, now)],
-            held=[key for times, key in self._keys.items() if not is_gone(times, policy, now)],
-            since={times.kid: times.sign_from for times in self._keys if times.sign_from},
+            in_use=[keys[key] for key in current_keys(keys, algorithms, now)],
+            held=[key for times, key in keys.items() if not is_gone(times, policy, now)],
+            since={times.kid: times.sign_from for times in keys if times.sign_from},
         )
 
 

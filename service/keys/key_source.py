@@ -72,6 +72,10 @@ class KeySource(Protocol):
         """Bring the ring up to date."""
         ...
 
+    def read_again(self) -> None:
+        """At a reload: take what files hold now; KeyFileError where one is wrong."""
+        ...
+
     async def load(self) -> None:
         """Fill the ring with what is there, and neither make nor rotate anything."""
         ...

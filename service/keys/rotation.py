@@ -60,6 +60,9 @@ class StoredKeys:
         await self._try(self._scheduled)
         self._put_in_force()
 
+    def read_again(self) -> None:
+        """Nothing: there is no file, and the store is followed all the time."""
+
     async def load(self) -> None:
         """Take the keys as they are and change nothing; KeysUnreadable where that cannot be."""
         _, self._keys = await self.read()

@@ -18,6 +18,7 @@ from service.config.registered_client import REGISTERED_TOKEN_LIFETIME
 from service.config.reload import CannotServe, ReloadableRegistry
 from service.grants import Grants
 from service.grants.extensions import ExtensionGrantError
+from service.keys.key_files import KeyFileError
 from service.keys.key_source import (
     KeySource,
     encryption_algorithms,
@@ -112,7 +113,8 @@ class Foundation(ABC):
     def _prepare(self, registry: Registry) -> None:
         try:
             self.every_grant().prepare(registry)
-        except ExtensionGrantError as error:
+            self.key_source.read_again()
+        except (ExtensionGrantError, KeyFileError) as error:
             raise CannotServe(str(error)) from error
 
     @cached_property

@@ -100,6 +100,32 @@ async def test_a_file_signs_and_stops_at_its_times(folder: Path) -> None:
     assert len(json.loads(keys.ring.public_jwks())["keys"]) == 1
 
 
+async def test_a_file_that_is_replaced_signs_with_its_new_key_and_publishes_both(
+    folder: Path,
+) -> None:
+    clock = Clock(1000)
+    keys = await ring_of(File(folder / "ec.pem"), clock=clock)
+    before = keys.ring.signing_key("ES256").kid
+    (folder / "ec.pem").write_bytes((folder / "key.jwk").read_bytes())
+    keys.read_again()
+    await keys.refresh()
+    assert keys.ring.signing_key("ES256").kid == "2026"
+    assert {key["kid"] for key in json.loads(keys.ring.public_jwks())["keys"]} == {before, "2026"}
+    clock.time += POLICY.kept_after
+    await keys.refresh()
+    assert len(json.loads(keys.ring.public_jwks())["keys"]) == 1
+
+
+async def test_a_file_that_holds_no_key_any_more_changes_nothing(folder: Path) -> None:
+    keys = await ring_of(File(folder / "ec.pem"), clock=Clock(1000))
+    before = keys.ring.signing_key("ES256").kid
+    (folder / "ec.pem").write_bytes(b"half of a k")
+    with pytest.raises(KeyFileError):
+        keys.read_again()
+    await keys.refresh()
+    assert keys.ring.signing_key("ES256").kid == before
+
+
 @pytest.mark.rfc("8725#2.7", "7517#4.2")
 async def test_an_encryption_key_decrypts_and_does_not_sign(folder: Path) -> None:
     files = [File(folder / name, use="enc") for name in ("ec.pem", "rsa.pem")]

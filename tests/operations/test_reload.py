@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import ssl
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from service.keys.jose import Key
 from tests.driving.certificate import certified
 from tests.driving.mounted import Mounted
 from tests.driving.program import Program, eventually, program_running
@@ -149,6 +151,19 @@ def test_a_certificate_that_is_none_keeps_everything(serve: Serve, config_file: 
     assert program.event("registry_reloaded")["changes"] == ["+ clients[another]"]
 
 
+def test_a_signing_key_file_alone_is_watched(serve: Serve, config_file: Path) -> None:
+    keys = Mounted(config_file.parent / "keys", {"key.jwk": _signing_key("first")})
+    signing = "signing: {algorithms: [ES256], source: files, keys: [{path: keys/key.jwk}]}"
+    config_file.write_text(f"{CONFIG}{signing}\n")
+    program = serve("--watch")
+    url = program.url()
+    keys.update({"key.jwk": "{"})
+    assert "key.jwk" in str(program.event("registry_reload_refused")["problems"])
+    keys.update({"key.jwk": _signing_key("second")})
+    program.event("registry_reloaded")
+    eventually(lambda: _kids(url) == {"first", "second"})
+
+
 def test_what_is_half_written_is_refused_and_noticed_when_mended(
     watching: Program, tmp_path: Path
 ) -> None:
@@ -211,6 +226,15 @@ def _url_of(program: Program) -> str:
 def _certificate(folder: Path) -> str:
     """A new one, with its key."""
     return certified(folder).read_text()
+
+
+def _signing_key(kid: str) -> str:
+    return json.dumps({**Key.generate("ES256").private_jwk, "kid": kid})
+
+
+def _kids(url: str) -> set[str]:
+    """The key ids of the keys that are published."""
+    return {key["kid"] for key in httpx2.get(f"{url}/.well-known/jwks.json").json()["keys"]}
 
 
 def _with_tls(file: str) -> str:
