@@ -10,8 +10,8 @@ from time import monotonic
 from tests.chaos.answers import Kind
 from tests.chaos.ledger import NEVER
 
-LAG = 1.0
-"""Seconds by which a replica of the store may be behind when its master dies."""
+LAG = 0.5
+"""Seconds around the fault: a replica of the store may be behind its master, and an answer on its way."""
 BARELY = 1.0
 """Seconds of an outage above `unready_after` that are too few for a promise about readiness."""
 
@@ -28,8 +28,9 @@ class Fault:
     """Whether no command of the store is answered from its beginning to its end."""
     loses: bool = False
     """Whether the store, by its nature, may forget what it acknowledged just before."""
-    single_use_is_safe: bool = False
-    """Whether it may not where a code or refresh token was used (`store.wait_for_replicas`)."""
+    waits: bool = False
+    """Whether it may not where an answer waited for its replicas (`store.wait_for_replicas`): codes, refresh tokens and
+    revocations."""
     patience: float = 5
     """Seconds after its end in which all has to be well again."""
     unready_after: float = 1
@@ -62,8 +63,8 @@ class Fault:
         """Whether a failure of that kind, of a request between these times, is explained."""
         return kind in self.honest and began <= self.mended + self.patience and ended >= self.began
 
-    def forgives(self, at: float, *, single_use: bool = False) -> bool:
+    def forgives(self, at: float, *, waited: bool = False) -> bool:
         """Whether what was acknowledged then may be forgotten."""
-        if not self.loses or (single_use and self.single_use_is_safe):
+        if not self.loses or (waited and self.waits):
             return False
-        return self.began - LAG <= at <= self.mended + self.patience
+        return self.began - LAG <= at <= self.mended + LAG

@@ -49,8 +49,9 @@ class Token:
     acknowledged: float
     asker: str
     """Who introspects it: an API resource, or its own client."""
-    single_use: bool = False
-    """Whether it came of a code or a refresh token, whose use may wait for the store's replicas."""
+    waited: bool = False
+    """Whether it came for a code or a refresh token, with an answer that waits for the store's replicas where that is
+    configured."""
     own: Life = field(default_factory=Life)
     questions: list[Question] = field(default_factory=list)
 

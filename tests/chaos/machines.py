@@ -70,10 +70,10 @@ async def revoke(site: Site, token: Token, client: str, *, whole_grant: bool = F
         life.end(answer.ended)
 
 
-def acknowledge(site: Site, answer: Answer, grant: Life, *, single_use: bool = False) -> Token:
+def acknowledge(site: Site, answer: Answer, grant: Life, *, waited: bool = False) -> Token:
     """Write down the access token of an answer."""
     value = answer.content["access_token"]
-    token = Token(value, grant, answer.ended, API, single_use=single_use)
+    token = Token(value, grant, answer.ended, API, waited=waited)
     site.ledger.tokens.append(token)
     if value.count(".") == 2:
         site.ledger.signed.append(Signed(header_of(value)["kid"], answer.began))

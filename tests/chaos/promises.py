@@ -42,7 +42,7 @@ def nothing_acknowledged_is_lost(ledger: Ledger, fault: Fault) -> Iterator[str]:
     for token in ledger.tokens:
         for asked in token.questions:
             if not asked.active and asked.ended < token.good_until:
-                if not fault.forgives(token.acknowledged, single_use=token.single_use):
+                if not fault.forgives(token.acknowledged, waited=token.waited):
                     yield f"a token for {token.asker} was inactive {asked.ended - token.acknowledged:.2f} s after it was issued"
                 break
 
@@ -52,7 +52,7 @@ def what_has_ended_stays_ended(ledger: Ledger, fault: Fault) -> Iterator[str]:
     for token in ledger.tokens:
         for asked in token.questions:
             if asked.active and asked.began > token.over_from:
-                if not fault.forgives(token.over_from):
+                if not fault.forgives(token.over_from, waited=True):
                     yield f"a token was active {asked.began - token.over_from:.2f} s after its end was acknowledged"
                 break
 
@@ -148,7 +148,7 @@ def forgotten(ledger: Ledger, fault: Fault) -> int:
     """How many acknowledged tokens the store lost, and may."""
     return sum(
         any(not asked.active and asked.ended < token.good_until for asked in token.questions)
-        and fault.forgives(token.acknowledged, single_use=token.single_use)
+        and fault.forgives(token.acknowledged, waited=token.waited)
         for token in ledger.tokens
     )
 
@@ -161,7 +161,7 @@ def is_failure(answer: Answer) -> bool:
 
 def _spent_twice(one: OneTime, fault: Fault) -> bool:
     successes = sorted(each.ended for each in one.successes)
-    return len(successes) > 1 and not fault.forgives(successes[0], single_use=True)
+    return len(successes) > 1 and not fault.forgives(successes[0], waited=True)
 
 
 def _explained(one: OneTime, attempt: Attempt, fault: Fault) -> bool:
@@ -171,7 +171,7 @@ def _explained(one: OneTime, attempt: Attempt, fault: Fault) -> bool:
     others = [each for each in one.attempts if each is not attempt and each.began < attempt.ended]
     if others and not one.lenient:
         return True
-    return fault.forgives(one.acknowledged, single_use=one.kind != CODE)
+    return fault.forgives(one.acknowledged, waited=one.kind != CODE)
 
 
 def _honest(answer: Answer, fault: Fault) -> bool:

@@ -76,7 +76,8 @@ SCENARIOS: Sequence[Scenario] = (
     Scenario(
         run=sentinel_failover,
         open_store=sentinels,
-        excuses={"honest": AWAY, "loses": True, "patience": 10},
+        store_settings={"wait_for_replicas": 1},
+        excuses={"honest": AWAY, "loses": True, "waits": True, "patience": 10},
     ),
     Scenario(
         run=cluster_master_killed,

@@ -30,7 +30,7 @@ async def spend(
     one.answered(attempt, answer)
     if not answer.good:
         return None
-    acknowledge(site, answer, one.grant, single_use=True)
+    acknowledge(site, answer, one.grant, waited=True)
     return _refresh_token(site, answer, one)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 from tests.chaos.answers import Kind
 from tests.chaos.stage import Stage
@@ -15,6 +17,8 @@ ROOM = 16 * 1024
 """Bytes that a full Redis has left at first."""
 DELAY = 0.15
 """Seconds by which a slow Redis answers later."""
+UNHEARD = 0.3
+"""Seconds before its death in which a master was alone."""
 
 
 async def redis_restarted(stage: Stage[TcpRedis]) -> None:
@@ -60,15 +64,28 @@ async def redis_slow(stage: Stage[DistantRedis]) -> None:
 
 
 async def sentinel_failover(stage: Stage[SentinelSet]) -> None:
-    """The master dies, and the sentinels let a replica take over."""
-    master = await asyncio.to_thread(lambda: stage.store.master)
-    stage.fault.strikes()
-    master.kill()
-    await stage.hold()
+    """The master dies, and the sentinels let a replica take over that has not heard all."""
+    master, replicas = await asyncio.to_thread(lambda: (stage.store.master, stage.store.replicas))
+    await _lose(stage, master, replicas)
 
 
 async def cluster_master_killed(stage: Stage[RedisCluster]) -> None:
-    """A third of the slots has no master until its replica takes over."""
-    stage.fault.strikes()
-    stage.store.masters[0].kill()
+    """A third of the slots has no master until its replica takes over, which has not heard all."""
+    await _lose(stage, stage.store.masters[0], stage.store.replicas[:1])
+
+
+async def _lose(stage: Stage[Any], master: TcpRedis, replicas: Sequence[TcpRedis]) -> None:
+    """Kill a master after a moment in which no replica heard of what it acknowledged."""
+    with stage.fault.lasting():
+        for replica in replicas:
+            replica.freeze()
+        try:
+            master.tell(
+                "CLIENT", "KILL", "TYPE", "replica"
+            )  # or they would hear it from the socket
+            await asyncio.sleep(UNHEARD)
+            master.kill()
+        finally:
+            for replica in replicas:
+                replica.thaw()
     await stage.hold()

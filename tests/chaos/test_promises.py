@@ -48,8 +48,8 @@ def answer(kind: Kind, at: float = 11, work: str = "introspect") -> Answer:
     return Answer(work=work, kind=kind, began=at, ended=at + 0.1)
 
 
-def token(*questions: Question, single_use: bool = False) -> Token:
-    return Token("secret", Life(), 1, "api1", single_use, Life(), list(questions))
+def token(*questions: Question, waited: bool = False) -> Token:
+    return Token("secret", Life(), 1, "api1", waited, Life(), list(questions))
 
 
 def inactive(at: float) -> Question:
@@ -190,8 +190,16 @@ def test_a_failover_forgets_no_single_use_that_waited_for_replicas():
     code = one_time(CODE, success(9.5), success(12))
     ledger = Ledger(codes=[code])
     assert broken(ledger, loses=True, began=10, mended=10) == []
-    assert broken(ledger, loses=True, single_use_is_safe=True, began=10, mended=10) == [
-        "codes are spent once"
+    assert broken(ledger, loses=True, waits=True, began=10, mended=10) == ["codes are spent once"]
+
+
+def test_a_failover_forgets_no_revocation_that_waited_for_replicas():
+    revoked = token(active(12))
+    revoked.own.end(9.8)
+    ledger = Ledger(tokens=[revoked])
+    assert broken(ledger, loses=True, began=10, mended=10) == []
+    assert broken(ledger, loses=True, waits=True, began=10, mended=10) == [
+        "what has ended stays ended"
     ]
 
 

@@ -30,7 +30,7 @@ def _unused(refresh_tokens: Iterable[OneTime]) -> Iterator[Token]:
     """The newest refresh token of each family, about which its client may ask."""
     for each in refresh_tokens:
         if not each.attempts and each.grant.may_have_ended == NEVER:
-            yield Token(each.value, each.grant, each.acknowledged, each.client, single_use=True)
+            yield Token(each.value, each.grant, each.acknowledged, each.client, waited=True)
 
 
 def _spent(ones: list[OneTime]) -> list[OneTime]:
