@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,11 +50,9 @@ def redis_of_dev(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def redis_of_prod(folder: Path) -> Iterator[TcpRedis]:
-    """A Redis behind TLS with the ACL user that docs/kubernetes.md names."""
+    """A Redis behind TLS with the ACL user of docs/operations.md."""
+    operations = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    (rules,) = re.findall(r"^    user token-service on >password (.*)$", operations, re.MULTILINE)
     with TcpRedis(folder, tls=True) as redis:
-        redis.tell("ACL", "SETUSER", "token-service", "on", f">{PASSWORD}", *ACL)
+        redis.tell("ACL", "SETUSER", "token-service", "on", f">{PASSWORD}", *rules.split())
         yield redis
-
-
-ACL = ("~ts:*", "+@all", "-@dangerous", "+config|get")
-"""What docs/kubernetes.md lets the user do."""

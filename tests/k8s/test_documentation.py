@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from tests.k8s import promtool
-from tests.k8s.overlays_redis import ACL
 from tests.k8s.rendered import K8S, rendered
 from tests.k8s.running_pod import COMMAND, SECRETS
 from tests.k8s.test_schemas import NEWEST, OLDEST
@@ -88,10 +87,6 @@ def test_the_adapter_serves_the_metric_that_the_autoscaler_asks_for(
     filled = {"<<.GroupBy>>": "pod", "<<.Series>>": series, "<<.LabelMatchers>>": 'pod="a"'}
     query = re.sub("<<.*?>>", lambda found: filled[found[0]], rule["metricsQuery"])
     promtool.parsed(tmp_path, [query])
-
-
-def test_the_redis_user_is_the_one_that_was_tried() -> None:
-    assert f"on >… {' '.join(ACL)}`" in PAGE
 
 
 def test_the_releases_are_those_that_were_tried() -> None:
