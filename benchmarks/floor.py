@@ -20,33 +20,43 @@ from redis.asyncio import Redis
 
 from service.keys.jose import Key, verify
 from service.store.multiplexed import Multiplexed
+from service.store.scripts import INDEX_ADD
 from service.store.verbs import Command
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
 DIGEST = "d" * 43
 TTL = 3600
 RECORD = b'"' + b"r" * 330 + b'"'
-"""As long as an authorization, a token's claims or a refresh token are as records."""
+"""As long as an authorization or a token's claims are as records."""
+
+REFRESH, SPENT = b"+" + b"r" * 99, b"-" + b"s" * 49
+"""As long as a refresh token's record is, and what takes its place when it is used."""
 
 READ_TWO: Sequence[Command] = (("GET", f"{TAG}:at:{DIGEST}"), ("GET", f"{TAG}:az"))
 PUT: Command = ("SET", f"{TAG}:at:{DIGEST}", RECORD, "EX", TTL)
-INDEX: Sequence[Command] = (
-    ("ZREMRANGEBYSCORE", f"ts:{{{DIGEST}}}:ua", "-inf", 1_795_000_000),
-    ("ZADD", f"ts:{{{DIGEST}}}:ua", 1_795_003_600, "AAAAAAAAAAAAAAAA"),
-    ("EXPIRE", f"ts:{{{DIGEST}}}:ua", TTL),
-)
+
+
+def _index(key: str, member: str) -> Command:
+    return ("EVAL", INDEX_ADD, 1, key, 1_795_000_000, 1_795_003_600, member)
+
+
 SPEND: Sequence[Command] = (
-    ("SET", f"{TAG}:rt:{DIGEST}", RECORD, "EX", TTL, "XX", "GET"),
-    *INDEX,
+    ("SET", f"{TAG}:rt:{DIGEST}", SPENT, "EX", TTL, "XX", "GET"),
+    _index(f"ts:{{{DIGEST}}}:ua", "AAAAAAAAAAAAAAAA"),
     ("EXPIRE", f"{TAG}:az", TTL),
     PUT,
-    ("SET", f"{TAG}:rt:{DIGEST}x", RECORD, "EX", TTL, "NX"),
+    ("SET", f"{TAG}:rt:{DIGEST}x", REFRESH, "EX", TTL, "NX"),
 )
-DELEGATE: Sequence[Command] = (*INDEX, PUT, ("EXISTS", f"{TAG}:at:{DIGEST}"))
+DELEGATE: Sequence[Command] = (
+    _index(f"{TAG}:de:{DIGEST}", DIGEST),
+    PUT,
+    ("EXISTS", f"{TAG}:at:{DIGEST}"),
+)
 
-CLAIMS = {"iss": "http://localhost:8080", "sub": "818727", "aud": "x" * 150, "exp": 1}
-OPAQUE = orjson.dumps({"access_token": "a" * 68, "token_type": "Bearer", "scope": "api1"})
-INTROSPECTION = orjson.dumps({"active": True, "claims": "c" * 330})
+CLAIMS = {"iss": "http://localhost:8080", "sub": "818727", "aud": "x" * 130, "exp": 1}
+ISSUED = {"token_type": "Bearer", "expires_in": TTL}
+OPAQUE = orjson.dumps({"access_token": "a" * 68, **ISSUED, "scope": "api1"})
+INTROSPECTION = orjson.dumps({"active": True, "claims": "c" * 275})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +120,8 @@ class Floor:
         await self.redis.ask(READ_TWO, seconds=2)
         id_token = await self.es256.sign(CLAIMS, typ="JWT")
         await self.redis.ask(SPEND, seconds=2)
-        answer = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
-        return _json(orjson.dumps(answer))
+        tokens = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
+        return _json(orjson.dumps({**tokens, **ISSUED, "scope": "api1 offline_access openid"}))
 
     async def delegation(self, request: web.Request) -> web.Response:
         """Two reads, and the writes of a token below another."""
@@ -134,7 +144,7 @@ async def _form(request: web.Request) -> dict[str, str]:
 
 
 def _token(token: str) -> web.Response:
-    return _json(orjson.dumps({"access_token": token, "token_type": "Bearer", "expires_in": 3600}))
+    return _json(orjson.dumps({"access_token": token, **ISSUED}))
 
 
 def _json(body: bytes) -> web.Response:
@@ -150,7 +160,7 @@ async def _serve(port: int, redis_url: str) -> None:
         es256=es256,
         rs256=rs256,
         jwt=await es256.sign(CLAIMS, typ="at+jwt"),
-        document=b'"' + b"d" * 2400 + b'"',
+        document=b'"' + b"d" * 3270 + b'"',
         jwks=jwks,
     )
     await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT], seconds=2)

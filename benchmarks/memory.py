@@ -6,6 +6,7 @@ import asyncio
 from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.effort import Effort
 from benchmarks.finding import Finding
@@ -39,7 +40,8 @@ def measure(effort: Effort) -> list[Finding]:
     """Two workers, a process alone, and the same over many requests."""
     with ExitStack() as stack:
         redis_url = Servers(stack).redis()
-        asked = asyncio.run(_prepared(redis_url))
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        asked = asyncio.run(_prepared(redis_url, folder))
         return [
             *_workers(redis_url, asked, effort),
             *_alone(Servers(stack).service(redis_url), asked, effort),
@@ -103,9 +105,9 @@ def _growth(server: Server, asked: list[Requests], effort: Effort) -> list[Findi
     ]
 
 
-async def _prepared(redis_url: str) -> list[Requests]:
+async def _prepared(redis_url: str, folder: Path) -> list[Requests]:
     async with parts_of(redis_url) as parts:
-        return [await prepare(parts, Path(), 0) for prepare in MIXED]
+        return [await prepare(parts, folder, 0) for prepare in MIXED]
 
 
 def _mib(size: int) -> float:

@@ -20,6 +20,7 @@ from service.store.verbs import Write
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
 HOUR = 3600
+USERS = 1000
 
 Prepare = Callable[[Parts, Path, int], Awaitable[Requests]]
 """Makes what the work needs, in a folder, for so many requests at the most."""
@@ -114,11 +115,15 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     return _each_once(bodies, folder / "refresh")
 
 
-async def delegation(parts: Parts, _: Path, __: int) -> Requests:
-    """An API exchanges a user's reference token for its own."""
-    token = await _user_token(parts, "web")
-    form = {"grant_type": "delegation", "scope": "api2", "token": token}
-    return Requests(path="/connect/token", authorization=basic("api1"), body=urlencode(form))
+async def delegation(parts: Parts, folder: Path, __: int) -> Requests:
+    """An API exchanges the reference tokens of some users for its own; no token has thousands made from it."""
+    forms = [
+        {"grant_type": "delegation", "scope": "api2", "token": await _user_token(parts, "web")}
+        for _ in range(USERS)
+    ]
+    file = folder / "delegation"
+    file.write_text("\n".join(map(urlencode, forms)) + "\n")
+    return Requests(path="/connect/token", authorization=basic("api1"), bodies=file, in_turns=True)
 
 
 async def discovery(_: Parts, __: Path, ___: int) -> Requests:
