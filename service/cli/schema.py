@@ -6,15 +6,16 @@ import json
 
 import click
 
-from service.config.json_schema import json_schema
+from service.config.json_schema import included_json_schema, json_schema
 
 
 @click.command("schema")
-def schema() -> None:
+@click.option("--included", is_flag=True, help="The schema of a file that it includes.")
+def schema(*, included: bool) -> None:
     """Print the JSON Schema of the configuration file, for editors.
 
     \b
     Example:
       python -m service schema > config.schema.json
     """
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(json.dumps(included_json_schema() if included else json_schema(), indent=2))

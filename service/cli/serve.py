@@ -28,7 +28,11 @@ log = structlog.stdlib.get_logger(__name__)
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on.")
 @click.option("--workers", metavar="N|auto", help="Processes; auto is one per core.")
 @store_option
-@click.option("--watch", is_flag=True, help="Reload the registry whenever the file changes.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Reload the registry whenever a file that it was read from changes.",
+)
 @click.option(
     "--log-level",
     envvar="SERVICE_LOG_LEVEL",

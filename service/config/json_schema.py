@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from service.config.belonging import LISTS
 from service.config.schema.client import ClientEntry
 from service.config.schema.client_metadata import ClientMetadata
 from service.config.schema.file import ConfigurationFile
+from service.config.schema.people import Users
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
@@ -15,10 +17,25 @@ _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
 
 def json_schema() -> dict[str, object]:
     """The schema (JSON Schema 2020-12) with every key's documentation and default."""
-    opened = cast("dict[str, object]", _open_to_references(plain_json_schema()))
+    return _titled("config.yaml of the token service", plain_json_schema())
+
+
+def included_json_schema() -> dict[str, object]:
+    """The schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
+    schema = plain_json_schema()
+    sections = schema["properties"]
+    schema["properties"] = {name: sections[name] for name, *_ in LISTS}
+    users = schema["$defs"][Users.__name__]
+    users["properties"] = {"list": users["properties"]["list"]}
+    del schema["required"]
+    return _titled("a file that config.yaml of the token service includes", schema)
+
+
+def _titled(title: str, schema: dict[str, Any]) -> dict[str, object]:
+    opened = cast("dict[str, object]", _open_to_references(schema))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "config.yaml of the token service",
+        "title": title,
         **opened,
     }
 

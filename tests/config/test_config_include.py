@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.config.json_schema import included_json_schema
 from service.config.load import load
 from service.config.problem import ConfigError
 
@@ -176,6 +177,14 @@ def test_the_generation_is_that_of_the_content_wherever_it_stands(read, put):
     assert read(INCLUDE + API + clients("one")).registry.generation == together
     put("clients.d/a.yaml", clients("three"))
     assert read(INCLUDE + API + clients("one")).registry.generation != together
+
+
+def test_an_editor_knows_an_included_file():
+    schema = included_json_schema()
+    assert {"clients", "users"} < schema["properties"].keys()
+    assert not {"issuer", "include", "server"} & schema["properties"].keys()
+    assert [*schema["$defs"]["Users"]["properties"]] == ["list"]
+    assert "required" not in schema
 
 
 def test_every_file_and_folder_that_was_read_is_remembered(read, put, file):
