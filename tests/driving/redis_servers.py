@@ -99,7 +99,7 @@ class TcpRedis:
         tls: dict[str, Any] = {"ssl": True, "ssl_ca_certs": str(self.certificate)}
         return Redis("127.0.0.1", self.port, protocol=2, **(tls if self.certificate else {}))
 
-    def tell(self, *command: str | int) -> Any:
+    def tell(self, *command: str | bytes | int) -> Any:
         """The answer to one command of the administrator, as Redis gives it."""
         with self.client() as client:
             client.response_callbacks.clear()

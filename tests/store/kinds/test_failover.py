@@ -1,0 +1,83 @@
+"""When a replica takes over, the service goes on by itself, and says 503 until then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.redis_servers import RedisCluster, SentinelSet, cluster, sentinel_set
+from tests.driving.service import RunningService
+
+pytestmark = [pytest.mark.needs("redis-server"), pytest.mark.rfc("9110#15.6.4")]
+
+
+@pytest.fixture(params=["Sentinel", "Cluster"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SentinelSet | RedisCluster]:
+    """With a replica for each master, to be harmed."""
+    if request.param == "Sentinel":
+        with sentinel_set(tmp_path) as started:
+            yield started
+    else:
+        with cluster(tmp_path, replicas=1) as whole:
+            yield whole
+
+
+@pytest.fixture
+def kind(store: SentinelSet | RedisCluster) -> str:
+    return store.url
+
+
+@pytest.fixture
+def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
+    config["store"] = {"url": kind, "timeout": "1s"}
+    return config
+
+
+async def until_all_is_well(service: RunningService) -> int:
+    """Ask until ten in a row succeed; how many did not, each for an honest reason."""
+    in_a_row = refused = 0
+    async with asyncio.timeout(30):
+        while in_a_row < 10:
+            answer = await service.user_token("opaque")
+            if answer.status == 200:
+                in_a_row += 1
+                continue
+            assert answer.refusal == (503, "temporarily_unavailable")
+            assert int(answer.headers["Retry-After"]) > 0
+            in_a_row, refused = 0, refused + 1
+            await asyncio.sleep(0.05)
+    return refused
+
+
+def lose(store: SentinelSet | RedisCluster, *, how: str) -> None:
+    """Take a master away."""
+    master = store.master if isinstance(store, SentinelSet) else store.masters[0]
+    if how == "killed":
+        master.kill()
+    else:
+        master.freeze()
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+async def test_the_service_goes_on_without_a_restart(
+    app: ClientApp, store: SentinelSet | RedisCluster, how: str
+) -> None:
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    lose(store, how=how)
+    assert await until_all_is_well(app.service) > 0
+    assert (await app.refresh(tokens["refresh_token"])).status == 200
+    assert "code" in (await app.authorize(prompt="none")).parameters
+
+
+@pytest.mark.parametrize("store", ["Sentinel"], indirect=True)
+async def test_a_planned_change_of_masters_costs_next_to_nothing(
+    service: RunningService, store: SentinelSet
+) -> None:
+    await service.user_token("opaque")
+    await asyncio.to_thread(store.fail_over)
+    assert await until_all_is_well(service) < 20

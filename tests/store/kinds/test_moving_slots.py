@@ -1,0 +1,50 @@
+"""A slot of a Cluster may move while the service runs: its keys are found at both servers, and then at the new one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue
+from service.store.verbs import Count, Drop, Put, Read
+from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture
+async def kv(three_masters: RedisCluster) -> AsyncIterator[KeyValue]:
+    store = open_store(three_masters.url, timeout=2, wait_for_replicas=0)
+    yield store
+    await store.close()
+
+
+def keys_of(master: TcpRedis) -> tuple[int, str, str]:
+    """A slot of the first master, and two keys in it."""
+    for number in range(1000):
+        text, count = f"ts:{{moving-{number}}}:text", f"ts:{{moving-{number}}}:count"
+        slot = master.tell("CLUSTER", "KEYSLOT", text)
+        if slot < SLOTS // 3 and master.tell("CLUSTER", "COUNTKEYSINSLOT", slot) == 0:
+            return slot, text, count
+    raise AssertionError("there is one")
+
+
+async def test_its_keys_are_found_while_it_moves_and_afterwards(
+    three_masters: RedisCluster, kv: KeyValue
+) -> None:
+    source, target, _ = three_masters.masters
+    slot, text, count = keys_of(source)
+    to, of = (each.tell("CLUSTER", "MYID").decode() for each in (target, source))
+    await kv.write(Put(text, b"7", 60), Drop(count))
+    target.tell("CLUSTER", "SETSLOT", slot, "IMPORTING", of)
+    source.tell("CLUSTER", "SETSLOT", slot, "MIGRATING", to)
+    assert await kv.read(Read(text, int), Read(count, int)) == (7, None)  # ASK for the second
+    assert await kv.write(Count(count, 60), Count(count, 60)) == [1, 2]
+    source.tell("MIGRATE", "127.0.0.1", target.port, text, 0, 2000)
+    assert await kv.read(Read(text, int), Read(count, int)) == (7, 2)
+    for master in three_masters.masters:
+        master.tell("CLUSTER", "SETSLOT", slot, "NODE", to)
+    assert await kv.read(Read(text, int), Read(count, int)) == (7, 2)  # MOVED
+    assert await kv.write(Count(count, 60)) == [3]

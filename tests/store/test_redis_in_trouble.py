@@ -1,0 +1,222 @@
+"""Whatever ails Redis, the answer is 503 and never about tokens; what it still can do goes on (RFC 6749 §4.1.2.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.verbs import Put, Read
+from tests.driving.client_app import ClientApp
+from tests.driving.redis_servers import TcpRedis, cluster
+from tests.driving.service import Answer, RunningService
+
+pytestmark = [pytest.mark.needs("redis-server"), pytest.mark.rfc("9110#15.6.4")]
+
+SECONDS = 0.5
+"""`store.timeout` of these tests."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What the administrator tells a Redis to ail it, and to heal it."""
+
+    begins: tuple[str, ...]
+    ends: tuple[str, ...]
+    reads_go_on: bool = True
+
+
+REPLICA = "REPLICAOF 127.0.0.1 1"
+STALE = "CONFIG SET replica-serve-stale-data "
+TROUBLES = {
+    "OOM": Trouble(("CONFIG SET maxmemory 1",), ("CONFIG SET maxmemory 0",)),
+    "NOREPLICAS": Trouble(
+        ("CONFIG SET min-replicas-to-write 1",), ("CONFIG SET min-replicas-to-write 0",)
+    ),
+    "READONLY": Trouble((REPLICA,), ("REPLICAOF NO ONE",)),
+    "MASTERDOWN": Trouble(
+        (STALE + "no", REPLICA), (STALE + "yes", "REPLICAOF NO ONE"), reads_go_on=False
+    ),
+    "NOPERM": Trouble(("ACL SETUSER default -set",), ("ACL SETUSER default +@all",)),
+}
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[TcpRedis]:
+    """It loses nothing when it dies."""
+    with TcpRedis(tmp_path, "--appendonly", "yes", "--appendfsync", "always") as started:
+        yield started
+
+
+@pytest.fixture
+def kind(redis: TcpRedis) -> str:
+    return redis.url
+
+
+@pytest.fixture
+def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
+    config["store"] = {"url": kind, "timeout": "500ms", "unready_after": "1s"}
+    return config
+
+
+@pytest.fixture
+async def kv(redis: TcpRedis) -> AsyncIterator[KeyValue]:
+    """The store itself."""
+    store = open_store(redis.url, timeout=SECONDS)
+    yield store
+    await store.close()
+
+
+def tell(redis: TcpRedis, lines: tuple[str, ...]) -> None:
+    for line in lines:
+        redis.tell(*line.split(" "))
+
+
+def is_unavailable(answer: Answer) -> bool:
+    told = answer.refusal == (503, "temporarily_unavailable")
+    return told and int(answer.headers["Retry-After"]) > 0
+
+
+async def soon(ask: Callable[[], Awaitable[bool]]) -> None:
+    """Until it is so."""
+    async with asyncio.timeout(20):
+        while not await ask():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.05)
+
+
+async def assert_documents_are_answered(service: RunningService) -> None:
+    for name in ("openid-configuration", "jwks.json"):
+        assert (await service.get(f"/.well-known/{name}")).status == 200
+
+
+async def assert_nothing_is_told_about_tokens(app: ClientApp, reference: str) -> None:
+    service = app.service
+    assert is_unavailable(await service.user_token("opaque"))
+    assert is_unavailable(await service.introspect(reference))
+    page = await app.authorize()
+    assert page.url.startswith(app.redirect_uri + "?error=temporarily_unavailable")
+    await assert_documents_are_answered(service)
+
+
+@pytest.mark.parametrize("trouble", TROUBLES.values(), ids=list(TROUBLES))
+async def test_what_it_refuses_is_a_503_and_what_it_answers_goes_on(
+    app: ClientApp, redis: TcpRedis, trouble: Trouble
+) -> None:
+    service = app.service
+    code, reference = await app.code(), (await service.user_token("opaque"))["access_token"]
+    tell(redis, trouble.begins)
+    assert is_unavailable(await app.redeem(code))
+    if trouble.reads_go_on:
+        assert await service.is_active(reference)
+        assert not service.parts.kv.circuit_open
+    else:
+        assert is_unavailable(await service.introspect(reference))
+    await assert_documents_are_answered(service)
+    tell(redis, trouble.ends)
+    await soon(lambda: _works(service))
+    assert (await app.redeem(code)).status == 200
+
+
+async def _works(service: RunningService) -> bool:
+    return (await service.user_token("opaque")).status == 200
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+async def test_one_that_says_nothing_is_not_waited_for_until_it_is_back(
+    app: ClientApp, redis: TcpRedis, how: str
+) -> None:
+    service = app.service
+    reference = (await service.user_token("opaque"))["access_token"]
+    (redis.kill if how == "killed" else redis.freeze)()
+    assert is_unavailable(await service.introspect(reference))
+    async with asyncio.timeout(10 * SECONDS):  # alone each would wait for SECONDS
+        for _ in range(10):
+            await assert_nothing_is_told_about_tokens(app, reference)
+    await asyncio.to_thread(redis.start if how == "killed" else redis.thaw)
+    await soon(lambda: _works(service))
+    assert await service.is_active(reference)
+
+
+async def test_one_that_reads_its_data_is_not_taken_for_an_empty_one(
+    app: ClientApp, redis: TcpRedis
+) -> None:
+    service = app.service
+    code, reference = await app.code(), (await service.user_token("opaque"))["access_token"]
+    redis.tell("BGREWRITEAOF")
+    await soon(lambda: _rewritten(redis))
+    redis.kill()
+    slowly = ("--key-load-delay", "100000", "--loading-process-events-interval-bytes", "1024")
+    redis.flags += slowly
+    starting = asyncio.create_task(asyncio.to_thread(redis.start))
+    answers: list[Answer] = []
+    while not starting.done():
+        answers.append(await service.introspect(reference))
+        await asyncio.sleep(0.05)
+    assert all(is_unavailable(each) or each.json["active"] for each in answers)
+    assert any(is_unavailable(each) for each in answers)
+    await soon(lambda: _works(service))
+    assert (await app.redeem(code)).status == 200
+
+
+async def _rewritten(redis: TcpRedis) -> bool:
+    return b"aof_rewrite_in_progress:0" in redis.tell("INFO", "persistence")
+
+
+async def test_a_cluster_without_all_its_slots_is_told_of(tmp_path: Path) -> None:
+    with cluster(tmp_path, masters=1) as whole:
+        kv = open_store(whole.url, timeout=SECONDS)
+        await kv.write(Put("ts:{x}:k", b"1", 60))
+        whole.masters[0].tell("CLUSTER", "DELSLOTS", 0)
+        with pytest.raises(StoreUnavailable):
+            await kv.read(Read("ts:{x}:k", int))
+        assert not kv.circuit_open
+        whole.masters[0].tell("CLUSTER", "ADDSLOTS", 0)
+        await soon(lambda: _readable(kv))
+        await kv.close()
+
+
+async def _readable(kv: KeyValue) -> bool:
+    try:
+        return await kv.read(Read("ts:{x}:k", int)) == (1,)
+    except StoreUnavailable:
+        return False
+
+
+async def test_readiness_turns_red_when_it_has_lasted(
+    service: RunningService, redis: TcpRedis
+) -> None:
+    redis.freeze()
+    assert is_unavailable(await service.user_token("opaque"))
+    assert (await service.get("/health/ready")).status == 200
+    await soon(lambda: _is_ready(service, 503))
+    await assert_documents_are_answered(service)
+    redis.thaw()
+    await soon(lambda: _is_ready(service, 200))
+
+
+async def _is_ready(service: RunningService, status: int) -> bool:
+    return (await service.get("/health/ready")).status == status
+
+
+async def test_while_it_is_away_everybody_is_refused_at_once(kv: KeyValue, redis: TcpRedis) -> None:
+    await kv.ping()
+    redis.freeze()
+    with pytest.raises(StoreUnavailable):
+        await kv.ping()
+    assert kv.circuit_open
+    async with asyncio.timeout(SECONDS / 2):
+        refused = await asyncio.gather(*[kv.ping() for _ in range(500)], return_exceptions=True)
+    assert all(isinstance(each, StoreUnavailable) for each in refused)
+    redis.thaw()
+    await soon(lambda: _closed(kv))
+    await kv.ping()
+
+
+async def _closed(kv: KeyValue) -> bool:
+    return not kv.circuit_open
