@@ -61,8 +61,8 @@ bench-peers: .venv/benchmarking ## the same with node-oidc-provider in the same 
 	$(BENCH) --peers latency
 
 .PHONY: bench-all
-bench-all: bench ## round trips, latency, stalls, cores, memory, start and flatness, too; some take minutes
-	set -e; for topic in round-trips latency stalls cores memory start flat; do $(BENCH) $$topic; done
+bench-all: bench ## round trips, latency, stalls, cores, memory, capacity, start and flatness, too; some take minutes
+	set -e; for topic in round-trips latency stalls cores memory capacity start flat; do $(BENCH) $$topic; done
 
 .PHONY: bench-short
 bench-short: .venv/benchmarking ## two works for a second each, only to be looked at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import cores, flat, latency, memory, reload, round_trips, stalls, start
+from benchmarks import capacity, cores, flat, latency, memory, reload, round_trips, stalls, start
 from benchmarks.effort import Effort, effort
 from benchmarks.finding import Finding
 from benchmarks.results import show_findings, show_table
@@ -19,6 +19,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Finding]]] = {
     "reload": reload.measure,
     "cores": cores.measure,
     "memory": memory.measure,
+    "capacity": capacity.measure,
     "start": start.measure,
     "flat": flat.measure,
 }

@@ -42,3 +42,9 @@ def test_no_work_asks_redis_more_often_than_it_may(measured: Measured, tmp_path:
 def test_a_topic_is_measured(measured: Measured, tmp_path: Path, topic: str) -> None:
     measured(topic)
     assert json.loads((tmp_path / f"{topic}.json").read_text())
+
+
+def test_a_reference_token_takes_what_it_may_of_redis(measured: Measured, tmp_path: Path) -> None:
+    measured("capacity", "--only", "reference token", "--check")
+    figures = json.loads((tmp_path / "capacity.json").read_text())
+    assert [one["what"] for one in figures] == ["reference token", "reference token: in one GiB"]

@@ -1,0 +1,209 @@
+"""One of everything that is kept in Redis for a while, made as the service makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from benchmarks.works import HOUR, VERIFIER, authorization_of
+from service.authorize.parking import Parking
+from service.identity.consents import Wishes
+from service.identity.participants import tell
+from service.identity.sessions import SignIn
+from service.model.authorization import Authorization, new_family_key
+from service.model.handle import digest, new_handle, new_selector
+from service.model.one_time import AuthorizationCode
+from service.model.pending_sign_in import PendingSignIn
+from service.model.registered_client import RegisteredClient
+from service.model.session import Session
+from service.parts import Parts
+from service.protocol.params import Params
+from service.protocol.pkce import S256, CodeChallenge, s256
+from service.tokens.liveness import begin
+
+Make = Callable[[Parts, int], Awaitable[None]]
+"""Makes the one of this number; every number is another person."""
+
+DAY = 24 * HOUR
+AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A line of the table."""
+
+    name: str
+    make: Make
+
+
+def _authorization(parts: Parts, number: int, *, offline: bool) -> Authorization:
+    scope = frozenset({"openid", "profile", "api1", *(["offline_access"] if offline else [])})
+    return msgspec.structs.replace(
+        authorization_of(parts),
+        subject=f"person-{number:010}",
+        scope=scope,
+        family_key=new_family_key(scope),
+    )
+
+
+async def session(parts: Parts, number: int) -> None:
+    """A sign-in that has been used."""
+    sessions = replace(parts.sessions, emit=lambda _: None)
+    subject, now = f"person-{number:010}", parts.now()
+    who = SignIn(subject=subject, idp="local", amr=("pwd",), auth_time=now)
+    begun, _ = await sessions.start(who, previous=None, remember=False, user_agent=AGENT)
+    await sessions.touch(begun)
+
+
+async def authorization(parts: Parts, number: int) -> None:
+    """What every token of a person hangs on: all that a JWT takes."""
+    granted = _authorization(parts, number, offline=False)
+    await parts.kv.write(*begin(parts.stores, granted, ttl=HOUR, now=parts.now()))
+
+
+async def reference_token(parts: Parts, number: int) -> None:
+    """The token alone."""
+    minted = await parts.access_tokens.mint(
+        _authorization(parts, number, offline=False),
+        parts.registry.current.clients["web"],
+        parts.targets.of(frozenset({"openid", "api1"}), ()),
+        user_claims={},
+        lifetime=HOUR,
+        now=parts.now(),
+    )
+    await parts.kv.write(*minted.writes)
+
+
+async def revoked_jwt(parts: Parts, _: int) -> None:
+    """Until the JWT would have expired."""
+    selector = new_selector()
+    await parts.kv.write(parts.stores.revoked.put(True, selector, selector + "j" * 22, ttl=HOUR))
+
+
+async def refresh_family(parts: Parts, number: int) -> None:
+    """An authorization and its one live refresh token, after any number of rotations."""
+    granted, now = _authorization(parts, number, offline=True), parts.now()
+    client = parts.registry.current.clients["web"]
+    first = parts.refresh_tokens.begin(granted, client, user_claims={}, now=now)
+    await parts.kv.write(*begin(parts.stores, granted, ttl=DAY, now=now), *first.writes)
+
+
+async def code(parts: Parts, number: int) -> None:
+    """A code that is not redeemed yet, without its authorization."""
+    handle = new_handle("authorization_code", new_selector())
+    record = AuthorizationCode(
+        redirect_uri="https://web.example/callback",
+        code_challenge=CodeChallenge(value=s256(VERIFIER), method=S256),
+        nonce=f"nonce-{number:016}",
+    )
+    await parts.kv.write(parts.stores.codes.put(record, handle.selector, handle.digest, ttl=60))
+
+
+async def consent(parts: Parts, number: int) -> None:
+    """One that is remembered."""
+    asked = Wishes(scope=frozenset({"openid", "profile", "api1"}), claims=frozenset())
+    await parts.consents.remember(
+        f"person-{number:010}",
+        parts.registry.current.clients["web"],
+        asked=asked,
+        allowed=asked,
+        stranger_at=None,
+    )
+
+
+async def parked_request(parts: Parts, number: int) -> None:
+    """An authorization request that waits for a person."""
+    params = Params.of(
+        {
+            "client_id": "web",
+            "redirect_uri": "https://web.example/callback",
+            "response_type": "code",
+            "scope": "openid profile api1",
+            "state": f"state-{number:016}",
+            "nonce": f"nonce-{number:016}",
+            "code_challenge": s256(VERIFIER),
+            "code_challenge_method": S256,
+        }.items()
+    )
+    await Parking(stores=parts.stores, purpose="authorize").park(params, browser=new_selector())
+
+
+async def pending_sign_in(parts: Parts, number: int) -> None:
+    """A person on the way to a provider."""
+    pending = PendingSignIn(
+        provider="provider",
+        issuer="https://provider.example",
+        issuer_is_sent=True,
+        browser_digest=digest("browser"),
+        nonce="n" * 43,
+        code_verifier="v" * 64,
+        began_at=parts.now(),
+        anew=False,
+        max_age=None,
+    )
+    records = parts.stores.pending_sign_ins
+    await parts.kv.write(records.put(pending, digest(f"state-{number}"), "", ttl=HOUR))
+
+
+async def registered_client(parts: Parts, number: int) -> None:
+    """With an origin of its own."""
+    selector = new_selector()
+    record = RegisteredClient(
+        client_id=f"dc_{selector}",
+        issued_at=parts.now(),
+        expires_at=parts.now() + DAY,
+        metadata={
+            "redirect_uris": [f"https://app{number}.example/callback"],
+            "client_name": "An application",
+            "token_endpoint_auth_method": "client_secret_basic",
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "scope": "openid profile api1",
+        },
+        access_token_digest=digest("token"),
+        secret_sha256=bytes(32),
+        sealed_secret=None,
+    )
+    await parts.kv.write(parts.stores.registered_clients.put(record, selector, ttl=DAY))
+    await parts.registered_origins.note(record)
+
+
+async def assertion(parts: Parts, number: int) -> None:
+    """The `jti` of a client's assertion that was used."""
+    used = parts.stores.used_assertions
+    await parts.kv.write(used.put_new(new_selector(), digest(f"web\n{number}"), ttl=60))
+
+
+async def logout_delivery(parts: Parts, number: int) -> None:
+    """A client that is to be told that a session has ended."""
+    ended = Session(
+        id=new_selector(),
+        cookie_digest="",
+        subject=f"person-{number:010}",
+        idp="local",
+        amr=("pwd",),
+        auth_time=0,
+        started_at=0,
+        ends_at=0,
+        remember=False,
+        user_agent="",
+    )
+    await parts.kv.write(*tell(parts.stores, ended, ["web"], now=parts.now()))
+
+
+KINDS = (
+    Kind("session", session),
+    Kind("authorization of a person (all that a JWT takes)", authorization),
+    Kind("reference token", reference_token),
+    Kind("revoked JWT", revoked_jwt),
+    Kind("refresh family", refresh_family),
+    Kind("code", code),
+    Kind("consent", consent),
+    Kind("parked request", parked_request),
+    Kind("sign-in at a provider", pending_sign_in),
+    Kind("registered client", registered_client),
+    Kind("used assertion", assertion),
+    Kind("logout delivery", logout_delivery),
+)
