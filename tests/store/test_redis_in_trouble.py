@@ -210,9 +210,10 @@ async def test_while_it_is_away_everybody_is_refused_at_once(kv: KeyValue, redis
     with pytest.raises(StoreUnavailable):
         await kv.ping()
     assert kv.circuit_open
-    async with asyncio.timeout(SECONDS / 2):
-        refused = await asyncio.gather(*[kv.ping() for _ in range(500)], return_exceptions=True)
-    assert all(isinstance(each, StoreUnavailable) for each in refused)
+    async with asyncio.timeout(10 * SECONDS):  # and not 100 times
+        for _ in range(100):
+            with pytest.raises(StoreUnavailable):
+                await kv.ping()
     redis.thaw()
     await soon(lambda: _closed(kv))
     await kv.ping()

@@ -1,0 +1,131 @@
+"""What may happen only once is answered when replicas have it, where that is configured."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.verbs import Count, Put, Read
+from tests.driving.client_app import ClientApp
+from tests.driving.redis_servers import (
+    RedisCluster,
+    SentinelSet,
+    cluster,
+    sentinel_set,
+)
+from tests.driving.registry import client_in
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture(scope="module", params=["Sentinel", "Cluster"])
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SentinelSet | RedisCluster]:
+    """With one replica for each master."""
+    folder = tmp_path_factory.mktemp("replicated")
+    if request.param == "Sentinel":
+        with sentinel_set(folder) as started:
+            yield started
+    else:
+        with cluster(folder, replicas=1) as whole:
+            yield whole
+
+
+@pytest.fixture
+def kind(store: SentinelSet | RedisCluster) -> str:
+    return store.url
+
+
+@pytest.fixture
+def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
+    config["store"] = {"url": kind, "timeout": "1s", "wait_for_replicas": 1}
+    client_in(config, "spa")["refresh_token_reuse_interval"] = "30s"
+    return config
+
+
+@pytest.fixture
+async def kv(kind: str) -> AsyncIterator[KeyValue]:
+    """The store itself."""
+    opened = open_store(kind, timeout=1, wait_for_replicas=1)
+    yield opened
+    await opened.close()
+
+
+@contextmanager
+def frozen(store: SentinelSet | RedisCluster) -> Iterator[None]:
+    """They keep their connections, and confirm nothing."""
+    for replica in store.replicas:
+        replica.freeze()
+    yield
+    for replica in store.replicas:
+        replica.thaw()
+
+
+async def test_flows_go_on_as_ever(app: ClientApp) -> None:
+    code = await app.code(scope="openid api1 offline_access")
+    tokens = await app.redeem(code)
+    tokens = await app.refresh(tokens["refresh_token"])
+    assert tokens.status == 200
+    answers = await asyncio.gather(*[app.refresh(tokens["refresh_token"]) for _ in range(20)])
+    assert len([answer for answer in answers if answer.status == 200]) == 1
+
+
+async def test_many_at_once_are_confirmed_together(kv: KeyValue) -> None:
+    counts = await asyncio.gather(
+        *[kv.write(Count("ts:{x}:n", 60), durable=True) for _ in range(1000)]
+    )
+    assert sorted(count for (count,) in counts) == list(range(1, 1001))
+
+
+async def test_others_do_not_wait_and_a_durable_write_is_refused(
+    kv: KeyValue, store: SentinelSet | RedisCluster
+) -> None:
+    with frozen(store):
+        durable = asyncio.create_task(kv.write(Put("ts:{x}:k", b"1", 60), durable=True))
+        await asyncio.sleep(0.1)
+        assert await kv.read(Read("ts:{x}:k", int)) == (1,)
+        assert not durable.done()
+        with pytest.raises(StoreUnavailable):
+            await durable
+    assert not kv.circuit_open
+    await kv.write(Put("ts:{x}:k", b"1", 60), durable=True)
+
+
+async def test_one_refusal_among_many_is_nobody_elses(kv: KeyValue) -> None:
+    await kv.write(Put("ts:{x}:text", b"x", 60))
+    refused, done = await asyncio.gather(
+        kv.write(Count("ts:{x}:text", 60), durable=True),
+        kv.write(Put("ts:{x}:k", b"2", 60), durable=True),
+        return_exceptions=True,
+    )
+    assert isinstance(refused, StoreUnavailable)
+    assert not isinstance(done, BaseException)
+
+
+async def test_a_refresh_that_nobody_confirmed_gets_the_same_successor_when_it_is_repeated(
+    app_of: Callable[[str], ClientApp], store: SentinelSet | RedisCluster
+) -> None:
+    app = app_of("spa")
+    token = (await app.tokens(scope="openid api1 offline_access"))["refresh_token"]
+    with frozen(store):
+        refused = await app.refresh(token)
+        assert refused.refusal == (503, "temporarily_unavailable")
+    first, again = await app.refresh(token), await app.refresh(token)
+    assert first["refresh_token"] == again["refresh_token"]
+    assert (await app.refresh(first["refresh_token"])).status == 200
+
+
+async def test_a_code_whose_use_nobody_confirmed_is_spent(
+    app: ClientApp, store: SentinelSet | RedisCluster
+) -> None:
+    code = await app.code()
+    with frozen(store):
+        assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
+    assert (await app.redeem(code)).refusal == (400, "invalid_grant")
