@@ -80,3 +80,15 @@ def test_a_damaged_file(file, at, length, put):
 @given(content=FILES)
 def test_any_values_at_known_keys(file, content):
     only_config_error(file, yaml.dump(content).encode(errors="replace"))
+
+
+@any_number
+@given(
+    content=st.binary(max_size=200)
+    | FILES.map(lambda file: yaml.dump(file).encode(errors="replace"))
+)
+def test_any_bytes_in_an_included_file(file, content):
+    (file.parent / "more.yaml").write_bytes(content)
+    only_config_error(
+        file, b"issuer: https://auth.example.com\ninclude: [more.yaml]\nclients: []\n"
+    )
