@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 import yaml
 
@@ -33,12 +34,14 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 @pytest.fixture(params=[ALONE, SEVERAL], ids=["one process", "two workers"])
 def fleet(request: pytest.FixtureRequest, tmp_path: Path, redis: RedisServer) -> Iterator[Fleet]:
-    """Three replicas, all of which start at once on an empty Redis, and serve on for a second at the end."""
+    """Three replicas that started at once on an empty Redis; each serves on for a second when it is to stop."""
     whole = fresh_configuration()
     whole["store"] = {"url": redis.url}
     whole["signing"]["encryption_key"] = ENCRYPTION_KEY
     whole["server"] = {"shutdown_grace": "10s", "shutdown_linger": "1s"}
     with fleet_running(tmp_path, whole, flags=("--watch", *request.param)) as fleet:
+        jwks = httpx2.get(f"{fleet.url}/.well-known/jwks.json").json()
+        assert len(jwks["keys"]) == 1  # and not one of each process
         yield fleet
 
 
@@ -54,7 +57,7 @@ async def load(fleet: Fleet) -> AsyncIterator[Load]:
 async def test_replicas_are_replaced_one_by_one(fleet: Fleet, load: Load) -> None:
     for replica in fleet.replicas:
         assert await asyncio.to_thread(fleet.replace, replica) == 0
-    assert len(load.kids) == 1  # that of the first start
+    assert len(load.kids) == 1
 
 
 @pytest.mark.parametrize("fleet", [SEVERAL], ids=["two workers"], indirect=True)
