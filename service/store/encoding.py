@@ -43,13 +43,16 @@ class Encoding(Generic[T]):
         mark = b"" if self.version == FIRST else b"v%d " % self.version
         decode = msgspec.json.Decoder(self.type).decode
 
+        def encoded(record: T) -> bytes:
+            return mark + _encode(record)
+
         def decoded(value: bytes) -> T:
             try:
                 return decode(value.removeprefix(mark))
             except msgspec.DecodeError:
                 return decode(self._unmarked(value))
 
-        object.__setattr__(self, "encode", lambda record: mark + _encode(record))
+        object.__setattr__(self, "encode", encoded)
         object.__setattr__(self, "decode", decoded)
 
     def is_newer(self, value: bytes) -> bool:

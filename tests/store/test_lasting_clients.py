@@ -1,0 +1,39 @@
+"""Clients that registered themselves without a lifetime: the one record beside the keys that no time removes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from service.model.registered_client import selector_of
+from tests.driving.browser import Browser
+from tests.driving.registering import RegisteredApp
+from tests.driving.service import RunningService
+from tests.store.watched_redis import kind_of
+
+pytestmark = pytest.mark.needs("redis-server")
+
+YEAR = 365 * 24 * 3600
+
+
+@pytest.fixture
+def config(config: dict[str, Any], mortal_redis: tuple[str, Any]) -> dict[str, Any]:
+    config["store"] = {"url": mortal_redis[0]}
+    config["registration"] = {"enabled": True, "allowed_scopes": ["api1"]}
+    return config
+
+
+async def test_they_stay_until_they_are_deleted_and_leave_nothing_behind(
+    service: RunningService, browser: Browser, mortal_redis: tuple[str, Any]
+) -> None:
+    app = await RegisteredApp.register(service, browser)
+    with Redis.from_url(mortal_redis[0]) as redis:
+        record = service.parts.stores.registered_clients.key(str(selector_of(app.client_id)))
+        assert redis.ttl(record) == -1
+        (origin,) = redis.scan_iter("ts:*:ro")
+        assert redis.ttl(origin) > 1000 * YEAR
+        await app.manage("DELETE")
+        left = {kind_of(key.decode()) for key in redis.scan_iter("ts:*")}
+        assert left == {"keys", "rl"}  # the rate limit counts for a minute
