@@ -49,7 +49,8 @@ class Authorizations:
         """Take them back: every token that came from them is inactive from now on (RFC 7009 §2.1)."""
         for first in range(0, len(authorizations), AT_ONCE):
             ended = authorizations[first : first + AT_ONCE]
-            await self.stores.kv.write(*[write for one in ended for write in self._without(one)])
+            writes = [write for one in ended for write in self._without(one)]
+            await self.stores.kv.write(*writes, durable=True)
             for one in ended:
                 self.emit(
                     AuthorizationEnded(

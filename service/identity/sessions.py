@@ -125,6 +125,7 @@ class Sessions:
             stores.session_uses.drop(session.id),
             stores.subject_sessions.remove(owner, session.id),
             stores.sessions.drop(session.id),
+            durable=True,
         )
         meanwhile, clients = await self._authorizations_of(session), await self._clients_of(session)
         await stores.kv.write(
