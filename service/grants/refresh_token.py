@@ -90,7 +90,12 @@ class RefreshTokenGrant:
         if isinstance(found, Spent):
             return None, rotation
         spending = self.refresh_tokens.spending(
-            handle, record, client, now=now, replayed=lambda: self._reused(authorization)
+            handle,
+            record,
+            authorization,
+            client,
+            now=now,
+            replayed=lambda: self._reused(authorization),
         )
         return spending, rotation
 

@@ -79,6 +79,7 @@ class RefreshTokens:
         self,
         handle: Handle,
         record: RefreshToken,
+        authorization: Authorization,
         client: Client,
         *,
         now: int,
@@ -99,11 +100,13 @@ class RefreshTokens:
                 return True
             return self.stores.refresh_tokens.was_won(before, attempt=attempt)
 
+        left = record.ends_at - now
+        known_again = authorization.family_key is not None
         swap = self.stores.refresh_tokens.spend(
             marker,
             handle.selector,
             handle.digest,
-            ttl=min(interval + SPENT_FOR, record.ends_at - now),
+            ttl=min(interval + SPENT_FOR, left) if known_again else left,
         )
         return Spending(swap=swap, won=won, replayed=replayed)
 

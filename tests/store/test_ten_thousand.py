@@ -60,7 +60,9 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
             parts.stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         assert isinstance(record, RefreshToken)
-        spending = tokens.spending(handle, record, client, now=now, replayed=InvalidGrant)
+        spending = tokens.spending(
+            handle, record, authorization, client, now=now, replayed=InvalidGrant
+        )
         current = tokens.rotate(handle, record, authorization, client, now=now)
         await parts.kv.write(spending.swap, *current.writes)
     await asyncio.sleep(1.1)

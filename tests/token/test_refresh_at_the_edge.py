@@ -11,6 +11,7 @@ import pytest
 from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, new_handle, parse_handle
 from service.model.one_time import RefreshToken
+from service.protocol.errors import InvalidGrant
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 
@@ -71,6 +72,26 @@ async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
     assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
     assert RefreshTokenReused(client_id="frontend", subject="818727") in events
     assert (await refreshed(service, second)).refusal == (400, "invalid_grant")
+
+
+async def test_a_family_without_a_key_has_markers_until_its_end(service: RunningService) -> None:
+    token, stores = await first_token(service), service.parts.stores
+    handle = parsed(token)
+    (granted,) = await stores.kv.read(stores.authorizations.read(handle.selector))
+    assert granted is not None
+    without = msgspec.structs.replace(granted, family_key=None)
+    await stores.kv.write(stores.authorizations.put(without, handle.selector, ttl=60))
+    (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
+    assert isinstance(record, RefreshToken)
+    spending = service.parts.refresh_tokens.spending(
+        handle,
+        record,
+        without,
+        service.parts.registry.current.clients["frontend"],
+        now=record.ends_at - 5000,
+        replayed=InvalidGrant,
+    )
+    assert spending.swap.ttl == 5000
 
 
 async def test_a_token_that_the_family_never_had_does_it_no_harm(
