@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from service.config.schema.section import Section
+from service.config.schema.store_url import StoreUrl
 from service.config.schema.types import (
     Duration,
     FilePath,
@@ -20,17 +21,6 @@ from service.config.schema.types import (
     expected,
 )
 
-_STORE_SCHEMES = (
-    "memory",
-    "redis",
-    "rediss",
-    "unix",
-    "redis+sentinel",
-    "rediss+sentinel",
-    "redis+cluster",
-    "rediss+cluster",
-)
-
 
 def _workers(value: object) -> int:
     if value == "auto":
@@ -38,12 +28,6 @@ def _workers(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
     raise expected("a number of processes, or auto")
-
-
-def _store_url(value: object) -> str:
-    if isinstance(value, str) and value.partition("://")[0] in _STORE_SCHEMES and "://" in value:
-        return value
-    raise expected(f"a store URL that begins with one of {', '.join(_STORE_SCHEMES)}, and ://")
 
 
 class Tls(Section):
@@ -92,9 +76,7 @@ class Server(Section):
 class Store(Section):
     """Where everything lives that must outlast a request."""
 
-    url: Annotated[
-        str, BeforeValidator(_store_url), WithJsonSchema({"type": "string"}), Field(repr=False)
-    ] = "memory://"
+    url: StoreUrl = "memory://"
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
     key_prefix: Text = "ts"

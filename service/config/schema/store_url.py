@@ -1,0 +1,66 @@
+"""The one URL that says where the store is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from service.config.schema.types import expected
+
+_SCHEMES = (
+    "memory",
+    "redis",
+    "rediss",
+    "unix",
+    "redis+sentinel",
+    "rediss+sentinel",
+    "redis+cluster",
+    "rediss+cluster",
+)
+_TLS_OPTIONS = (
+    "ssl_ca_certs",
+    "ssl_certfile",
+    "ssl_keyfile",
+    "ssl_check_hostname",
+    "ssl_cert_reqs",
+)
+
+
+def _store_url(value: object) -> str:
+    if (
+        not isinstance(value, str)
+        or value.partition("://")[0] not in _SCHEMES
+        or "://" not in value
+    ):
+        raise expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
+    try:
+        url = urlsplit(value)
+        hosts = url.netloc.rpartition("@")[2].split(",")
+        [urlsplit(f"//{host}").port for host in hosts]
+    except ValueError:
+        raise expected("a store URL whose ports are numbers") from None
+    if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
+        raise expected("the master's name after the sentinels: redis+sentinel://h:p,h:p/service")
+    allowed = sorted(_options(url))
+    if not {name for name, _ in parse_qsl(url.query, keep_blank_values=True)} <= set(allowed):
+        raise expected(f"no other options in this store URL than {', '.join(allowed) or 'none'}")
+    return value
+
+
+def _options(url: SplitResult) -> Iterator[str]:
+    """What may follow a `?`; redis-py knows more, and what it does not know fails at the first request."""
+    if url.scheme in ("redis", "rediss", "unix"):
+        yield "db"
+    if url.scheme.startswith("rediss"):
+        yield from _TLS_OPTIONS
+    if url.scheme.endswith("+sentinel"):
+        yield from ("sentinel_password", "sentinel_username")
+
+
+StoreUrl = Annotated[
+    str, BeforeValidator(_store_url), WithJsonSchema({"type": "string"}), Field(repr=False)
+]
+"""A URL of the store; it may hold a password."""

@@ -1,0 +1,45 @@
+"""Where the store is, in one URL: what is wrong with it is said before the first request."""
+
+from __future__ import annotations
+
+import pytest
+
+GOOD = [
+    "memory://",
+    "redis://10.0.0.5:6379/0",
+    "rediss://token-service:p%40ss@redis.example:6380/0?ssl_ca_certs=/etc/redis/ca.pem",
+    "unix:///run/redis/redis.sock?db=1",
+    "redis+sentinel://10.0.0.5:26379,10.0.0.6/mymaster",
+    "rediss+sentinel://:secret@[::1]:26379/mymaster/2?sentinel_password=other&ssl_check_hostname=no",
+    "redis+cluster://10.0.0.5,10.0.0.6:6379",
+]
+BAD = {
+    "http://10.0.0.5": "a store URL that begins with",
+    "redis:10.0.0.5": "a store URL that begins with",
+    "redis://10.0.0.5:port": "ports are numbers",
+    "redis+cluster://10.0.0.5:6379,10.0.0.6:99999": "ports are numbers",
+    "redis+sentinel://10.0.0.5:26379": "the master's name",
+    "redis://10.0.0.5?ssl_ca_certs=/ca.pem": "no other options in this store URL than db",
+    "redis+cluster://10.0.0.5?db=1": "no other options in this store URL than none",
+    "memory://?size=5": "no other options",
+}
+
+
+@pytest.mark.parametrize("url", GOOD)
+def test_every_kind_may_be_named(read, url):
+    key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
+    read_url = read(f"store: {{url: '{url}'}}\nsigning: {{encryption_key: {key}}}").store.url
+    assert read_url == url
+
+
+@pytest.mark.parametrize(("url", "expected"), BAD.items(), ids=list(BAD))
+def test_what_is_wrong_is_said_without_the_url(problems, url, expected):
+    found = problems(f"store: {{url: '{url}'}}")["store.url"]
+    assert expected in found.message
+    assert "10.0.0.5" not in found.message
+
+
+def test_a_password_in_it_is_not_shown(read):
+    key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
+    text = f"store: {{url: 'redis://:hidden@h'}}\nsigning: {{encryption_key: {key}}}"
+    assert "hidden" not in repr(read(text).store)
