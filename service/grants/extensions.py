@@ -39,6 +39,8 @@ class ExtensionGrant:
     handler: GrantHandler
     timeout: float
     emit: Emit
+    needs_timer: bool
+    """Whether the handler waits for something but the store, whose time is limited."""
     scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
 
     @property
@@ -49,7 +51,11 @@ class ExtensionGrant:
     async def handle(self, request: TokenRequest) -> GrantResult:
         """The handler's one result, or invalid_grant with the cause in the log."""
         try:
-            result = await self._asked(request)
+            if self.needs_timer:
+                async with asyncio.timeout(self.timeout):
+                    result = cast("object", await self.handler.handle(request))
+            else:
+                result = cast("object", await self.handler.handle(request))
         except OAuthError as error:
             result = error
         except TimeoutError:
@@ -66,13 +72,6 @@ class ExtensionGrant:
             return self._failed(request, f"the handler returned a {type(result).__name__}")
         unsound = _unsound(result, request)
         return result if unsound is None else self._failed(request, unsound)
-
-    async def _asked(self, request: TokenRequest) -> object:
-        """What the handler says in time; who only asks the store, whose time is limited, needs no timer."""
-        if getattr(self.handler, "only_asks_the_store", False):
-            return cast("object", await self.handler.handle(request))
-        async with asyncio.timeout(self.timeout):
-            return cast("object", await self.handler.handle(request))
 
     def _failed(self, request: TokenRequest, cause: str) -> InvalidGrant:
         self.emit(
@@ -125,13 +124,18 @@ def extension_grants(
     registered: Iterable[ExtensionGrantRegistration], services: GrantServices
 ) -> tuple[ExtensionGrant, ...]:
     """Every registered handler, made once; ExtensionGrantError where one cannot be."""
-    return tuple(
-        ExtensionGrant(
-            handler=_load(registration, services),
-            timeout=registration.timeout,
-            emit=services.emit,
-        )
-        for registration in registered
+    return tuple([_extension_grant(registration, services) for registration in registered])
+
+
+def _extension_grant(
+    registration: ExtensionGrantRegistration, services: GrantServices
+) -> ExtensionGrant:
+    handler = _load(registration, services)
+    return ExtensionGrant(
+        handler=handler,
+        timeout=registration.timeout,
+        emit=services.emit,
+        needs_timer=not getattr(handler, "only_asks_the_store", False),
     )
 
 

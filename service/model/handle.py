@@ -69,7 +69,7 @@ def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; a typo or another kind is None without any look-up."""
-    if kind_of(text) != kind or _WELL_FORMED.fullmatch(text) is None:
+    if not text.startswith(PREFIXES[kind]) or _WELL_FORMED.fullmatch(text) is None:
         return None
     if _checksum(text[:-_CHECKSUM]) != text[-_CHECKSUM:]:
         return None

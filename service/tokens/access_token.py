@@ -111,12 +111,12 @@ def _audience(target: Target, issuer: str) -> str | list[str]:
 
 def _authentication(authorization: Authorization) -> dict[str, object]:
     """How and when the user authenticated, and who acts for it (RFC 9068 §2.2.1, RFC 8693 §4.1)."""
-    claims: dict[str, object | None] = {
-        "auth_time": authorization.auth_time,
-        "amr": list(authorization.amr) or None,
-        "acr": authorization.acr,
-        "idp": authorization.idp,
-        "sid": authorization.session_id,
-        "act": authorization.act,
-    }
-    return {name: value for name, value in claims.items() if value is not None}
+    claims: tuple[tuple[str, object | None], ...] = (
+        ("auth_time", authorization.auth_time),
+        ("amr", authorization.amr or None),
+        ("acr", authorization.acr),
+        ("idp", authorization.idp),
+        ("sid", authorization.session_id),
+        ("act", authorization.act),
+    )
+    return {name: value for name, value in claims if value is not None}

@@ -132,7 +132,8 @@ class TokenIssuer:
         if bool(answers[-1]) is not (source.reference is not None):
             await self.revocation.drop(access.selector, access.name, expires_at=access.expires_at)
             raise InvalidGrant("the token has been revoked")
-        await self._make_room_below(source, access, answers[0])
+        if answers[0] > self.stores.delegated.most:
+            await self._make_room_below(source, access, answers[0])
 
     async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
         """Revoke what expires first where too many tokens were made from one."""

@@ -26,11 +26,11 @@ class ClientAddress:
 
     def of(self, request: Message) -> str:
         """The address of the first hop, seen from here, that is no trusted proxy."""
+        if not self.trusted:
+            return _written(request.remote or "")
         hop = _address(request.remote or "")
         if hop is None:
             return request.remote or ""
-        if not self.trusted:
-            return _written(hop)
         for node in _hops(request) if self._trusts(hop) else ():
             before = _address(node)
             if before is None:
@@ -45,8 +45,9 @@ class ClientAddress:
 
 
 @lru_cache(maxsize=1000)
-def _written(address: Address) -> str:
-    return str(address)
+def _written(remote: str) -> str:
+    """The address in its usual spelling, or what stands there where it is none."""
+    return str(_address(remote) or remote)
 
 
 def _hops(request: Message) -> Iterable[str]:
