@@ -25,9 +25,9 @@ def lose_the_next_answer(service: RunningService, patch: pytest.MonkeyPatch) -> 
     """The store does what it is told once more, and the answer never arrives."""
     write = service.parts.kv.write
 
-    async def losing(*writes: Any) -> Any:
+    async def losing(*writes: Any, durable: bool = False) -> Any:
         patch.undo()
-        await write(*writes)
+        await write(*writes, durable=durable)
         raise StoreUnavailable("the store cannot be reached")
 
     patch.setattr(service.parts.kv, "write", losing)
@@ -37,9 +37,9 @@ def send_everything_twice(service: RunningService, patch: pytest.MonkeyPatch) ->
     """What redis-py does when a connection breaks after the command was sent."""
     write = service.parts.kv.write
 
-    async def repeating(*writes: Any) -> Any:
-        await write(*writes)
-        return await write(*writes)
+    async def repeating(*writes: Any, durable: bool = False) -> Any:
+        await write(*writes, durable=durable)
+        return await write(*writes, durable=durable)
 
     patch.setattr(service.parts.kv, "write", repeating)
 
