@@ -152,6 +152,14 @@ def test_sigterm_drains_all_of_them(program: Program) -> None:
     assert program.ended() == 0
 
 
+def test_workers_end_with_their_supervisor(program: Program) -> None:
+    program.url()
+    eventually(lambda: len(_workers(program)) == 2)
+    workers = _workers(program)
+    program.send(signal.SIGKILL)
+    eventually(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
 def test_no_file_is_left_behind(serve: Serve, on_redis: RedisServer, tmp_path: Path) -> None:
     on_redis.start()
     folder = tmp_path / "temporary"
