@@ -86,9 +86,7 @@ class TreeBuilder:
 
     def __init__(self, text: str) -> None:
         self.duplicates: list[Finding] = []
-        self._next = cast(
-            "Callable[[], yaml.Event | None]", _LOADER(BytesIO(text.encode())).get_event
-        )
+        self._next = cast("Callable[[], yaml.Event]", _LOADER(BytesIO(text.encode())).get_event)
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
         self._location: list[str | int] = []
@@ -109,31 +107,24 @@ class TreeBuilder:
     def _document(self) -> Node:
         root: Node = Mapping(None)
         documents = 0
-        while (event := self._next()) is not None:
+        while not isinstance(event := self._next(), yaml.StreamEndEvent):
             if not isinstance(event, yaml.DocumentStartEvent):
                 continue
             documents += 1
             if documents > 1:
                 mark = Mark.of(event.start_mark)
                 raise UnreadableYaml("the file holds more than one document", mark)
-            root = self._node(self._event())
+            root = self._node(self._next())
         return Mapping(root.at) if _is_nothing(root) else root
-
-    def _event(self) -> yaml.Event:
-        """The next event where the grammar says that there is one."""
-        event = self._next()
-        if event is None:
-            raise UnreadableYaml("the file ends too soon", Mark())
-        return event
 
     def _node(self, event: yaml.Event) -> Node:
         at = event.start_mark
         if len(self._location) > MAX_DEPTH:
             raise UnreadableYaml(f"nested more than {MAX_DEPTH} levels deep", Mark.of(at))
-        if isinstance(event, yaml.AliasEvent):
-            return self._aliased_node(event)
         if isinstance(event, yaml.ScalarEvent):
             node: Node = Scalar(at, event.value, _is_plain(event))
+        elif isinstance(event, yaml.AliasEvent):
+            return self._aliased_node(event)
         elif isinstance(event, yaml.SequenceStartEvent):
             node = self._sequence(at)
         else:
@@ -155,7 +146,7 @@ class TreeBuilder:
 
     def _sequence(self, at: At) -> Sequence:
         sequence = Sequence(at)
-        while not isinstance(event := self._event(), yaml.SequenceEndEvent):
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
             self._location.append(len(sequence.items))
             item = self._node(event)
             self._location.pop()
@@ -166,12 +157,12 @@ class TreeBuilder:
     def _mapping(self, at: At) -> Mapping:
         mapping = Mapping(at)
         merged: list[Node] = []
-        while not isinstance(event := self._event(), yaml.MappingEndEvent):
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 raise UnreadableYaml("a key must be a word", Mark.of(event.start_mark))
             key = event.value
             self._location.append(key)
-            value = self._node(self._event())
+            value = self._node(self._next())
             if key == "<<" and _is_plain(event):
                 merged.append(value)
             elif key in mapping.keys:

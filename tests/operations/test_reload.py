@@ -16,6 +16,7 @@ from service.keys.jose import Key
 from tests.driving.certificate import certified
 from tests.driving.mounted import Mounted
 from tests.driving.program import Program, eventually, program_running
+from tests.driving.redis_servers import RedisServer
 from tests.driving.replicas import replicas_running
 from tests.operations.conftest import ANOTHER_CLIENT, CONFIG, MACHINE, Serve, token_from
 
@@ -194,6 +195,17 @@ def test_nothing_is_read_again_while_nothing_changes(mounted: Mounted, watching:
         mounted.update({"config.yaml": (mounted / "config.yaml").read_text()})
         assert watching.event("registry_reloaded")["changes"] == []
     assert not [line for line in watching.rest() if "registry_reload" in line]
+
+
+@pytest.mark.needs("redis-server")
+def test_every_worker_watches(serve: Serve, on_redis: RedisServer, config_file: Path) -> None:
+    on_redis.start()
+    program = serve("--workers", "2", "--watch")
+    url = program.url()
+    changed = config_file.read_text().replace("clients:", f"clients:{ANOTHER_CLIENT}")
+    config_file.write_text(changed)
+    generations = {program.event("registry_reloaded")["generation"] for _ in range(2)}
+    assert generations == {httpx2.get(f"{url}/health/ready").json()["registry"]}
 
 
 def test_replicas_that_have_drifted_show_it(config_file: Path) -> None:
