@@ -36,6 +36,8 @@ class Fault:
     unready_after: float = 1
     began: float = NEVER
     mended: float = NEVER
+    well: float = NEVER
+    """When the last failure was over; until then the store may change its mind about who is its master."""
     notes: list[str] = field(default_factory=list)
     """What the scenario saw that the reader of the report wants to know."""
     broken: list[str] = field(default_factory=list)
@@ -67,4 +69,4 @@ class Fault:
         """Whether what was acknowledged then may be forgotten."""
         if not self.loses or (waited and self.waits):
             return False
-        return self.began - LAG <= at <= self.mended + LAG
+        return self.began - LAG <= at <= min(self.well, self.mended + self.patience) + LAG

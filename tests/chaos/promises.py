@@ -17,7 +17,7 @@ DOCUMENTS = frozenset({"discovery"})
 """Works that need no store."""
 SPENDING = frozenset({"redeem", "refresh", "replay"})
 """Works that may be refused for a reason that the ledger knows."""
-EXAMPLES = 3
+EXAMPLES = 5
 """How many breaches of one kind are told."""
 
 
@@ -43,7 +43,9 @@ def nothing_acknowledged_is_lost(ledger: Ledger, fault: Fault) -> Iterator[str]:
         for asked in token.questions:
             if not asked.active and asked.ended < token.good_until:
                 if not fault.forgives(token.acknowledged, waited=token.waited):
-                    yield f"a token for {token.asker} was inactive {asked.ended - token.acknowledged:.2f} s after it was issued"
+                    issued, said = token.acknowledged - fault.began, asked.ended - fault.began
+                    waited = " and waited for" if token.waited else ""
+                    yield f"a token issued{waited} {issued:+.2f} s from the fault was inactive at {said:+.2f} s"
                 break
 
 
@@ -151,6 +153,11 @@ def forgotten(ledger: Ledger, fault: Fault) -> int:
         and fault.forgives(token.acknowledged, waited=token.waited)
         for token in ledger.tokens
     )
+
+
+def failures(ledger: Ledger) -> list[Answer]:
+    """Whatever a caller would complain about."""
+    return [each for each in ledger.answers if is_failure(each)]
 
 
 def is_failure(answer: Answer) -> bool:

@@ -12,7 +12,7 @@ import click
 
 from tests.chaos.fault import Fault
 from tests.chaos.ledger import Ledger
-from tests.chaos.promises import Breach, forgotten, is_failure
+from tests.chaos.promises import Breach, failures, forgotten
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Outcome:
 
 def outcome(name: str, ledger: Ledger, fault: Fault, found: Sequence[Breach]) -> Outcome:
     """What the ledger comes to."""
-    failed = [each for each in ledger.answers if is_failure(each)]
+    failed = failures(ledger)
     once = [*ledger.codes, *ledger.refresh_tokens.values()]
     return Outcome(
         name=name,

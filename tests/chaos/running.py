@@ -18,7 +18,7 @@ from tests.chaos.answers import Caller
 from tests.chaos.configuration import configuration
 from tests.chaos.ledger import Ledger
 from tests.chaos.load import load
-from tests.chaos.promises import breaches
+from tests.chaos.promises import breaches, failures
 from tests.chaos.report import Outcome, crashed, outcome, show
 from tests.chaos.scenarios import Scenario
 from tests.chaos.site import Site
@@ -112,5 +112,6 @@ async def _under_load(scenario: Scenario, store: Any, fleet: Fleet, effort: Effo
                 await scenario.run(Stage(store, fleet, site, fault, effort))
                 await all_well(site, fault)
                 await asyncio.sleep(effort.after)
+            fault.well = max([each.ended for each in failures(ledger)], default=fault.mended)
             await verify(site)
     return outcome(scenario.name, ledger, fault, breaches(ledger, fault))
