@@ -14,7 +14,7 @@ from service.cli.shared_store import flags_of, on_store, store_option
 from service.cli.table import written
 from service.keys.by_hand import KeysByHand, NotPossible
 from service.keys.jose import ENCRYPTION_ALGORITHMS
-from service.keys.key_source import encryption_algorithms, longest_lifetime, stored_keys
+from service.keys.key_source import encryption_algorithms, stored_keys
 from service.keys.rotation import KeysUnreadable, StoredKeys
 from service.keys.schedule import Keys, signing_key
 from service.model.signing_key import SigningKey
@@ -99,7 +99,7 @@ def _print_after(
             "signing.source is files: the keys are the operator's own, not the store's"
         )
     clients = settings.registry.clients.values()
-    lifetime = longest_lifetime(clients)
+    lifetime = settings.registry.longest_token
     encryption = encryption_algorithms(clients, registration=settings.registration.enabled)
 
     async def on(kv: KeyValue) -> Keys:

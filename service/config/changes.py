@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password")
 """Only that they changed is said, never how."""
-_DERIVED = ("resources_by_scope", "generation")
+_DERIVED = ("resources_by_scope", "longest_token", "generation")
 
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:

@@ -87,8 +87,14 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
         users=tuple(_same(User, entry) for entry in file.users.list),
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=_resources_by_scope(resources.values()),
+        longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
+
+
+def longest_token(client: ClientEntry) -> int:
+    """The longest that a token which a key signs for this client may live."""
+    return max(client.access_token_lifetime, client.identity_token_lifetime)
 
 
 def _same(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:

@@ -138,14 +138,6 @@ def stored_keys(
     )
 
 
-def longest_lifetime(clients: Iterable[Client]) -> int:
-    """The longest that a token which a key signs for one of these clients may live."""
-    lifetimes = [
-        max(client.access_token_lifetime, client.identity_token_lifetime) for client in clients
-    ]
-    return max(lifetimes, default=0)
-
-
 def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> tuple[str, ...]:
     """The algorithms that request objects may be encrypted to the service's keys with; none where nobody asks.
 

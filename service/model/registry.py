@@ -69,6 +69,8 @@ class Registry:
     """The import path of the operator's own `UserStore`, or None where `users` holds them."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: which API resources understand a scope value."""
+    longest_token: int
+    """Derived: the longest that a token which a key signs for one of the clients may live, in seconds."""
     generation: str
     """A short hash of the content, to see whether replicas agree."""
 

@@ -23,7 +23,6 @@ from service.keys.key_source import (
     KeySource,
     encryption_algorithms,
     key_source,
-    longest_lifetime,
 )
 from service.keys.keyring import KeyRing
 from service.logout.queue import LEASE_MARGIN, LogoutQueue
@@ -145,7 +144,7 @@ class Foundation(ABC):
         )
 
     def _longest_token(self) -> int:
-        longest = longest_lifetime(self.registry.current.clients.values())
+        longest = self.registry.current.longest_token
         registration = self.configuration.registration.enabled
         return max(longest, REGISTERED_TOKEN_LIFETIME) if registration else longest
 

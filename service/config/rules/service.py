@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from service.config.problem import Finding, Location, warning
+from service.config.registry import longest_token
 from service.config.rules.uris import is_loopback
 from service.config.schema.file import ConfigurationFile
 
@@ -55,10 +56,7 @@ def keys_outlive_tokens(file: ConfigurationFile) -> Iterator[Finding]:
     if signing.announce_before >= signing.rotate_every:
         message = "should be shorter than rotate_every"
         yield warning(("signing", "announce_before"), message)
-    lifetimes = [
-        max(each.access_token_lifetime, each.identity_token_lifetime) for each in file.clients
-    ]
-    if signing.retire_after < max(lifetimes, default=0):
+    if signing.retire_after < max(map(longest_token, file.clients), default=0):
         message = "is shorter than the longest token lifetime; such a token would outlive its key"
         yield warning(("signing", "retire_after"), message)
 
