@@ -64,6 +64,15 @@ bench-peers: .venv/benchmarking ## the same with node-oidc-provider in the same 
 bench-all: bench ## round trips, latency, stalls, cores, memory, capacity, start and flatness, too; some take minutes
 	set -e; for topic in round-trips latency stalls cores memory capacity start flat; do $(BENCH) $$topic; done
 
+.PHONY: bench-docs
+bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; half an hour
+	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
+	$(BENCH) --peers
+	$(BENCH) --peers latency
+	set -e; for topic in stalls cores memory start flat; do $(BENCH) $$topic; done
+	$(BIN)/python -m benchmarks.report build/benchmarks
+	@if command -v py-spy >/dev/null; then $(BIN)/python -m benchmarks.flame docs/introspection-flamegraph.svg; fi
+
 .PHONY: bench-short
 bench-short: .venv/benchmarking ## two works for a second each, only to be looked at
 	$(BIN)/python -m benchmarks --rounds 1 --seconds 1 --only introspect

@@ -1,0 +1,60 @@
+"""What was measured is told as it was, in the document and by `make bench-check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.report import DOCUMENT, STALLS, TIMES, updated
+from benchmarks.table import Ratio
+from tests.benchmarks.conftest import REPOSITORY
+
+
+def ratio(median: float, *, noise: float = 0.0) -> Ratio:
+    return Ratio(median=median, spread=0.1, noise=noise, bar=0.6)
+
+
+def row(median: float) -> dict[str, Any]:
+    return {
+        "work": "refresh",
+        "to_floor": {"median": median, "spread": 0.1, "bar": 0.6},
+        "to_peer": None,
+        "req_per_cpu_second": {"service": 6000.0, "floor": 10_000.0},
+        "p50_ms": {"service": 5.0},
+        "p99_ms": {"service": 12.0},
+        "round_trips": 2,
+        "commands": "2 GET",
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    finding = {
+        "what": "memory",
+        "figure": 91.0,
+        "unit": "MiB",
+        "at_most": 90.0,
+        "at_least": None,
+        "met": False,
+    }
+    (tmp_path / "table.json").write_text(json.dumps({"works": [row(0.58)]}))
+    for topic in (*TIMES, *STALLS):
+        (tmp_path / f"{topic}.json").write_text(json.dumps([finding]))
+    return tmp_path
+
+
+def test_the_document_has_a_place_for_everything(folder: Path) -> None:
+    document = updated((REPOSITORY / DOCUMENT).read_text(), folder)
+    assert "| refresh | 0.58, **below** | 0.60 |" in document
+    assert "| memory | 91.00 MiB | at most 90, **not met** |" in document
+    assert "- refresh beside the floor: 0.58 of 0.60" in document
+    assert updated(document, folder) == document
+
+
+def test_a_bar_is_missed_by_more_than_the_noise_only() -> None:
+    assert ratio(0.57, noise=0.02).missed
+    assert not ratio(0.59, noise=0.02).missed
+    assert not ratio(0.61).missed
