@@ -36,6 +36,17 @@ def test_check_says_where_and_how(run, file):
     assert f"{file}:3:3: error: server.prot: unknown key (did you mean port?)" in answer.stdout
 
 
+def test_check_and_diff_look_into_included_files(run, file, tmp_path):
+    included = tmp_path / "more.yaml"
+    file.write_text(GOOD + "include: [more.yaml]")
+    included.write_text("tenants:\n- nmae: acme\n")
+    found = f"{included}:2:3: error: tenants[0].nmae: unknown key (did you mean name?)"
+    assert found in run("check", file).stdout
+    included.write_text("tenants:\n- name: acme\n")
+    (tmp_path / "old.yaml").write_text(GOOD)
+    assert run("diff", tmp_path / "old.yaml", file).stdout == "+ tenants[acme]\n"
+
+
 def test_check_speaks_json(run, file):
     file.write_text(BAD)
     answer = json.loads(run("check", file, "--format", "json").stdout)
