@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as NotYet
 
 from tests.driving.ports import lasting_ports
 from tests.driving.program import SECONDS, eventually
-from tests.driving.redis_servers import TcpRedis
+from tests.driving.redis_server import TcpRedis, new_certificate
 from tests.k8s.rendered import rendered
 
 PASSWORD = "0123456789abcdef"
@@ -53,6 +53,6 @@ def redis_of_prod(folder: Path) -> Iterator[TcpRedis]:
     """A Redis behind TLS with the ACL user of docs/operations.md."""
     operations = (Path(__file__).parents[2] / "docs/operations.md").read_text()
     (rules,) = re.findall(r"^    user token-service on >password (.*)$", operations, re.MULTILINE)
-    with TcpRedis(folder, tls=True) as redis:
+    with TcpRedis(folder, certificate=new_certificate(folder)) as redis:
         redis.tell("ACL", "SETUSER", "token-service", "on", f">{PASSWORD}", *rules.split())
         yield redis

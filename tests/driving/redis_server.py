@@ -1,0 +1,185 @@
+"""A real Redis of the tests' own, behind a unix socket, TCP or TLS, to be started, stopped, frozen and killed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from tests.driving.certificate import certified
+from tests.driving.program import eventually
+
+SECONDS = 30
+"""How long one may take to start or to end."""
+
+PORTS = range(10_000, 22_000)
+"""Below those that connections get, with room for a Cluster's second port, 10,000 higher."""
+
+USER, PASSWORD = "service", "a redis password"
+"""The ACL user of `tls_redis`."""
+
+EVERYTHING = ("~*", "+@all")
+"""What that user may, unless a test says less."""
+
+
+@dataclass
+class RedisServer:
+    """A real Redis of a test's own behind a unix socket, to be started and stopped."""
+
+    folder: Path
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.folder}/redis.sock"
+
+    def start(self, *flags: str) -> None:
+        socket = self.folder / "redis.sock"
+        command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", *flags]
+        self._process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
+        while not socket.exists():
+            assert self._process.poll() is None
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(SECONDS)
+            self._process = None
+
+
+class TcpRedis:
+    """A real Redis on a port of 127.0.0.1, started at once; the port stays its own when it starts again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        port: int | None = None,
+        certificate: Path | None = None,
+        sentinel: str | None = None,
+    ) -> None:
+        """Start it on this port, or on any that is free; its data and `redis.log` are in the folder.
+
+        With a certificate it speaks TLS, to other servers too; `sentinel` is what it is told to watch,
+        if it is to be a sentinel.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.flags = folder, flags
+        self.sentinel = folder / "sentinel.conf" if sentinel else None
+        if self.sentinel and sentinel:
+            self.sentinel.write_text(sentinel)
+        self.certificate = certificate
+        self.process: subprocess.Popen[bytes]
+        self.port = port or 0
+        while not self.start():
+            self.port = port or 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Its URL; behind TLS that of the ACL user."""
+        if self.certificate is None:
+            return f"redis://{self.address}/0"
+        credentials = f"{USER}:{PASSWORD.replace(' ', '%20')}"
+        return f"rediss://{credentials}@{self.address}/0{trusting(self.certificate)}"
+
+    def client(self) -> Redis:
+        """A connection of the administrator's; to be closed."""
+        tls: dict[str, Any] = {"ssl": True, "ssl_ca_certs": str(self.certificate)}
+        return Redis("127.0.0.1", self.port, protocol=2, **(tls if self.certificate else {}))
+
+    def tell(self, *command: str | bytes | int) -> Any:
+        """The answer to one command of the administrator, as Redis gives it."""
+        with self.client() as client:
+            client.response_callbacks.clear()
+            return client.execute_command(*command)  # type: ignore[no-untyped-call]
+
+    def start(self) -> bool:
+        """Start it (again), and wait until it answers; False where somebody else has the port."""
+        self.port = self.port or random.choice(PORTS)  # noqa: S311 - no secret
+        log = self.folder / "redis.log"
+        said = log.stat().st_size if log.exists() else 0
+        kind = [str(self.sentinel), "--sentinel"] if self.sentinel else ["--save", ""]
+        where = ["--dir", str(self.folder), "--logfile", str(log)]
+        command = ["redis-server", *kind, *self._listening(), *where, *self.flags]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        eventually(lambda: self.process.poll() is not None or self._answers())
+        if self.process.poll() is None:
+            return True
+        last_words = log.read_text()[said:]
+        assert "ddress already in use" in last_words, last_words
+        return False
+
+    def stop(self) -> None:
+        """End it as its operator would; what it keeps on disk is written."""
+        self.thaw()
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it without warning."""
+        self._end(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """Let it stand still: its connections stay open, and nothing is answered."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self.process.send_signal(signal.SIGCONT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _listening(self) -> Sequence[str]:
+        if self.certificate is None:
+            return ["--bind", "127.0.0.1", "--port", str(self.port)]
+        files = ["--tls-cert-file", str(self.certificate), "--tls-key-file"]
+        files += [str(self.certificate), "--tls-ca-cert-file", str(self.certificate)]
+        ports = ["--bind", "127.0.0.1", "--port", "0", "--tls-port", str(self.port)]
+        among = ["--tls-replication", "yes", "--tls-cluster", "yes"]
+        return [*ports, *files, *among, "--tls-auth-clients", "no"]
+
+    def _answers(self) -> bool:
+        """Whether it is this process that answers, and not another on the same port."""
+        try:
+            self.tell("PING")  # refused while it reads its data
+            return f"process_id:{self.process.pid}\r".encode() in self.tell("INFO", "server")
+        except RedisError:
+            return False
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        self.process.wait(SECONDS)
+
+
+def tls_redis(folder: Path, *flags: str, acl: Sequence[str] = EVERYTHING) -> TcpRedis:
+    """A Redis that speaks TLS alone, and has an ACL user; its `url` names both, and the authority to trust."""
+    user = ["--user", USER, "on", ">" + PASSWORD, *acl]
+    return TcpRedis(folder, *user, *flags, certificate=new_certificate(folder))
+
+
+def new_certificate(folder: Path) -> Path:
+    """For servers in this folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return certified(folder)
+
+
+def trusting(certificate: Path | None) -> str:
+    """The part of a URL that names the authority to trust, and with TLS alone."""
+    return f"?ssl_ca_certs={certificate}" if certificate else ""
