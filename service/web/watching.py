@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from time import monotonic
 
 from service.config.files import FilesRead
 
 INTERVAL = 0.5
 """Seconds between two looks."""
+
+REST = 50
+"""How many times as long as a look the pause after it is at least, where there are thousands of files."""
 
 
 async def changes(files_read: Callable[[], FilesRead]) -> AsyncIterator[None]:
@@ -22,10 +26,12 @@ async def changes(files_read: Callable[[], FilesRead]) -> AsyncIterator[None]:
     file that was refused is read again when it has been mended.
     """
     before = told = None
+    took = 0.0
     while True:
-        await asyncio.sleep(INTERVAL)
-        read = files_read()
+        await asyncio.sleep(max(INTERVAL, REST * took))
+        read, began = files_read(), monotonic()
         now = await asyncio.to_thread(read.now)
+        took = monotonic() - began
         if now == before and now != told and read.differ_from(now):
             told = now
             yield
