@@ -25,6 +25,9 @@ TICK = 0.05
 _NO_MASTER = ("READONLY", "MASTERDOWN")
 """How a refusal begins where Redis has become a replica: then the new master is to be looked for."""
 
+SETTLING = 1.0
+"""Seconds in which nobody looks again, because the last look has found this connection."""
+
 
 @dataclass(slots=True)
 class _Question:
@@ -51,15 +54,16 @@ class Link(asyncio.Protocol):
         self._outgoing: list[bytes] = []
         self._paused = False
         self._watching = False
+        self._outdated = False
         self._transport: asyncio.Transport | None = cast("asyncio.Transport", writer.transport)
         self._transport.set_protocol(self)
-        self.heard_at = monotonic()
-        """When Redis last said anything."""
+        self.heard_at = self._opened_at = monotonic()
+        """When Redis last said anything, and when it could first be asked."""
 
     @property
     def open(self) -> bool:
-        """Whether questions can be asked."""
-        return self._transport is not None
+        """Whether questions can be asked, and it is the master that they reach."""
+        return self._transport is not None and not self._outdated
 
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
         """The future replies; written together with all else that this turn of the loop asks."""
@@ -123,7 +127,9 @@ class Link(asyncio.Protocol):
             question.answered.set_result(question.replies)
         for reply in question.replies:
             if isinstance(reply, Exception) and str(reply).startswith(_NO_MASTER):
-                self.abort(ConnectionLost("Redis has become a replica"))
+                self._outdated = self.heard_at - self._opened_at > SETTLING
+        if self._outdated and not self._waiting:
+            self.abort(ConnectionLost("Redis has become a replica"))
 
     def _watch(self) -> None:
         """Tell those who have waited too long; a connection that says nothing at all is dead."""

@@ -123,6 +123,23 @@ async def test_what_it_refuses_is_a_503_and_what_it_answers_goes_on(
     assert (await app.redeem(code)).status == 200
 
 
+async def test_those_who_read_a_replica_notice_nothing_of_those_who_cannot_write(
+    kv: KeyValue, redis: TcpRedis
+) -> None:
+    await kv.write(Put("ts:{x}:k", b"1", 60))
+    tell(redis, TROUBLES["READONLY"].begins)
+    for _ in range(3):
+        both = [
+            (kv.read(Read("ts:{x}:k", int)), kv.write(Put("ts:{x}:k", b"2", 60))) for _ in range(50)
+        ]
+        answers: list[Any] = await asyncio.gather(
+            *[each for pair in both for each in pair], return_exceptions=True
+        )
+        assert answers[0::2] == [(1,)] * 50
+        assert all(isinstance(each, StoreUnavailable) for each in answers[1::2])
+        await asyncio.sleep(0.6)  # so that it is worth while to look for another master
+
+
 async def _works(service: RunningService) -> bool:
     return (await service.user_token("opaque")).status == 200
 

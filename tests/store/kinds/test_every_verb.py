@@ -138,6 +138,10 @@ async def test_compare_and_set_has_one_winner(kv: KeyValue) -> None:
     assert await kv.get("ts:lasting") == b"4"
 
 
+async def test_it_says_what_it_does_when_it_is_full(kv: KeyValue) -> None:
+    assert await kv.eviction_policy() == "noeviction"
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_redis_finds_no_second_key_in_it(three_masters: RedisCluster, verb: type[Any]) -> None:
     for command in sample(verb, "ts:{x}:k").commands:
