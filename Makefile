@@ -61,8 +61,8 @@ bench-peers: .venv/benchmarking ## the same with node-oidc-provider in the same 
 	$(BENCH) --peers latency
 
 .PHONY: bench-all
-bench-all: bench ## round trips, latency, stalls, cores, memory, capacity, start and flatness, too; some take minutes
-	set -e; for topic in round-trips latency stalls cores memory capacity start flat; do $(BENCH) $$topic; done
+bench-all: bench ## round trips, latency, stalls, reload, cores, memory, capacity, start and flatness, too; some take minutes
+	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat; do $(BENCH) $$topic; done
 
 .PHONY: bench-docs
 bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; half an hour
