@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from time import monotonic
 
 import structlog
@@ -32,7 +33,8 @@ class Circuit:
             return
         self.open = True
         log.warning("redis does not answer", cause=str(cause) or type(cause).__name__)
-        self._probing = asyncio.create_task(self._probe_until_answered())
+        # In a context of its own, so that it is not told of as a part of the request that came first.
+        self._probing = asyncio.create_task(self._probe_until_answered(), context=Context())
 
     def close(self) -> None:
         """Give the probes up."""

@@ -98,6 +98,16 @@ async def test_others_do_not_wait_and_a_durable_write_is_refused(
     await kv.write(Put("ts:{x}:k", b"1", 60), durable=True)
 
 
+async def test_a_lost_connection_is_opened_again(
+    kv: KeyValue, store: SentinelSet | RedisCluster
+) -> None:
+    await kv.write(Put("ts:{x}:k", b"1", 60), durable=True)
+    for master in [store.master] if isinstance(store, SentinelSet) else store.masters:
+        master.tell("CLIENT", "KILL", "TYPE", "normal")
+    await kv.write(Put("ts:{x}:k", b"2", 60), durable=True)
+    assert await kv.read(Read("ts:{x}:k", int)) == (2,)
+
+
 async def test_one_refusal_among_many_is_nobody_elses(kv: KeyValue) -> None:
     await kv.write(Put("ts:{x}:text", b"x", 60))
     refused, done = await asyncio.gather(

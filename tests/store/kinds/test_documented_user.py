@@ -1,0 +1,48 @@
+"""The ACL user of docs/operations.md may do all that the service does, and nothing to the keys of others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from service.store.connection import open_store
+from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.verbs import Count, Put, Read
+from tests.driving.redis_servers import RedisCluster, cluster
+from tests.store.kinds.documented import acl_rules
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture(scope="module")
+def replicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
+    """A Cluster with replicas, in which everybody knows the user."""
+    rules = ["--user", "token-service", "on", ">secret", *acl_rules()]
+    with cluster(tmp_path_factory.mktemp("documented"), *rules, replicas=1) as started:
+        yield started
+
+
+@pytest.fixture
+async def kv(replicated: RedisCluster) -> AsyncIterator[KeyValue]:
+    """The store, as that user has it."""
+    url = replicated.url.replace("://", "://token-service:secret@")
+    opened = open_store(url, timeout=2, wait_for_replicas=1)
+    yield opened
+    await opened.close()
+
+
+async def test_it_may_do_all_that_is_done_in_a_cluster(kv: KeyValue) -> None:
+    for number in range(10):
+        await kv.write(Put(f"ts:{{{number}}}:k", b"1", 60), Count("ts:{n}:n", 60), durable=True)
+    assert await kv.read(*[Read(f"ts:{{{number}}}:k", int) for number in range(10)]) == (1,) * 10
+    assert len([key async for key in kv.keys("ts:*:k")]) == 10
+    assert await kv.replace("ts:lasting", old=None, new=b"1")
+    assert await kv.replace("ts:lasting", old=b"1", new=b"2")
+    assert await kv.eviction_policy() == "noeviction"
+
+
+async def test_it_may_not_touch_the_keys_of_others(kv: KeyValue) -> None:
+    with pytest.raises(StoreUnavailable):
+        await kv.write(Put("other:{x}:k", b"1", 60))
+    assert not kv.circuit_open
