@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from service.observe.spans import Spans
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-_PROTOCOLS = ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+"""The first that says something counts."""
 _EXPORTER = "OTEL_TRACES_EXPORTER"
 _EXPORTERS = {"otlp", "console"}
 _PROTOCOL = "http/protobuf"
@@ -25,16 +26,18 @@ def open_tracing(environ: Mapping[str, str], *, issuer: str) -> Spans | None:
     if not exporters:
         return None
     try:
-        from service.observe.span_export import SpanExport  # noqa: PLC0415 - an optional extra
+        from service.observe.export_variables import check_variables  # noqa: PLC0415 - an optional extra
+        from service.observe.span_export import SpanExport  # noqa: PLC0415
         from service.observe.spans import Spans  # noqa: PLC0415
 
+        check_variables(environ)
         return Spans(SpanExport(exporters), issuer=issuer)
     except ImportError as error:
         raise CannotTrace(
             "the environment (OTEL_*) asks for traces; install what they need with "
             "pip install 'token-service[tracing]', or set OTEL_SDK_DISABLED=true"
         ) from error
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise CannotTrace(f"a variable of the environment (OTEL_*) is wrong: {error}") from error
 
 
@@ -47,6 +50,7 @@ def wanted_exporters(environ: Mapping[str, str]) -> frozenset[str]:
     wanted = frozenset(name.strip() for name in named) - {"none"}
     if unknown := sorted(wanted - _EXPORTERS):
         raise CannotTrace(f"{_EXPORTER} can be otlp, console or none, not {', '.join(unknown)}")
-    if "otlp" in wanted and any(environ.get(name, _PROTOCOL) != _PROTOCOL for name in _PROTOCOLS):
+    protocol = next(filter(None, map(environ.get, _PROTOCOLS)), _PROTOCOL)
+    if "otlp" in wanted and protocol != _PROTOCOL:
         raise CannotTrace(f"spans are exported by {_PROTOCOL} only; set {_PROTOCOLS[0]} to it")
     return wanted

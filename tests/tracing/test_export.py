@@ -10,6 +10,7 @@ from socket import create_server
 
 import pytest
 
+from service.observe.tracing import wanted_exporters
 from tests.driving.collector import Collector, collector_running
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import (
@@ -147,8 +148,20 @@ def test_without_the_extra_the_service_serves(serve: Serve, without_the_extra: s
             {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "few"},
             "a variable of the environment (OTEL_*) is wrong",
         ),
+        (
+            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_MAX_QUEUE_SIZE": "many"},
+            "OTEL_BSP_MAX_QUEUE_SIZE is no whole number above 0",
+        ),
+        (
+            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_SCHEDULE_DELAY": "0"},
+            "OTEL_BSP_SCHEDULE_DELAY is no whole number above 0",
+        ),
+        (
+            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_MAX_QUEUE_SIZE": "10"},
+            "OTEL_BSP_MAX_EXPORT_BATCH_SIZE is 512, and OTEL_BSP_MAX_QUEUE_SIZE only 10",
+        ),
     ],
-    ids=["exporter", "protocol", "limit"],
+    ids=["exporter", "protocol", "limit", "queue", "delay", "batch"],
 )
 def test_what_cannot_be_had_is_said_at_the_start(
     serve: Serve, environ: dict[str, str], said: str
@@ -156,6 +169,29 @@ def test_what_cannot_be_had_is_said_at_the_start(
     program = serve(**environ)
     program.wait_for(said)
     assert program.ended() == 1
+
+
+def test_headers_for_the_collector_are_not_shown_where_they_are_wrong(serve: Serve) -> None:
+    wrong = {"OTEL_EXPORTER_OTLP_HEADERS": "authorization confidential"}
+    program = serve(OTEL_TRACES_EXPORTER="otlp", **wrong)
+    program.wait_for("OTEL_EXPORTER_OTLP_HEADERS is no list of name=value")
+    assert program.ended() == 1
+    assert "confidential" not in "".join(program.lines)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"OTEL_EXPORTER_OTLP_PROTOCOL": ""},
+        {
+            "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+            "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf",
+        },
+    ],
+    ids=["an empty variable is none", "that of traces counts"],
+)
+def test_spans_are_exported_by_the_protocol_of_traces(environ: dict[str, str]) -> None:
+    assert wanted_exporters({"OTEL_TRACES_EXPORTER": "otlp", **environ}) == {"otlp"}
 
 
 def test_a_missing_extra_is_named_at_the_start(serve: Serve, without_the_extra: str) -> None:
