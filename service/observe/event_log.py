@@ -6,21 +6,24 @@ import asyncio
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import orjson
+from msgspec.structs import asdict
 
 from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
 from service.model.trace import trace_id
 
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")
+REFUSED = 400
+"""The first status of an answer that is none (RFC 9110 §15.5)."""
+
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -55,7 +58,8 @@ class _Kind:
     """What all events of a class have in common."""
 
     event: str
-    members: tuple[str, ...]
+    members: Callable[[Any], Mapping[str, object]]
+    """What one of them says, by name."""
 
 
 class EventLog:
@@ -69,7 +73,7 @@ class EventLog:
     def __call__(self, event: object) -> None:
         """Write one event; what happens all day and went well is told at level debug only."""
         if isinstance(event, RequestAnswered):
-            well = event.status < HTTPStatus.BAD_REQUEST
+            well = event.status < REFUSED
             if _requests.isEnabledFor(logging.DEBUG if well else logging.INFO):
                 self._write(self._line(event, logger="requests"))
         elif not isinstance(event, TokenIntrospected) or _audit.isEnabledFor(logging.DEBUG):
@@ -84,7 +88,7 @@ class EventLog:
             "event": kind.event,
             "request_id": current_request_id.get(),
             **_trace(),
-            **{member: getattr(event, member) for member in kind.members},
+            **kind.members(event),
         }
         options = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
         return orjson.dumps(content, default=_plain, option=options).decode()
@@ -92,7 +96,7 @@ class EventLog:
     def _kind(self, kind: type[object]) -> _Kind:
         known = self._kinds.get(kind)
         if known is None:
-            known = self._kinds[kind] = _Kind(event_name(kind), members_of(kind))
+            known = self._kinds[kind] = _Kind(event_name(kind), _reader(kind))
         return known
 
 
@@ -101,6 +105,13 @@ def members_of(kind: type[object]) -> tuple[str, ...]:
     if issubclass(kind, msgspec.Struct):
         return kind.__struct_fields__
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _reader(kind: type[object]) -> Callable[[Any], Mapping[str, object]]:
+    if issubclass(kind, msgspec.Struct):
+        return asdict
+    names = members_of(kind)
+    return lambda event: {name: getattr(event, name) for name in names}
 
 
 def event_name(kind: type[object]) -> str:

@@ -110,5 +110,4 @@ class OneTimeRecords(Generic[T]):
         """Whether the answer to `spend` says that this attempt is the one that used the record."""
         if before is None:
             return False
-        found = self.decode(before)
-        return not isinstance(found, Spent) or found.attempt == attempt
+        return before[:1] == _LIVE or SPENT.decode(before[1:]).attempt == attempt

@@ -24,8 +24,8 @@ _HASHES: Mapping[str, Callable[[bytes], Any]] = {
     "256": sha256,
     "384": sha384,
     "512": sha512,
-    "EdDSA": sha512,
 }
+"""By the end of a signature algorithm's name; EdDSA's is the longest, too."""
 
 
 class Accompanied(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,5 +97,5 @@ def half_hash(value: str | None, alg: str) -> str | None:
     """The left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
     if value is None:
         return None
-    digest = _HASHES[alg[-3:] if alg[-3:] in _HASHES else "EdDSA"](value.encode()).digest()
+    digest = _HASHES.get(alg[-3:], sha512)(value.encode()).digest()
     return base64url(digest[: len(digest) // 2])
