@@ -137,6 +137,8 @@ class Look:
     """Those against its readiness; None where it did not answer."""
     kids: frozenset[str] = frozenset()
     """The keys that it published."""
+    registry: str | None = None
+    """The generation of its registry."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ import yaml
 
 from tests.chaos.machines import REFERENCE
 from tests.chaos.stage import Stage
+from tests.chaos.watching import last_looks
 from tests.driving.registry import client_in, hashed
 
 NEWCOMER = "newcomer"
@@ -38,10 +39,15 @@ async def replica_drained(stage: Stage[Any]) -> None:
 
 async def registry_reloaded(stage: Stage[Any]) -> None:
     """A new client is known everywhere, and a file with an error changes nothing."""
-    before = stage.fleet.config_file.read_text()
+    before, in_force = stage.fleet.config_file.read_text(), _registries(stage)
     with stage.fault.lasting():
         await _reload(stage, _with_a_newcomer(before), "registry_reloaded")
         await _ask_for_tokens(stage)
+        await stage.until(
+            lambda: len(_registries(stage)) == 1 and _registries(stage) != in_force,
+            seconds=3,
+            what="every replica tells of the same new registry",
+        )
         await _reload(stage, "clients: 7", "registry_reload_refused")
         await _ask_for_tokens(stage)
     await _reload(stage, before, "registry_reloaded")
@@ -65,6 +71,11 @@ def _with_a_newcomer(registry: str) -> str:
     newcomer = {"client_id": NEWCOMER, "client_secrets": [{"sha256": hashed(NEWCOMER)}]}
     changed["clients"].append(client_in(changed, REFERENCE) | newcomer)
     return yaml.safe_dump(changed)
+
+
+def _registries(stage: Stage[Any]) -> set[str | None]:
+    """The generations that replicas have told of last."""
+    return {look.registry for look in last_looks(stage.site).values()}
 
 
 async def _reload(stage: Stage[Any], content: str, event: str) -> None:

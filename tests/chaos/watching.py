@@ -37,13 +37,16 @@ async def watching(site: Site) -> AsyncIterator[None]:
         await asyncio.gather(*(_look(site, http, name) for name in site.replicas))
 
 
+def last_looks(site: Site) -> dict[str, Look]:
+    """What each replica has said last."""
+    return {look.replica: look for look in site.ledger.looks[-LOOKS:]}
+
+
 async def all_well(site: Site, fault: Fault) -> None:
     """Wait until every replica is ready and nothing has failed for a while, in the time that is promised."""
     until = max(monotonic(), fault.mended) + fault.patience
     while monotonic() < until:
-        last = {look.replica: look.reasons for look in site.ledger.looks[-LOOKS:]}
-        ready = all(last.get(name) == () for name in site.replicas)
-        if ready and not _fails(site):
+        if all(look.reasons == () for look in last_looks(site).values()) and not _fails(site):
             return
         await asyncio.sleep(INTERVAL)
     fault.broken.append(f"not well {fault.patience} s after the end of the fault")
@@ -62,17 +65,13 @@ async def _watch(site: Site, http: ClientSession, name: str) -> None:
 
 async def _look(site: Site, http: ClientSession, name: str) -> None:
     began, url = monotonic(), site.replicas[name]
-    reasons = await _reasons(http, url)
-    kids = None if reasons is None else await _kids(http, url)
-    if kids is None:
-        reasons = await _reasons(http, url)  # has it ended meanwhile?
-    look = Look(name, began, monotonic(), reasons, kids or frozenset())
+    said, kids = await _json(http, f"{url}/health/ready"), None
+    if said is not None and (kids := await _kids(http, url)) is None:
+        said = await _json(http, f"{url}/health/ready")  # has it ended meanwhile?
+    reasons = None if said is None else tuple(said.get("reasons", ()))
+    registry = None if said is None else said.get("registry")
+    look = Look(name, began, monotonic(), reasons, kids or frozenset(), registry)
     site.ledger.looks.append(look)
-
-
-async def _reasons(http: ClientSession, url: str) -> tuple[str, ...] | None:
-    said = await _json(http, f"{url}/health/ready")
-    return None if said is None else tuple(said.get("reasons", ()))
 
 
 async def _kids(http: ClientSession, url: str) -> frozenset[str] | None:
