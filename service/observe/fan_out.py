@@ -32,15 +32,25 @@ class FanOut:
     def __init__(self, *listeners: Emit) -> None:
         self._listeners = listeners
         self._waiting: list[tuple[Context, object]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def __call__(self, event: object) -> None:
         """Tell everyone, in order, before the loop waits again; at once where no loop runs."""
-        self._waiting.append((copy_context(), event))
+        told = (copy_context(), event)  # made first: no other thread may come in while it is added
+        self._waiting.append(told)
         if len(self._waiting) > 1:
             return
         try:
-            asyncio.get_running_loop().call_soon(self.flush)
+            self._loop = asyncio.get_running_loop()
+            self._loop.call_soon(self.flush)
         except RuntimeError:
+            self._flush_elsewhere()
+
+    def _flush_elsewhere(self) -> None:
+        """Listeners expect one thread; that of the loop, even if another one told, as a reload does."""
+        if self._loop is not None and self._loop.is_running():
+            self._loop.call_soon_threadsafe(self.flush)
+        else:
             self.flush()
 
     def flush(self) -> None:

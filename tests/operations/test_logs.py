@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -74,6 +76,16 @@ def test_a_listener_that_fails_hurts_nobody() -> None:
 
     FanOut(fails, seen.append)(ANSWERED)
     assert seen == [ANSWERED]
+
+
+async def test_listeners_hear_on_the_loop_what_another_thread_tells() -> None:
+    heard: list[int] = []
+    tell = FanOut(lambda _: heard.append(threading.get_ident()))
+    tell(ANSWERED)
+    await asyncio.sleep(0)
+    await asyncio.to_thread(tell, ANSWERED)  # as a reload does
+    await asyncio.sleep(0)
+    assert heard == [threading.get_ident()] * 2
 
 
 async def test_no_query_is_logged(
