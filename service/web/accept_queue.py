@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterator
 from socket import socket
 from ssl import SSLContext
 
+from service.web.syn_filter import let_everybody_in, let_nobody_in
+
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
+
+ROUND_TRIP = 0.01
+"""Seconds in which a connection is complete that was asked for before."""
 
 
 class AcceptQueue:
@@ -19,9 +24,12 @@ class AcceptQueue:
         self._listening = listening.dup()
         self._listening.setblocking(False)
         self._tls = tls
+        let_everybody_in(self._listening)
 
     async def serve_rest(self, connection: Callable[[], asyncio.Protocol]) -> None:
         """Serve what waits there and end it; else the system resets callers who have sent their requests already."""
+        let_nobody_in(self._listening)
+        await asyncio.sleep(ROUND_TRIP)
         with self._listening:
             waiting = list(self._waiting())
         loop = asyncio.get_running_loop()

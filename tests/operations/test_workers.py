@@ -152,6 +152,15 @@ def test_sigterm_drains_all_of_them(program: Program) -> None:
     assert program.ended() == 0
 
 
+def test_a_worker_that_is_drained_alone_leaves_its_place_to_another(program: Program) -> None:
+    url = program.url()
+    eventually(lambda: len(_workers(program)) == 2)
+    before = _workers(program)
+    os.kill(before[0], signal.SIGTERM)
+    eventually(lambda: len(set(_workers(program)) - set(before)) == 1)
+    assert {token_from(url).status_code for _ in range(20)} == {200}
+
+
 def test_workers_end_with_their_supervisor(program: Program) -> None:
     program.url()
     eventually(lambda: len(_workers(program)) == 2)
