@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -46,7 +46,7 @@ class Commands(click.Group):
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone() -> Generator[None]:
     """Hide what libraries load only because it is there, though nobody has asked for it.
 
     structlog takes rich and greenlet, redis-py takes OpenTelemetry: 7 MiB of every process where
