@@ -151,7 +151,8 @@ class LaneConnection(asyncio.Protocol):
         if request is None or (request.method, request.path) not in self._lane.served:
             self._hand_over(data)
             return
-        self.answering = self._loop.create_task(self._answer(request))
+        # A name that is given costs less than one that asyncio makes up.
+        self.answering = asyncio.Task(self._answer(request), loop=self._loop, name=request.path)
 
     def pause_writing(self) -> None:
         """Whoever does not read its answers is not listened to."""
