@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from service.config.schema.server import Server
 from tests.k8s.rendered import K8S, Manifests, rendered, selected, workloads
 
 pytestmark = pytest.mark.needs("kustomize")
 
+PROBES = ["livenessProbe", "readinessProbe"]
 SECRET = yaml.safe_load((K8S / "overlays/prod/secret.example.yaml").read_text())
 
 
@@ -92,8 +94,24 @@ def test_pods_stand_apart(manifests: Manifests) -> None:
 def test_draining_ends_before_the_pod_is_killed(manifests: Manifests) -> None:
     waits = manifests.container()["lifecycle"]["preStop"]["sleep"]["seconds"]
     pod = manifests.pod()["spec"]
-    grace = configured(manifests)["server"].get("shutdown_grace", "20s")
-    assert pod["terminationGracePeriodSeconds"] >= waits + int(grace.removesuffix("s")) + 10
+    given = configured(manifests)["server"].get("shutdown_grace", Server().shutdown_grace)
+    grace = Server.model_validate({"shutdown_grace": given}).shutdown_grace
+    assert pod["terminationGracePeriodSeconds"] >= waits + grace + 10
+
+
+def test_a_busy_moment_takes_no_pod_out_and_a_busy_minute_restarts_none(
+    manifests: Manifests,
+) -> None:
+    container = manifests.container()
+    assert min(container[probe]["timeoutSeconds"] for probe in PROBES) >= 3
+    assert patience(container["readinessProbe"]) >= 5
+    assert patience(container["livenessProbe"]) >= 60
+
+
+def patience(probe: dict[str, Any]) -> int:
+    """For how many seconds a pod may leave a probe without an answer."""
+    period: int = probe.get("periodSeconds", 10)
+    return period * int(probe["failureThreshold"])
 
 
 def test_a_new_pod_serves_before_an_old_one_ends(manifests: Manifests) -> None:

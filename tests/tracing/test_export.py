@@ -129,7 +129,7 @@ def test_no_span_can_be_made_unless_somebody_wants_traces(
     assert re.search(r"\| +service\.observe\.tracing$", imported, re.MULTILINE)
     # redis-py looks for OpenTelemetry's metrics by itself, and does not find them (cli/program.py).
     assert not re.findall(
-        r"opentelemetry\.(?!sdk$|(sdk\.)?metrics$)|observe\.spans", imported, re.M
+        r"opentelemetry\.(?!sdk$|(sdk\.)?metrics$)|observe\.spans", imported, re.MULTILINE
     )
 
 
