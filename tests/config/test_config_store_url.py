@@ -18,6 +18,10 @@ BAD = {
     "redis:10.0.0.5": "a store URL that begins with",
     "redis://10.0.0.5:port": "ports are numbers",
     "redis+cluster://10.0.0.5:6379,10.0.0.6:99999": "ports are numbers",
+    "redis://:se/cret@10.0.0.5": "are percent-encoded",
+    "redis://:12/34@10.0.0.5": "are percent-encoded",
+    "redis://:12#34@10.0.0.5": "are percent-encoded",
+    "redis+cluster://:12/34@10.0.0.5": "are percent-encoded",
     "redis+sentinel://10.0.0.5:26379": "the master's name",
     "redis://10.0.0.5?ssl_ca_certs=/ca.pem": "no other options in this store URL than db",
     "redis+cluster://10.0.0.5?db=1": "no other options in this store URL than none",
@@ -37,6 +41,7 @@ def test_what_is_wrong_is_said_without_the_url(problems, url, expected):
     found = problems(f"store: {{url: '{url}'}}")["store.url"]
     assert expected in found.message
     assert "10.0.0.5" not in found.message
+    assert "34" not in found.message
 
 
 def test_a_password_in_it_is_not_shown(read):

@@ -20,6 +20,7 @@ _SCHEMES = (
     "redis+cluster",
     "rediss+cluster",
 )
+_CREDENTIALS = "name and password are percent-encoded"
 _TLS_OPTIONS = (
     "ssl_ca_certs",
     "ssl_certfile",
@@ -41,13 +42,23 @@ def _store_url(value: object) -> str:
         hosts = url.netloc.rpartition("@")[2].split(",")
         [urlsplit(f"//{host}").port for host in hosts]
     except ValueError:
-        raise expected("a store URL whose ports are numbers") from None
+        raise expected(f"a store URL whose ports are numbers; {_CREDENTIALS}") from None
+    if url.fragment or not _ends_in_a_database(url):
+        raise expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
     if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
         raise expected("the master's name after the sentinels: redis+sentinel://h:p,h:p/service")
     allowed = sorted(_options(url))
     if not {name for name, _ in parse_qsl(url.query, keep_blank_values=True)} <= set(allowed):
         raise expected(f"no other options in this store URL than {', '.join(allowed) or 'none'}")
     return value
+
+
+def _ends_in_a_database(url: SplitResult) -> bool:
+    """Whether nothing else does: a / in a password makes its beginning a host, and its end a path."""
+    path = url.path.strip("/")
+    if url.scheme in ("redis", "rediss"):
+        return not path or path.isdecimal()
+    return not url.scheme.endswith("+cluster") or not path
 
 
 def _options(url: SplitResult) -> Iterator[str]:
