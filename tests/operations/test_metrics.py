@@ -38,15 +38,19 @@ async def test_a_path_that_nobody_routed_is_other(service: RunningService) -> No
 
 
 async def test_a_method_that_nobody_knows_is_other(service: RunningService) -> None:
-    await service.request("MADEUP", "/connect/token")
-    assert "MADEUP" not in await _shown(service)
+    await service.request("PROPFIND", "/connect/token")
+    metrics = await _shown(service)
+    assert re.search(r'requests_total\{endpoint="\S+",method="other",status="4\d\d"\} 1.0', metrics)
+    assert "PROPFIND" not in metrics
 
 
 async def test_an_error_that_an_extension_makes_up_is_other(service: RunningService) -> None:
     service.parts.emit(
         TokenRefused(client_id="web", grant_type="delegation", error="made_up", cause="")
     )
-    assert "made_up" not in await _shown(service)
+    metrics = await _shown(service)
+    assert 'token_refusals_total{error="other",grant_type="delegation"} 1.0' in metrics
+    assert "made_up" not in metrics
 
 
 async def test_why_a_login_failed_is_not_shown(service: RunningService) -> None:
@@ -57,7 +61,9 @@ async def test_why_a_login_failed_is_not_shown(service: RunningService) -> None:
 
 async def test_no_client_is_a_label(service: RunningService) -> None:
     await service.token("machine", grant_type="client_credentials")
-    assert "machine" not in await _shown(service)
+    metrics = await _shown(service)
+    assert "tokens_issued_total{" in metrics
+    assert "machine" not in metrics
 
 
 async def test_requests_are_timed(service: RunningService) -> None:
