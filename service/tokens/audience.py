@@ -101,8 +101,10 @@ def narrowed_resources(
 
 def _that_are_left(registry: Registry, granted: tuple[str, ...]) -> tuple[str, ...]:
     """The granted resources that are still registered; never none, for none would mean all."""
-    left = tuple(name for name in granted if name in registry.api_resources)
-    if granted and not left:
+    if not granted:
+        return ()
+    left = tuple([name for name in granted if name in registry.api_resources])
+    if not left:
         raise InvalidTarget("the API resources that were granted are gone")
     return left
 
