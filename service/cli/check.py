@@ -47,4 +47,9 @@ def _print(file: Path, problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         click.echo(problem)
     errors = sum(problem.severity == "error" for problem in problems)
-    click.echo(f"{file}: {errors} errors, {len(problems) - errors} warnings", err=True)
+    found = (_counted(errors, "error"), _counted(len(problems) - errors, "warning"))
+    click.echo(f"{file}: {', '.join(found)}", err=True)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

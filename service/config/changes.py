@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
-_SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password")
-"""Only that they changed is said, never how."""
+_SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options")
+"""Only that they changed is said, never how; a handler's options are whatever it needs, such as a key of an API."""
 _DERIVED = ("resources_by_scope", "longest_token", "generation")
 
 
@@ -42,7 +42,7 @@ def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
         old, new = _by_name(getattr(before, field.name)), _by_name(getattr(after, field.name))
         yield from (f"- {field.name}[{name}]" for name in old if name not in new)
         yield from (f"+ {field.name}[{name}]" for name in new if name not in old)
-        for name in old.keys() & new.keys():
+        for name in (name for name in new if name in old):  # in the order of the file, not of a set
             yield from _entry_changes(f"{field.name}[{name}]", old[name], new[name])
 
 

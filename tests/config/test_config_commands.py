@@ -34,6 +34,7 @@ def test_check_says_where_and_how(run, file):
     answer = run("check", file)
     assert answer.exit_code == 1
     assert f"{file}:3:3: error: server.prot: unknown key (did you mean port?)" in answer.stdout
+    assert answer.stderr == f"{file}: 1 error, 0 warnings\n"
 
 
 def test_check_and_diff_look_into_included_files(run, file, tmp_path):
@@ -131,6 +132,26 @@ def test_diff_shows_no_secret(run, tmp_path):
     old.write_text(GOOD + client % "hunter2")
     new.write_text(GOOD + client % "hunter3")
     assert run("diff", old, new).stdout == "~ clients[web]\n    client_secrets: changed\n"
+
+
+def test_diff_shows_no_option_of_a_handler(run, tmp_path):
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    handler = "service.grants.delegation:DelegationGrant"
+    grant = f"extension_grants: [{{handler: '{handler}', options: {{source_scopes: [%s]}}}}]"
+    old.write_text(GOOD + grant % "hunter2")
+    new.write_text(GOOD + grant % "hunter3")
+    shown = f"~ extension_grants[{handler}]\n    options: changed\n"
+    assert run("diff", old, new).stdout == shown
+
+
+def test_diff_goes_by_the_order_of_the_file(run, tmp_path):
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    names = [f"tenant{number}" for number in range(20)]
+    for path, shown in ((old, "before"), (new, "after")):
+        tenants = [f"{{name: {name}, display_name: {shown}}}" for name in names]
+        path.write_text(GOOD + f"tenants: [{', '.join(tenants)}]")
+    changed = run("diff", old, new).stdout.splitlines()[::2]
+    assert changed == [f"~ tenants[{name}]" for name in names]
 
 
 def test_diff_of_a_wrong_file_fails(run, file):
