@@ -44,25 +44,37 @@ def _named(
 ) -> Iterator[Path | Finding]:
     """The files that one entry of `include` names: a file, a folder's, or all that match a pattern."""
     try:
-        path = directory / name
-        if has_magic(name):
-            found = _matching(path, files)
-        elif path.is_dir():
-            found = _inside(path, files)
-        elif path.is_file():
-            found = [path]
-        else:
-            files.note(path)
-            hint = f"a relative path begins at {directory.absolute()}"
-            yield Finding(location, f"there is no file or folder {name}", hint)
-            return
+        found = _found(name, directory, files)
+        missing = {each for each in found or () if not each.is_file()}
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no path"
         yield Finding(location, f"{name} cannot be read: {reason}")
         return
-    yield from found
+    if found is None:
+        hint = f"a relative path begins at {directory.absolute()}"
+        yield Finding(location, f"there is no file or folder {name}", hint)
+        return
+    for each in found:
+        if each in missing:  # no error: a ConfigMap that loses a file is like that for a moment
+            files.note(each)
+            yield warning(location, f"{each} leads to no file", "remove it, or mend the link")
+        else:
+            yield each
     if not found:
         yield warning(location, f"there is no file in {name}", "remove it, or add one")
+
+
+def _found(name: str, directory: Path, files: FilesRead) -> list[Path] | None:
+    """What an entry stands for, links that lead nowhere among it; None where nothing has that name."""
+    path = directory / name
+    if has_magic(name):
+        return _matching(name, directory, files)
+    if path.is_dir():
+        return _inside(path, files)
+    if path.is_file():
+        return [path]
+    files.note(path)
+    return None
 
 
 def _inside(folder: Path, files: FilesRead) -> list[Path]:
@@ -71,17 +83,17 @@ def _inside(folder: Path, files: FilesRead) -> list[Path]:
     return sorted(
         entry
         for entry in folder.iterdir()
-        if entry.suffix in _ENDINGS and not entry.name.startswith(".") and entry.is_file()
+        if entry.suffix in _ENDINGS and not entry.name.startswith(".") and not entry.is_dir()
     )
 
 
-def _matching(pattern: Path, files: FilesRead) -> list[Path]:
+def _matching(pattern: str, directory: Path, files: FilesRead) -> list[Path]:
     """The files that match a pattern by their names; no * stands for a name that begins with a dot."""
     folders = os.path.dirname(pattern)  # noqa: PTH120 - glob's own kind of path
     while has_magic(folders):
-        for folder in glob(folders):  # noqa: PTH207 - Path.glob would look into hidden folders
-            files.note(Path(folder))
+        for folder in glob(folders, root_dir=directory):  # noqa: PTH207 - Path.glob would look into hidden folders
+            files.note(directory / folder)
         folders = os.path.dirname(folders)  # noqa: PTH120
-    files.note(Path(folders))
-    matches = map(Path, glob(str(pattern)))  # noqa: PTH207
-    return sorted(path for path in matches if path.is_file())
+    files.note(directory / folders)
+    matches = (directory / match for match in glob(pattern, root_dir=directory))  # noqa: PTH207
+    return sorted(path for path in matches if not path.is_dir())

@@ -159,6 +159,25 @@ def test_nothing_in_a_folder_is_worth_a_warning(problems, file, name):
     assert problems(f"include: ['{name}']")["include[0]"].severity == "warning"
 
 
+@pytest.mark.parametrize("name", ["clients.d", "clients.d/*.yaml"])
+def test_a_link_that_leads_nowhere_is_worth_a_warning(problems, put, name):
+    put("clients.d/a.yaml", clients("a"))
+    link = put("clients.d/b.yaml", "")
+    link.unlink()
+    link.symlink_to("gone")
+    found = problems(f"include: ['{name}']")["include[0]"]
+    assert (found.severity, found.message) == ("warning", f"{link} leads to no file")
+
+
+def test_a_pattern_begins_at_a_folder_whatever_its_name(tmp_path):
+    folder = tmp_path / "[staging]"
+    folder.mkdir()
+    (folder / "more.yaml").write_text(clients("a"))
+    main = folder / "config.yaml"
+    main.write_text(f"issuer: https://auth.example.com\ninclude: ['m*.yaml']\n{API}")
+    assert list(load(main, {}).registry.clients) == ["a"]
+
+
 def test_all_files_that_are_no_yaml_are_told_at_once(put, read):
     paths = [put(f"clients.d/{name}.yaml", "clients: [") for name in "ab"]
     with pytest.raises(ConfigError) as error:
