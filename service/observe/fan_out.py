@@ -36,22 +36,27 @@ class FanOut:
 
     def __call__(self, event: object) -> None:
         """Tell everyone, in order, before the loop waits again; at once where no loop runs."""
-        told = (copy_context(), event)  # made first: no other thread may come in while it is added
-        self._waiting.append(told)
-        if len(self._waiting) > 1:
-            return
+        context = copy_context()
         try:
-            self._loop = asyncio.get_running_loop()
-            self._loop.call_soon(self.flush)
+            loop = asyncio.get_running_loop()
         except RuntimeError:
-            self._flush_elsewhere()
+            self._tell_from_elsewhere(context, event)
+            return
+        self._loop = loop
+        self._waiting.append((context, event))
+        if len(self._waiting) == 1:
+            loop.call_soon(self.flush)
 
-    def _flush_elsewhere(self) -> None:
-        """Listeners expect one thread; that of the loop, even if another one told, as a reload does."""
+    def _tell_from_elsewhere(self, context: Context, event: object) -> None:
+        """Tell in the loop's thread, as listeners expect, what another thread says, such as a reload's.
+
+        Only the loop's own thread touches what waits: two that did would each leave the telling to the other.
+        """
         if self._loop is not None and self._loop.is_running():
-            self._loop.call_soon_threadsafe(self.flush)
+            self._loop.call_soon_threadsafe(context.run, self._tell, event)
         else:
             self.flush()
+            context.run(self._tell, event)
 
     def flush(self) -> None:
         """Tell what waits, each event where it happened: in its request, and in its span."""
