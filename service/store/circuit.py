@@ -10,8 +10,6 @@ from time import monotonic
 
 import structlog
 
-from service.store.trouble import TROUBLE
-
 log = structlog.stdlib.get_logger(__name__)
 
 FIRST_PROBE, LAST_PROBE = 0.05, 0.5
@@ -25,11 +23,12 @@ class Circuit:
         """Take what asks Redis for a sign of life."""
         self._probe = probe
         self._probing: asyncio.Task[None] | None = None
+        self._closed = False
         self.open = False
 
     def opens(self, cause: BaseException) -> None:
         """Let everybody be refused from now on, until a probe is answered."""
-        if self.open:
+        if self.open or self._closed:
             return
         self.open = True
         log.warning("redis does not answer", cause=str(cause) or type(cause).__name__)
@@ -37,7 +36,8 @@ class Circuit:
         self._probing = asyncio.create_task(self._probe_until_answered(), context=Context())
 
     def close(self) -> None:
-        """Give the probes up."""
+        """Give the probes up, for good."""
+        self._closed = True
         if self._probing is not None:
             self._probing.cancel()
 
@@ -49,7 +49,7 @@ class Circuit:
             wait = min(2 * wait, LAST_PROBE)
             try:
                 await self._probe()
-            except TROUBLE:
+            except Exception:  # noqa: BLE001, S112 - whatever it is: nobody else closes the circuit
                 continue
             self.open = False
         log.warning("redis answers again", seconds=round(monotonic() - began, 1))

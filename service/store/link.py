@@ -67,13 +67,17 @@ class Link(asyncio.Protocol):
 
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
         """The future replies; written together with all else that this turn of the loop asks."""
+        if self._transport is None:
+            raise ConnectionLost("the connection was lost as soon as it was there")
         if len(self._waiting) >= MAX_WAITING:
             raise Overwhelmed("too many questions wait for Redis")
+        # First, so that what cannot be written stands in no line, and shifts nobody's replies.
+        packed = [_packed(command) for command in commands]
         question = _Question(len(commands), due, self._loop.create_future())
         self._waiting.append(question)
         if not self._outgoing:
             self._loop.call_soon(self._flush)
-        self._outgoing.extend(map(_packed, commands))
+        self._outgoing += packed
         if not self._watching:
             self._watching = True
             self._loop.call_later(TICK, self._watch)

@@ -26,6 +26,7 @@ class Multiplexed:
         self._patience = patience
         self._link: Link | None = None
         self._opening: asyncio.Task[Link] | None = None
+        self._closed = False
         self._circuit = Circuit(self._probe)
 
     @property
@@ -57,7 +58,8 @@ class Multiplexed:
             raise
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Give the connection back; who asks from now on is refused."""
+        self._closed = True
         self._circuit.close()
         if self._opening is not None:
             self._opening.cancel()
@@ -76,13 +78,20 @@ class Multiplexed:
 
     async def _opened(self, due: float) -> Link:
         """The link; those who ask while it is being opened wait for the same one, until they are due."""
+        if self._closed:
+            raise ConnectionLost("the store is closed")
         if self._link is not None and self._link.open:
             return self._link
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
             self._opening.add_done_callback(self._opening_is_over)
-        async with asyncio.timeout(due - monotonic()):
-            return await asyncio.shield(self._opening)
+        try:
+            async with asyncio.timeout(due - monotonic()):
+                return await asyncio.shield(self._opening)
+        except asyncio.CancelledError:
+            if self._closed:  # it is the opening that was cancelled, and not who waits for it
+                raise ConnectionLost("the store is closed") from None
+            raise
 
     async def _open(self) -> Link:
         connection = self._connect()

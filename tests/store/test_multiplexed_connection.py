@@ -68,6 +68,14 @@ async def test_answers_are_as_the_verbs_say(kv: KeyValue) -> None:
     assert await kv.write(Exists("k"), Count("n", 60), Count("n", 60)) == [1, 1, 2]
 
 
+async def test_what_cannot_be_written_shifts_no_replies(kv: KeyValue) -> None:
+    await kv.write(*[Put(f"k{n}", str(n).encode(), 60) for n in range(3)])
+    keys = ["k0", "\ud800", "k1", "k2"]
+    found = await asyncio.gather(*[number(kv, key) for key in keys], return_exceptions=True)
+    assert isinstance(found.pop(1), UnicodeEncodeError)
+    assert found == [0, 1, 2]
+
+
 async def test_a_lost_connection_is_opened_again(kv: KeyValue, admin: Redis) -> None:
     await kv.write(Put("k", b"1", 60))
     admin.client_kill_filter(_type="normal", skipme=True)
@@ -114,3 +122,21 @@ async def test_who_accepts_and_says_nothing_is_told_in_time() -> None:
             await number(kv, "k")
         assert time.monotonic() - began < 1
         await kv.close()
+
+
+async def test_who_waits_for_a_connection_is_refused_when_it_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        kv = open_store(f"redis://127.0.0.1:{silent.getsockname()[1]}", timeout=5)
+        waiting = asyncio.create_task(kv.ping())
+        await asyncio.sleep(0.1)
+        await kv.close()
+        with pytest.raises(StoreUnavailable):
+            await waiting
+
+
+async def test_a_closed_store_opens_no_connection_again(kv: KeyValue) -> None:
+    await kv.ping()
+    await kv.close()
+    with pytest.raises(StoreUnavailable):
+        await kv.ping()
+    assert not kv.circuit_open
