@@ -49,6 +49,7 @@ class Slots:
         slot = random.randrange(COUNT) if key is None else key_slot(key.encode())  # noqa: S311 - no secret
         owner = self._owners[slot]
         if owner is None:
+            self.refresh()  # nobody will redirect us: there is nobody to ask
             raise ConnectionLost("no server of the Cluster has this slot")
         return owner
 

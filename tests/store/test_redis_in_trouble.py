@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.crc import key_slot
 
 from service.store.connection import open_store
 from service.store.keyvalue import KeyValue, StoreUnavailable
@@ -194,6 +195,20 @@ async def test_a_cluster_without_all_its_slots_is_told_of(tmp_path: Path) -> Non
             await kv.read(Read("ts:{x}:k", int))
         assert not kv.circuit_open
         whole.masters[0].tell("CLUSTER", "ADDSLOTS", 0)
+        await soon(lambda: _readable(kv))
+        await kv.close()
+
+
+async def test_slots_that_nobody_had_at_first_are_looked_for_again(tmp_path: Path) -> None:
+    with cluster(tmp_path, masters=1) as whole:
+        kv = open_store(whole.url, timeout=SECONDS)
+        await kv.write(Put("ts:{x}:k", b"1", 60))
+        await kv.close()
+        whole.masters[0].tell("CLUSTER", "DELSLOTS", key_slot(b"x"))
+        kv = open_store(whole.url, timeout=SECONDS)
+        with pytest.raises(StoreUnavailable):
+            await kv.read(Read("ts:{x}:k", int))
+        whole.masters[0].tell("CLUSTER", "ADDSLOTS", key_slot(b"x"))
         await soon(lambda: _readable(kv))
         await kv.close()
 
