@@ -73,8 +73,11 @@ class GroupCommit:
             self._committing = None
 
     async def _commit(self, commits: Sequence[_Commit]) -> None:
-        """All in one round trip, told as one: a lost connection repeats them together, WAIT included."""
-        seconds = min(each.due for each in commits) - monotonic()
+        """All in one round trip, told as one: a lost connection repeats them together, WAIT included.
+
+        It may take as long as the last of them has; who has less gives up alone.
+        """
+        seconds = max(each.due for each in commits) - monotonic()
         commands = [command for each in commits for command in each.commands]
         wait = ("WAIT", self._replicas, max(int(seconds * PATIENCE * 1000), 1))
         try:

@@ -1,0 +1,41 @@
+"""Writes that are confirmed together end each in its own time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+from service.store.group_commit import GroupCommit
+from service.store.multiplexed import Multiplexed
+from service.store.verbs import Command
+
+REPLICA_TAKES = 0.2
+
+
+class Line:
+    """A Redis whose one replica takes its time, and confirms nothing to those who do not wait so long."""
+
+    circuit_open = False
+
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
+        """Every command is done; the last is WAIT."""
+        word, _, milliseconds = commands[-1]
+        assert word == "WAIT"
+        waits = int(milliseconds) / 1000
+        await asyncio.sleep(min(waits, REPLICA_TAKES))
+        return [b"OK"] * (len(commands) - 1) + [int(waits > REPLICA_TAKES)]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_one_who_has_little_time_left_takes_nobody_along() -> None:
+    durable = GroupCommit(cast("Multiplexed", Line()), replicas=1)
+    hurried, patient = await asyncio.gather(
+        durable.ask([("SET", "a", "1")], seconds=REPLICA_TAKES / 4),
+        durable.ask([("SET", "b", "1")], seconds=REPLICA_TAKES * 20),
+        return_exceptions=True,
+    )
+    assert isinstance(hurried, TimeoutError)
+    assert patient == [b"OK"]
