@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.driving.client_app import ClientApp
+from tests.driving.program import eventually
 from tests.driving.redis_servers import RedisCluster, SentinelSet, cluster, sentinel_set
 from tests.driving.service import RunningService
 
@@ -55,8 +56,10 @@ async def until_all_is_well(service: RunningService) -> int:
 
 
 def lose(store: SentinelSet | RedisCluster, *, how: str) -> None:
-    """Take a master away."""
+    """Take a master away, when its replica has all that it has."""
     master = store.master if isinstance(store, SentinelSet) else store.masters[0]
+    _, written, _ = master.tell("ROLE")
+    eventually(lambda: store.replicas[0].tell("ROLE")[4] >= written)
     if how == "killed":
         master.kill()
     else:

@@ -13,6 +13,7 @@ from service.store.connection import open_store
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.verbs import Count, Put, Read
 from tests.driving.client_app import ClientApp
+from tests.driving.program import eventually
 from tests.driving.redis_servers import (
     RedisCluster,
     SentinelSet,
@@ -53,7 +54,8 @@ def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
 @pytest.fixture
 async def kv(kind: str) -> AsyncIterator[KeyValue]:
     """The store itself."""
-    opened = open_store(kind, timeout=1, wait_for_replicas=1)
+    opened = open_store(kind, timeout=2, wait_for_replicas=1)
+    await opened.write(Put("ts:{x}:k", b"0", 60), durable=True)
     yield opened
     await opened.close()
 
@@ -61,11 +63,15 @@ async def kv(kind: str) -> AsyncIterator[KeyValue]:
 @contextmanager
 def frozen(store: SentinelSet | RedisCluster) -> Iterator[None]:
     """They keep their connections, and confirm nothing."""
-    for replica in store.replicas:
+    replicas = store.replicas
+    for replica in replicas:
         replica.freeze()
-    yield
-    for replica in store.replicas:
-        replica.thaw()
+    try:
+        yield
+    finally:
+        for replica in replicas:
+            replica.thaw()
+            eventually(lambda replica=replica: replica.tell("ROLE")[3] == b"connected")
 
 
 async def test_flows_go_on_as_ever(app: ClientApp) -> None:
@@ -87,10 +93,11 @@ async def test_many_at_once_are_confirmed_together(kv: KeyValue) -> None:
 async def test_others_do_not_wait_and_a_durable_write_is_refused(
     kv: KeyValue, store: SentinelSet | RedisCluster
 ) -> None:
+    assert await kv.read(Read("ts:{x}:k", int)) == (0,)
     with frozen(store):
         durable = asyncio.create_task(kv.write(Put("ts:{x}:k", b"1", 60), durable=True))
-        await asyncio.sleep(0.1)
-        assert await kv.read(Read("ts:{x}:k", int)) == (1,)
+        while await kv.read(Read("ts:{x}:k", int)) != (1,):  # noqa: ASYNC110 - it is no event
+            await asyncio.sleep(0.01)
         assert not durable.done()
         with pytest.raises(StoreUnavailable):
             await durable
