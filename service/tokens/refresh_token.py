@@ -14,7 +14,7 @@ from service.model.handle import Handle
 from service.model.one_time import RefreshToken, Spent
 from service.protocol.errors import OAuthError
 from service.store.stores import Stores
-from service.tokens.family import first_token, successor
+from service.tokens.family import first_token, is_of_family, successor
 from service.tokens.granting import Rotation, Spending
 
 SPENT_FOR = 60
@@ -101,7 +101,7 @@ class RefreshTokens:
             return self.stores.refresh_tokens.was_won(before, attempt=attempt)
 
         left = record.ends_at - now
-        known_again = authorization.family_key is not None
+        known_again = is_of_family(handle, authorization)
         swap = self.stores.refresh_tokens.spend(
             marker,
             handle.selector,

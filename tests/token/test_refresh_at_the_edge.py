@@ -74,19 +74,20 @@ async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
     assert (await refreshed(service, second)).refusal == (400, "invalid_grant")
 
 
-async def test_a_family_without_a_key_has_markers_until_its_end(service: RunningService) -> None:
+@pytest.mark.parametrize("family_key", [None, "another"])
+async def test_a_token_that_does_not_show_its_family_has_a_marker_until_its_end(
+    service: RunningService, family_key: str | None
+) -> None:
     token, stores = await first_token(service), service.parts.stores
     handle = parsed(token)
     (granted,) = await stores.kv.read(stores.authorizations.read(handle.selector))
-    assert granted is not None
-    without = msgspec.structs.replace(granted, family_key=None)
-    await stores.kv.write(stores.authorizations.put(without, handle.selector, ttl=60))
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
+    assert granted is not None
     assert isinstance(record, RefreshToken)
     spending = service.parts.refresh_tokens.spending(
         handle,
         record,
-        without,
+        msgspec.structs.replace(granted, family_key=family_key),
         service.parts.registry.current.clients["frontend"],
         now=record.ends_at - 5000,
         replayed=InvalidGrant,
