@@ -86,6 +86,18 @@ class IndexFirst(msgspec.Struct, frozen=True):
         return (("ZRANGE", self.key, 0, self.count - 1),)
 
 
+class IndexLast(msgspec.Struct, frozen=True):
+    """Write nothing; answers the members of an index that expire last."""
+
+    key: str
+    count: int
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What Redis is told."""
+        return (("ZRANGE", self.key, -self.count, -1),)
+
+
 class Enqueue(msgspec.Struct, frozen=True):
     """Note a member of a queue, to be taken from `due` on.
 

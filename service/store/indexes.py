@@ -11,6 +11,7 @@ from service.store.index_verbs import (
     IndexCount,
     IndexFirst,
     IndexKeep,
+    IndexLast,
     IndexMembers,
     IndexRemove,
 )
@@ -46,6 +47,10 @@ class Index:
     def first(self, selector: str, digest: str = "", *, count: int) -> IndexFirst:
         """Ask for the members that expire first, after the writes before."""
         return IndexFirst(self.key(selector, digest), count)
+
+    def last(self, selector: str, digest: str = "", *, count: int) -> IndexLast:
+        """Ask for the members that expire last, after the writes before."""
+        return IndexLast(self.key(selector, digest), count)
 
     def remove(self, selector: str, member: str, digest: str = "") -> IndexRemove:
         """Forget a member."""

@@ -8,6 +8,9 @@ from service.model.handle import digest
 from service.store.stores import Stores
 from service.store.verbs import Write
 
+LOOKED_AT = 250
+"""Authorizations at either end of a person's index that are looked at for some to end."""
+
 
 def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
     """Write the authorization's record for `ttl` seconds, and note whose it is.
@@ -27,14 +30,18 @@ def prolong(stores: Stores, authorization: Authorization, *, ttl: int, now: int)
 
 
 async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit: Emit) -> None:
-    """End what expires first, where that makes too many authorizations of one person."""
+    """End what expires first, where that makes too many authorizations of one person.
+
+    Those of the newcomer's own client go before all others: no client shall push others out.
+    """
     subject, listed = digest(str(newcomer.subject)), stores.subject_authorizations
     surplus = await stores.surplus(listed, subject, count=count)
-    ids = [one for one in surplus if one != newcomer.id]
-    if not ids:
+    if not surplus:
         return
-    found = await stores.kv.read(*[stores.authorizations.read(one) for one in ids])
-    ended = [one for one in found if one is not None]
+    near = await _near_the_ends(stores, subject, without=newcomer.id)
+    leaving = sorted(near, key=lambda one: _rank(one[1], newcomer))[: len(surplus)]
+    ids = [authorization_id for authorization_id, _ in leaving]
+    ended = [one for _, one in leaving if one is not None]
     await stores.kv.write(
         *[stores.authorizations.drop(one) for one in ids],
         *[listed.remove(subject, one) for one in ids],
@@ -50,6 +57,30 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
                 authorization_id=one.id, client_id=one.client_id, subject=one.subject
             )
         )
+
+
+async def _near_the_ends(
+    stores: Stores, subject: str, *, without: str
+) -> list[tuple[str, Authorization | None]]:
+    """Those of a person that expire first, and those that expire last.
+
+    Who has made nearly all of ten thousand has some among these, however long they live.
+    """
+    listed = stores.subject_authorizations
+    first, last = await stores.kv.write(
+        listed.first(subject, count=LOOKED_AT), listed.last(subject, count=LOOKED_AT)
+    )
+    ids = [one.decode() for one in dict.fromkeys((*first, *last))]
+    ids = [one for one in ids if one != without]
+    found = await stores.kv.read(*[stores.authorizations.read(one) for one in ids])
+    return list(zip(ids, found, strict=True))
+
+
+def _rank(authorization: Authorization | None, newcomer: Authorization) -> int:
+    """In which order they leave: what is over already, the client's own, those of others."""
+    if authorization is None:
+        return 0
+    return 1 if authorization.client_id == newcomer.client_id else 2
 
 
 def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:

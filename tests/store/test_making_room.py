@@ -51,6 +51,16 @@ async def test_a_person_with_too_many_grants_loses_those_that_end_first(
     assert len(await service.parts.authorizations.of_subject("818727")) == MOST
 
 
+@pytest.mark.parametrize("client_id", ["opaque0", "opaque4"], ids=["for less", "for more"])
+async def test_a_client_that_is_granted_too_much_pushes_no_other_out(
+    service: RunningService, client_id: str
+) -> None:
+    others = [await token_of(service, other) for other in ("opaque1", "opaque2")]
+    own = [await token_of(service, client_id) for _ in range(MORE)]
+    assert [await service.is_active(token) for token in others] == [True, True]
+    assert [await service.is_active(token) for token in own] == [False] * (MORE - 1) + [True]
+
+
 async def token_of(service: RunningService, client_id: str) -> str:
     """A reference token of alice's."""
     answer = await service.token(
