@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from opentelemetry.util.re import parse_env_headers
 
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 _QUEUE = ("OTEL_BSP_MAX_QUEUE_SIZE", 2048)
 _BATCH = ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)
@@ -15,7 +17,10 @@ _TIMEOUT = ("OTEL_BSP_EXPORT_TIMEOUT", 30_000)
 
 
 def check_variables(environ: Mapping[str, str]) -> None:
-    """ValueError where one has none; it names the variable, and no header."""
+    """ValueError where one has none; it names the variable, and nothing that may be secret."""
+    for name in _ENDPOINTS:
+        if (url := environ.get(name)) and not _is_web_url(url):
+            raise ValueError(f"{name} is no http or https URL")
     queue, batch, *_ = [
         _positive(environ, *variable) for variable in (_QUEUE, _BATCH, _DELAY, _TIMEOUT)
     ]
@@ -26,6 +31,11 @@ def check_variables(environ: Mapping[str, str]) -> None:
         for header in filter(str.strip, environ.get(name, "").split(",")):
             if not parse_env_headers(header, liberal=True):
                 raise ValueError(f"{name} is no list of name=value, each value URL-encoded")
+
+
+def _is_web_url(url: str) -> bool:
+    split = urlsplit(url)
+    return split.scheme in ("http", "https") and bool(split.hostname)
 
 
 def _positive(environ: Mapping[str, str], name: str, usual: int) -> int:

@@ -162,8 +162,12 @@ def test_without_the_extra_the_service_serves(serve: Serve, without_the_extra: s
             {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_MAX_QUEUE_SIZE": "10"},
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE is 512, and OTEL_BSP_MAX_QUEUE_SIZE only 10",
         ),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL",
+        ),
     ],
-    ids=["exporter", "protocol", "limit", "queue", "delay", "batch"],
+    ids=["exporter", "protocol", "limit", "queue", "delay", "batch", "endpoint"],
 )
 def test_what_cannot_be_had_is_said_at_the_start(
     serve: Serve, environ: dict[str, str], said: str
