@@ -30,8 +30,7 @@ def program(serve: Serve, on_redis: RedisServer) -> Program:
 
 def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
     url = program.url()
-    for _ in range(20):
-        assert token_from(url).status_code == 200
+    _wait_for_all(url)
     counted = 'tokens_issued_total{grant_type="client_credentials"} 20.0'
     eventually(lambda: counted in httpx2.get(f"{url}/metrics").text)
 
@@ -133,7 +132,7 @@ def test_a_worker_that_cannot_start_ends_no_other(
     config_file.write_text(config_file.read_text().replace("signing: {", signing))
     program = serve("--workers", "2")
     url = program.url()
-    eventually(lambda: len(_workers(program)) == 2)
+    _wait_for_all(url)
     key.rename(tmp_path / "away")
     os.kill(_workers(program)[0], signal.SIGKILL)
     program.wait_for("exited with code")
@@ -202,6 +201,12 @@ def _round_trips(url: str) -> float:
     shown = httpx2.get(f"{url}/metrics").text
     assert shown.count("\ntoken_service_store_waiting ") == 1
     return float(re.findall(r"^token_service_store_seconds_count (\S+)", shown, re.MULTILINE)[0])
+
+
+def _wait_for_all(url: str) -> None:
+    """Until every worker serves: each gets some of the connections, which wait for it."""
+    for _ in range(20):
+        assert token_from(url).status_code == 200
 
 
 def _workers(program: Program) -> list[int]:
