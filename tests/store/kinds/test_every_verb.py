@@ -16,6 +16,7 @@ from service.store.index_verbs import (
     IndexCount,
     IndexFirst,
     IndexKeep,
+    IndexLast,
     IndexMembers,
     IndexRemove,
 )
@@ -59,6 +60,7 @@ def sample(verb: type[Any], key: str) -> Write:
         IndexCount: IndexCount(key, NOW),
         IndexMembers: IndexMembers(key, NOW),
         IndexFirst: IndexFirst(key, 5),
+        IndexLast: IndexLast(key, 5),
         Enqueue: Enqueue(key, "new", LATER, 600),
         Defer: Defer(key, "old", LATER),
     }
