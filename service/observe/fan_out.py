@@ -53,7 +53,7 @@ class FanOut:
         Only the loop's own thread touches what waits: two that did would each leave the telling to the other.
         """
         if self._loop is not None and self._loop.is_running():
-            self._loop.call_soon_threadsafe(context.run, self._tell, event)
+            self._loop.call_soon_threadsafe(self._tell, event, context=context)
         else:
             self.flush()
             context.run(self._tell, event)
