@@ -88,7 +88,9 @@ def test_a_client_that_stays_as_it_is_stays_the_same_object(read, file):
     assert registry.current.clients["one"].client_name == "First"
 
 
-def test_a_reload_leaves_switching_and_collecting_as_they_were(registry):
+@pytest.mark.parametrize("text", [API, "clients: 7"], ids=["taken", "refused"])
+def test_a_reload_leaves_switching_and_collecting_as_they_were(registry, file, text):
+    rewrite(file, text)
     before = sys.getswitchinterval(), gc.isenabled()
     registry.reload()
     assert (sys.getswitchinterval(), gc.isenabled()) == before
