@@ -49,14 +49,15 @@ class Throttle:
         )
 
     async def count_failure(self, username: str, address: str) -> bool:
-        """Count one; whether this was the one that locks. Not to be called while it is locked."""
+        """Count one; whether this one locks. Not to be called while it is locked."""
         counters = self._counters(username, address)
         counts: list[int] = await self.kv.write(
             *[Count(counter.key, self.limits.window) for counter in counters]
         )
         counted = list(zip(counters, counts, strict=True))
+        # Or more: a count whose answer was lost is repeated, and skips a number.
         full = [
-            Extend(one.key, self.limits.lockout) for one, count in counted if count == one.limit
+            Extend(one.key, self.limits.lockout) for one, count in counted if count >= one.limit
         ]
         if full:
             await self.kv.write(*full)

@@ -10,6 +10,7 @@ import time_machine
 from service.identity.sign_in import LocalSignIn
 from service.identity.throttle import network
 from service.model.events import LoginFailed, LoginLocked
+from service.store import scripts
 from service.store.keyvalue import KeyValue
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
 
@@ -41,6 +42,15 @@ async def test_failures_lock_the_account_at_that_address(
         LoginFailed(username="alice", address=ADDRESS, reason="locked"),
     ]
     assert await signs_in(sign_in, "192.0.2.8")
+
+
+async def test_a_failure_that_was_counted_twice_locks_as_well(
+    sign_in: LocalSignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fail(sign_in)
+    by_two = scripts.COUNT.replace("'INCR', KEYS[1]", "'INCRBY', KEYS[1], 2")
+    monkeypatch.setattr(scripts, "COUNT", by_two)
+    assert await sign_in.throttle.count_failure("alice", ADDRESS)
 
 
 async def test_a_name_in_other_letters_is_the_same_account(sign_in: LocalSignIn) -> None:
