@@ -63,14 +63,15 @@ class Serving:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
 
     def with_present_registry(self) -> Serving:
-        """The same with the registry that the file holds now, or as it is where the file has errors."""
-        configuration = self.configuration
+        """The same with the registry that the file holds now, or as it is where that cannot be served."""
         try:
-            present = load(configuration.file, self.environ)
-        except ConfigError:
+            read = load(self.configuration.file, self.environ)
+            configuration = replace(self.configuration, registry=read.registry, files=read.files)
+            present = replace(self, configuration=configuration)
+            present.make()
+        except (ConfigError, click.ClickException):
             return self  # whoever reloads says what is wrong
-        registry, files = present.registry, present.files
-        return replace(self, configuration=replace(configuration, registry=registry, files=files))
+        return present
 
     def run(self, sockets: Sequence[socket]) -> None:
         """Serve in this process until told to stop; the first socket is the public one, a second the operators'."""

@@ -21,6 +21,19 @@ from tests.operations.conftest import ANOTHER_CLIENT, Serve, token_from
 pytestmark = pytest.mark.needs("redis-server")
 
 
+RAISING = """
+class Handler:
+    grant_type = "urn:example:raising"
+
+    def __init__(self, options, services):
+        raise ValueError("it cannot be made")
+"""
+REGISTERED = """
+extension_grants:
+  - handler: raising:Handler
+"""
+
+
 @pytest.fixture
 def program(serve: Serve, on_redis: RedisServer) -> Program:
     """Two workers on a Redis."""
@@ -141,6 +154,23 @@ def test_a_worker_that_cannot_start_ends_no_other(
     program.wait_for("Booting worker")
     eventually(lambda: len(_workers(program)) == 2)
     assert token_from(url).status_code == 200
+
+
+def test_a_worker_is_replaced_after_a_reload_that_was_refused(
+    serve: Serve, on_redis: RedisServer, config_file: Path, tmp_path: Path
+) -> None:
+    on_redis.start()
+    program = serve("--workers", "2", PYTHONPATH=str(tmp_path))
+    url = program.url()
+    _wait_for_all(url)
+    (tmp_path / "raising.py").write_text(RAISING)
+    config_file.write_text(config_file.read_text() + REGISTERED)
+    program.send(signal.SIGHUP)
+    program.event("registry_reload_refused")
+    before = _workers(program)
+    os.kill(before[0], signal.SIGKILL)
+    eventually(lambda: len(_workers(program)) == 2 and _workers(program) != before)
+    _wait_for_all(url)
 
 
 def test_sigterm_drains_all_of_them(program: Program) -> None:
