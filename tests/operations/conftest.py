@@ -69,6 +69,12 @@ def token_from(url: str, client: tuple[str, str] = MACHINE) -> httpx2.Response:
     )
 
 
+def wait_for_all(url: str) -> None:
+    """Until every worker serves: each gets some of the connections, which wait for it."""
+    for _ in range(20):
+        assert token_from(url).status_code == 200
+
+
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[RedisServer]:
     """Not started yet."""

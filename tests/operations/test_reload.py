@@ -18,7 +18,14 @@ from tests.driving.mounted import Mounted
 from tests.driving.program import Program, eventually, program_running
 from tests.driving.redis_servers import RedisServer
 from tests.driving.replicas import replicas_running
-from tests.operations.conftest import ANOTHER_CLIENT, CONFIG, MACHINE, Serve, token_from
+from tests.operations.conftest import (
+    ANOTHER_CLIENT,
+    CONFIG,
+    MACHINE,
+    Serve,
+    token_from,
+    wait_for_all,
+)
 
 ANOTHER = ("another", "another-secret-of-32-characters")
 MORE_CLIENTS = f"clients:{ANOTHER_CLIENT}"
@@ -202,6 +209,7 @@ def test_every_worker_watches(serve: Serve, on_redis: RedisServer, config_file: 
     on_redis.start()
     program = serve("--workers", "2", "--watch")
     url = program.url()
+    wait_for_all(url)
     changed = config_file.read_text().replace("clients:", f"clients:{ANOTHER_CLIENT}")
     config_file.write_text(changed)
     generations = {program.event("registry_reloaded")["generation"] for _ in range(2)}

@@ -16,7 +16,7 @@ import pytest
 from service.keys.jose import Key
 from tests.driving.program import Program, eventually
 from tests.driving.redis_servers import RedisServer
-from tests.operations.conftest import ANOTHER_CLIENT, Serve, token_from
+from tests.operations.conftest import ANOTHER_CLIENT, Serve, token_from, wait_for_all
 
 pytestmark = pytest.mark.needs("redis-server")
 
@@ -43,7 +43,7 @@ def program(serve: Serve, on_redis: RedisServer) -> Program:
 
 def test_the_metrics_are_those_of_all_workers(program: Program) -> None:
     url = program.url()
-    _wait_for_all(url)
+    wait_for_all(url)
     counted = 'tokens_issued_total{grant_type="client_credentials"} 20.0'
     eventually(lambda: counted in httpx2.get(f"{url}/metrics").text)
 
@@ -145,7 +145,7 @@ def test_a_worker_that_cannot_start_ends_no_other(
     config_file.write_text(config_file.read_text().replace("signing: {", signing))
     program = serve("--workers", "2")
     url = program.url()
-    _wait_for_all(url)
+    wait_for_all(url)
     key.rename(tmp_path / "away")
     os.kill(_workers(program)[0], signal.SIGKILL)
     program.wait_for("exited with code")
@@ -162,7 +162,7 @@ def test_a_worker_is_replaced_after_a_reload_that_was_refused(
     on_redis.start()
     program = serve("--workers", "2", PYTHONPATH=str(tmp_path))
     url = program.url()
-    _wait_for_all(url)
+    wait_for_all(url)
     (tmp_path / "raising.py").write_text(RAISING)
     config_file.write_text(config_file.read_text() + REGISTERED)
     program.send(signal.SIGHUP)
@@ -170,7 +170,7 @@ def test_a_worker_is_replaced_after_a_reload_that_was_refused(
     before = _workers(program)
     os.kill(before[0], signal.SIGKILL)
     eventually(lambda: len(_workers(program)) == 2 and _workers(program) != before)
-    _wait_for_all(url)
+    wait_for_all(url)
 
 
 def test_sigterm_drains_all_of_them(program: Program) -> None:
@@ -231,12 +231,6 @@ def _round_trips(url: str) -> float:
     shown = httpx2.get(f"{url}/metrics").text
     assert shown.count("\ntoken_service_store_waiting ") == 1
     return float(re.findall(r"^token_service_store_seconds_count (\S+)", shown, re.MULTILINE)[0])
-
-
-def _wait_for_all(url: str) -> None:
-    """Until every worker serves: each gets some of the connections, which wait for it."""
-    for _ in range(20):
-        assert token_from(url).status_code == 200
 
 
 def _workers(program: Program) -> list[int]:
