@@ -45,7 +45,8 @@ class DelegationGrant:
         if token is None:
             return InvalidGrant("token is missing")
         source = await self._services.active_tokens.find(token)
-        if source is None or source.subject is None or source.authorization is None:
+        authorization = None if source is None else source.authorization
+        if source is None or authorization is None or authorization.subject is None:
             return InvalidGrant("token is not an active access token of a user")
         if not self._may_exchange(request.client, source):
             return InvalidGrant("token is not for this client to exchange")
@@ -54,7 +55,7 @@ class DelegationGrant:
             return InvalidGrant(f"token has been delegated {MAX_ACTORS} times")
         return GrantSuccess(
             grant_type=self.grant_type,
-            authorization=_delegated(source, source.authorization, request, act),
+            authorization=_delegated(source, authorization, request, act),
             begins=False,
             source=source,
         )
@@ -74,18 +75,17 @@ def _delegated(
     act: Mapping[str, object],
 ) -> Authorization:
     """Who the user is and how it signed in are the source's; client, scope and actor are new."""
-    claims = source.claims
     return Authorization(
         id=source.selector,
         client_id=request.client.client_id,
         scope=request.scope,
         resources=request.resources,
-        subject=source.subject,
+        subject=authorization.subject,
         amr=(DelegationGrant.grant_type,),
         acr=None,
-        idp=cast("str | None", claims.get("idp")),
-        auth_time=cast("int | None", claims.get("auth_time")),
-        session_id=cast("str | None", claims.get("sid")),
+        idp=authorization.idp,
+        auth_time=authorization.auth_time,
+        session_id=authorization.session_id,
         user_claims=authorization.user_claims,
         act=act,
         created_at=request.now,
@@ -100,5 +100,5 @@ def _acting(client: Client, source: ActiveToken) -> dict[str, object]:
 
 
 def _depth(act: Mapping[str, object]) -> int:
-    before = cast("Mapping[str, object] | None", act.get("act"))
-    return 1 if before is None else 1 + _depth(before)
+    before = act.get("act")
+    return 1 if before is None else 1 + _depth(cast("Mapping[str, object]", before))

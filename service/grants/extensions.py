@@ -53,11 +53,12 @@ class ExtensionGrant:
         try:
             if self.needs_timer:
                 async with asyncio.timeout(self.timeout):
-                    result = cast("object", await self.handler.handle(request))
+                    result = await self.handler.handle(request)
             else:
-                result = cast("object", await self.handler.handle(request))
+                result = await self.handler.handle(request)
+            unsound = _unsound(result, request)
         except OAuthError as error:
-            result = error
+            result, unsound = error, _unsound(error, request)
         except TimeoutError:
             return self._failed(request, f"no answer within {self.timeout} s")
         except asyncio.CancelledError:
@@ -68,9 +69,6 @@ class ExtensionGrant:
         except (Exception, SystemExit) as error:
             log.exception("an extension grant failed", grant_type=self.grant_type)
             return self._failed(request, f"{type(error).__name__} in the handler")
-        if not isinstance(result, GrantSuccess | OAuthError):
-            return self._failed(request, f"the handler returned a {type(result).__name__}")
-        unsound = _unsound(result, request)
         return result if unsound is None else self._failed(request, unsound)
 
     def _failed(self, request: TokenRequest, cause: str) -> InvalidGrant:
@@ -82,31 +80,44 @@ class ExtensionGrant:
         return InvalidGrant("the grant could not be validated")
 
 
-def _unsound(result: GrantResult, request: TokenRequest) -> str | None:
+def _unsound(result: object, request: TokenRequest) -> str | None:
     """Why no answer can be made of a result; the handler's types are checked by nobody else."""
+    if isinstance(result, GrantSuccess):
+        return _unsound_success(result, request)
     if isinstance(result, OAuthError):
         return None if _is_json(result.members) else "the error's members are no JSON"
-    authorization, lifetime = result.authorization, cast("object", result.lifetime)
-    if not isinstance(cast("object", authorization.subject), str) or not authorization.subject:
+    return f"the handler returned a {type(result).__name__}"
+
+
+def _unsound_success(result: GrantSuccess, request: TokenRequest) -> str | None:
+    if not _is_name(result.authorization.subject):
         return "the handler granted no user"
     if _exceeds(result, request):
         return "the handler granted more than was asked for"
-    if lifetime is not None and not (isinstance(lifetime, int) and lifetime > 0):
+    if result.lifetime is not None and not _is_lifetime(result.lifetime):
         return "the lifetime is no number of seconds"
-    if not (_is_json(authorization.claims) and _is_json(result.members)):
+    if not (_is_json(result.authorization.claims) and _is_json(result.members)):
         return "the claims or members are no JSON"
     return None
+
+
+def _is_name(subject: object) -> bool:
+    return isinstance(subject, str) and subject != ""
+
+
+def _is_lifetime(seconds: object) -> bool:
+    return isinstance(seconds, int) and seconds > 0
 
 
 def _exceeds(result: GrantSuccess, request: TokenRequest) -> bool:
     """Whether it is for another client, or for more than the endpoint has allowed this one."""
     authorization = result.authorization
-    scope = authorization.scope | (result.scope or frozenset())
-    resources = {*authorization.resources, *(result.resources or ())}
+    resources = (*authorization.resources, *(result.resources or ()))
     return (
         authorization.client_id != request.client.client_id
-        or not scope <= request.scope
-        or not resources <= {*request.resources}
+        or not authorization.scope <= request.scope
+        or not (result.scope or frozenset()) <= request.scope
+        or (resources != () and not set(resources) <= set(request.resources))
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from service.protocol.errors import AccessDenied, InvalidGrant
 from service.store.keyvalue import StoreUnavailable
@@ -21,7 +20,7 @@ def _raise(error: BaseException) -> Any:
 
 def _altered(request: TokenRequest, **changes: Any) -> Any:
     success = request.granted_to("818727")
-    return replace(success, authorization=structs.replace(success.authorization, **changes))
+    return replace(success, authorization=replace(success.authorization, **changes))
 
 
 WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
@@ -53,6 +52,11 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
     "claims what is no JSON": lambda request: request.granted_to("818727", claims={"x": object()}),
     "answers what is no JSON": lambda request: request.granted_to("818727", members={"x": {1, 2}}),
     "refuses with what is no JSON": lambda _: InvalidGrant("no", members={"x": object()}),
+    "authorizes nothing": lambda request: replace(
+        request.granted_to("818727"),
+        authorization=None,  # type: ignore[arg-type]
+    ),
+    "grants a word": lambda request: _altered(request, scope="api1"),
     "lives no time": lambda request: request.granted_to("818727", lifetime=0),
     "lives for a word": lambda request: request.granted_to("818727", lifetime="long"),  # type: ignore[arg-type]
 }
