@@ -80,7 +80,7 @@ class IdentityProviderEndpoint:
         """The client's request, or None where the person came by itself."""
         if parked_id is None:
             return None
-        return await self.sign_in.waiting(Params.of([("request", parked_id)]), visitor)
+        return await self.sign_in.waiting(Params({"request": (parked_id,)}), visitor)
 
     def _allowed(self, name: str, waiting: Waiting | None) -> IdentityProvider:
         """The provider of that name, if the client takes people from there."""

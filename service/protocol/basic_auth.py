@@ -31,6 +31,6 @@ def parse_basic_auth(header: str) -> BasicCredentials | None:
         credentials = BasicCredentials(form_decoded(name), form_decoded(secret))
     except ValueError as error:
         raise InvalidClient("the Basic credentials are not base64 of form-encoded UTF-8") from error
-    sent = {"client_id": credentials.name, "client_secret": credentials.secret}
-    Params.of(sent.items()).refuse_too_long()
+    sent = {"client_id": (credentials.name,), "client_secret": (credentials.secret,)}
+    Params(sent).refuse_too_long()
     return credentials

@@ -48,16 +48,10 @@ class Params(msgspec.Struct, frozen=True):
         if encoded.count("&") >= MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
         sent = [pair.partition("=") for pair in encoded.split("&") if pair]
-        pairs = [(name, value) for name, _, value in sent]
         if "%" in encoded or "+" in encoded:  # all else stands for itself
-            pairs = _decoded(pairs)
-        return cls.of(pairs)
-
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[str, str]]) -> Params:
-        """Collect decoded pairs."""
+            sent = _decoded(sent)
         values: dict[str, tuple[str, ...]] = {}
-        for name, value in pairs:
+        for name, _, value in sent:
             values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)
 
@@ -106,9 +100,9 @@ def form_decoded(text: str) -> str:
     return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text
 
 
-def _decoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _decoded(sent: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
     try:
-        return [(form_decoded(name), form_decoded(value)) for name, value in pairs]
+        return [(form_decoded(name), "=", form_decoded(value)) for name, _, value in sent]
     except UnicodeDecodeError as error:
         raise InvalidRequest("the parameters are not form-encoded UTF-8") from error
 

@@ -43,7 +43,7 @@ class Encoding(Generic[T]):
         mark = b"" if self.version == FIRST else b"v%d " % self.version
         decode = msgspec.json.Decoder(self.type).decode
 
-        def encoded(record: T) -> bytes:
+        def marked(record: T) -> bytes:
             return mark + _encode(record)
 
         def decoded(value: bytes) -> T:
@@ -52,7 +52,7 @@ class Encoding(Generic[T]):
             except msgspec.DecodeError:
                 return decode(self._unmarked(value))
 
-        object.__setattr__(self, "encode", encoded)
+        object.__setattr__(self, "encode", marked if mark else _encode)
         object.__setattr__(self, "decode", decoded)
 
     def is_newer(self, value: bytes) -> bool:

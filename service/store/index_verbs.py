@@ -20,9 +20,9 @@ class IndexAdd(msgspec.Struct, frozen=True):
     now: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("EVAL", scripts.INDEX_ADD, 1, self.key, self.now, self.expires_at, self.member),)
+        return ("EVAL", scripts.INDEX_ADD, 1, self.key, self.now, self.expires_at, self.member)
 
 
 class IndexKeep(msgspec.Struct, frozen=True):
@@ -33,9 +33,9 @@ class IndexKeep(msgspec.Struct, frozen=True):
     now: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("EVAL", scripts.INDEX_KEEP, 1, self.key, self.now, self.expires_at),)
+        return ("EVAL", scripts.INDEX_KEEP, 1, self.key, self.now, self.expires_at)
 
 
 class IndexRemove(msgspec.Struct, frozen=True):
@@ -45,9 +45,9 @@ class IndexRemove(msgspec.Struct, frozen=True):
     member: str
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("ZREM", self.key, self.member),)
+        return ("ZREM", self.key, self.member)
 
 
 class IndexCount(msgspec.Struct, frozen=True):
@@ -57,9 +57,9 @@ class IndexCount(msgspec.Struct, frozen=True):
     now: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("ZCOUNT", self.key, f"({self.now}", "+inf"),)
+        return ("ZCOUNT", self.key, f"({self.now}", "+inf")
 
 
 class IndexMembers(msgspec.Struct, frozen=True):
@@ -69,9 +69,9 @@ class IndexMembers(msgspec.Struct, frozen=True):
     now: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("ZRANGEBYSCORE", self.key, f"({self.now}", "+inf"),)
+        return ("ZRANGEBYSCORE", self.key, f"({self.now}", "+inf")
 
 
 class IndexFirst(msgspec.Struct, frozen=True):
@@ -81,9 +81,9 @@ class IndexFirst(msgspec.Struct, frozen=True):
     count: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("ZRANGE", self.key, 0, self.count - 1),)
+        return ("ZRANGE", self.key, 0, self.count - 1)
 
 
 class IndexLast(msgspec.Struct, frozen=True):
@@ -93,9 +93,9 @@ class IndexLast(msgspec.Struct, frozen=True):
     count: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("ZRANGE", self.key, -self.count, -1),)
+        return ("ZRANGE", self.key, -self.count, -1)
 
 
 class Enqueue(msgspec.Struct, frozen=True):
@@ -110,9 +110,9 @@ class Enqueue(msgspec.Struct, frozen=True):
     ttl: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("EVAL", scripts.ENQUEUE, 1, self.key, self.due, self.member, self.ttl),)
+        return ("EVAL", scripts.ENQUEUE, 1, self.key, self.due, self.member, self.ttl)
 
 
 class Defer(msgspec.Struct, frozen=True):
@@ -123,6 +123,6 @@ class Defer(msgspec.Struct, frozen=True):
     due: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("ZADD", self.key, "XX", self.due, self.member),)
+        return ("ZADD", self.key, "XX", self.due, self.member)

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol, TypeVar, overload
 
+import msgspec
 import structlog
 from redis.exceptions import WatchError
 
@@ -21,14 +21,15 @@ from service.store.verbs import Command, Read, Write
 
 log = structlog.stdlib.get_logger(__name__)
 
+_NOT_ASKED = NotAsked.__name__
+
 T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 
 
-@dataclass(slots=True)
-class StoreTime:
+class StoreTime(msgspec.Struct):
     """What one request may still spend waiting for Redis; what it waits for otherwise is not counted."""
 
     seconds: float
@@ -50,7 +51,7 @@ class Asking(Protocol):
         """Whether commands are refused at once, because Redis has not answered lately."""
         ...
 
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """One reply for each within so many seconds; an error reply is an exception among them."""
         ...
 
@@ -112,14 +113,20 @@ class KeyValue:
     async def read(self, *reads: Read[T]) -> tuple[T | None, ...]: ...
     async def read(self, *reads: Read[Any]) -> tuple[Any, ...]:
         """The decoded values of all these keys, None for each that is not there."""
-        commands: list[Command] = [("GET", read.key) for read in reads]
-        values = await self._ask(self._asking, commands) if reads else ()
-        return tuple(
-            [
-                None if value is None else _decoded(read, value)
-                for read, value in zip(reads, values, strict=True)
-            ]
-        )
+        if not reads:
+            return ()
+        values = await self._ask(self._asking, [("GET", read.key) for read in reads])
+        try:
+            return tuple(
+                [
+                    None if value is None else read.decode(value)
+                    for read, value in zip(reads, values, strict=True)
+                ]
+            )
+        except (
+            ValueError
+        ) as error:  # another release wrote it, or a fault: trouble, and not nothing
+            raise _unreadable(reads, values) from error
 
     async def write(self, *writes: Write, durable: bool = False) -> list[Any]:
         """Do all of these in this order; one answer for each, as its class says.
@@ -127,14 +134,10 @@ class KeyValue:
         What is durable is answered when as many replicas have it as `store.wait_for_replicas` says:
         for what must not be undone by a failover, such as the use of a code.
         """
-        commands: list[Command] = []
-        last: list[int] = []
-        for write in writes:
-            commands += write.commands
-            last.append(len(commands) - 1)
+        if not writes:
+            return []
         asking = self._durable if durable else self._asking
-        answers = await self._ask(asking, commands) if commands else ()
-        return [answers[index] for index in last]
+        return await self._ask(asking, [write.command for write in writes])
 
     async def members(self, index: str, *, now: int) -> tuple[str, ...]:
         """The members of an index that have not expired."""
@@ -202,13 +205,15 @@ class KeyValue:
         if self._sentinels is not None:
             await self._sentinels.aclose()
 
-    async def _ask(self, asking: Asking, commands: Sequence[Command]) -> Sequence[Any]:
+    async def _ask(self, asking: Asking, commands: Sequence[Command]) -> list[Any]:
         """All replies in one round trip, or StoreUnavailable.
 
         Written out, because a context manager costs more here than all of this.
         """
         allowed = store_time.get()
-        seconds = self._timeout if allowed is None else min(self._timeout, allowed.seconds)
+        seconds = self._timeout
+        if allowed is not None and allowed.seconds < seconds:
+            seconds = allowed.seconds
         trouble: str | None = "cancelled"
         self.waiting += 1
         began = monotonic()
@@ -226,7 +231,7 @@ class KeyValue:
             self.waiting -= 1
             if allowed is not None:
                 allowed.seconds -= took
-            if trouble != NotAsked.__name__:
+            if trouble != _NOT_ASKED:
                 self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
         return answers
@@ -255,10 +260,12 @@ class KeyValue:
         return StoreUnavailable("the store cannot be reached")
 
 
-def _decoded(read: Read[T], value: bytes) -> T:
-    """The value; one that another release wrote, or a fault, is trouble with the store and not nothing."""
-    try:
-        return read.decode(value)
-    except ValueError as error:
-        log.error("a record in the store cannot be read", key=read.key)  # noqa: TRY400 - it would show the value
-        raise StoreUnavailable("the store holds a record that cannot be read") from error
+def _unreadable(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> StoreUnavailable:
+    """Say to the log which records these are, without their values."""
+    for read, value in zip(reads, values, strict=True):
+        try:
+            if value is not None:
+                read.decode(value)
+        except ValueError:
+            log.error("a record in the store cannot be read", key=read.key)  # noqa: TRY400 - it would show the value
+    return StoreUnavailable("the store holds a record that cannot be read")

@@ -20,7 +20,7 @@ class Pipelined:
         self._redis = redis
         redis.response_callbacks.pop("SET", None)
 
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """The replies, in order."""
         async with asyncio.timeout(seconds):
             pipeline = self._redis.pipeline(transaction=False)

@@ -30,9 +30,9 @@ class Put(msgspec.Struct, frozen=True):
     ttl: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("SET", self.key, self.value, "EX", max(self.ttl, 1)),)
+        return ("SET", self.key, self.value, "EX", max(self.ttl, 1))
 
 
 class PutLasting(msgspec.Struct, frozen=True):
@@ -42,9 +42,9 @@ class PutLasting(msgspec.Struct, frozen=True):
     value: bytes
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("SET", self.key, self.value),)
+        return ("SET", self.key, self.value)
 
 
 class PutNew(msgspec.Struct, frozen=True):
@@ -55,9 +55,9 @@ class PutNew(msgspec.Struct, frozen=True):
     ttl: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("SET", self.key, self.value, "EX", max(self.ttl, 1), "NX"),)
+        return ("SET", self.key, self.value, "EX", max(self.ttl, 1), "NX")
 
 
 class Swap(msgspec.Struct, frozen=True):
@@ -68,9 +68,9 @@ class Swap(msgspec.Struct, frozen=True):
     ttl: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("SET", self.key, self.value, "EX", max(self.ttl, 1), "XX", "GET"),)
+        return ("SET", self.key, self.value, "EX", max(self.ttl, 1), "XX", "GET")
 
 
 class Rewrite(msgspec.Struct, frozen=True):
@@ -80,9 +80,9 @@ class Rewrite(msgspec.Struct, frozen=True):
     value: bytes
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("SET", self.key, self.value, "XX", "KEEPTTL"),)
+        return ("SET", self.key, self.value, "XX", "KEEPTTL")
 
 
 class Extend(msgspec.Struct, frozen=True):
@@ -92,9 +92,9 @@ class Extend(msgspec.Struct, frozen=True):
     ttl: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("EXPIRE", self.key, max(self.ttl, 1)),)
+        return ("EXPIRE", self.key, max(self.ttl, 1))
 
 
 class Drop(msgspec.Struct, frozen=True):
@@ -103,9 +103,9 @@ class Drop(msgspec.Struct, frozen=True):
     key: str
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("DEL", self.key),)
+        return ("DEL", self.key)
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -115,9 +115,9 @@ class Count(msgspec.Struct, frozen=True):
     ttl: int
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("EVAL", scripts.COUNT, 1, self.key, max(self.ttl, 1)),)
+        return ("EVAL", scripts.COUNT, 1, self.key, max(self.ttl, 1))
 
 
 class Exists(msgspec.Struct, frozen=True):
@@ -126,15 +126,15 @@ class Exists(msgspec.Struct, frozen=True):
     key: str
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def command(self) -> Command:
         """What Redis is told."""
-        return (("EXISTS", self.key),)
+        return ("EXISTS", self.key)
 
 
 class Write(Protocol):
     """One change, or a look, that goes to Redis together with others."""
 
     @property
-    def commands(self) -> tuple[Command, ...]:
-        """What Redis is told; the answer to the last command is the answer."""
+    def command(self) -> Command:
+        """What Redis is told."""
         ...

@@ -37,9 +37,8 @@ def writes(stores: Stores) -> list[Write]:
 
 def test_wherever_a_write_is_cut_every_key_has_an_end(tmp_path: Path) -> None:
     told: list[Command] = [
-        command
+        write.command
         for write in writes(Stores.on(None, prefix="ts"))  # type: ignore[arg-type]
-        for command in write.commands
     ]
     sent = b"".join(hiredis.pack_command(command) for command in told)  # type: ignore[arg-type]
     with redis_running(tmp_path) as (url, _), Redis.from_url(url) as redis:

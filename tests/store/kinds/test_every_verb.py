@@ -146,5 +146,5 @@ async def test_it_says_what_it_does_when_it_is_full(kv: KeyValue) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_redis_finds_no_second_key_in_it(three_masters: RedisCluster, verb: type[Any]) -> None:
-    for command in sample(verb, "ts:{x}:k").commands:
-        assert three_masters.masters[0].tell("COMMAND", "GETKEYS", *command) == [b"ts:{x}:k"]
+    command = sample(verb, "ts:{x}:k").command
+    assert three_masters.masters[0].tell("COMMAND", "GETKEYS", *command) == [b"ts:{x}:k"]
