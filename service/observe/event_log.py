@@ -6,15 +6,10 @@ import asyncio
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, cast
 
 import msgspec
-import orjson
-from msgspec.structs import asdict
 
 from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
 from service.model.trace import trace_id
@@ -24,6 +19,10 @@ _audit = logging.getLogger("service.audit")
 REFUSED = 400
 """The first status of an answer that is none (RFC 9110 §15.5)."""
 
+_encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
+"""Sets become lists, in an order that can be compared."""
+
+_SAYS_SOMETHING = b'{"'
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -53,13 +52,16 @@ class Lines:
         sys.stderr.flush()
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """What all events of a class have in common."""
+class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How every line begins."""
 
+    timestamp: datetime
+    level: str
+    logger: str
     event: str
-    members: Callable[[Any], Mapping[str, object]]
-    """What one of them says, by name."""
+    request_id: str | None
+    trace_id: str | None = None
+    """The trace in which it happened, where it is traced."""
 
 
 class EventLog:
@@ -68,7 +70,7 @@ class EventLog:
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         """Take where the lines go; standard error where nothing is said."""
         self._write = write or Lines()
-        self._kinds: dict[type[object], _Kind] = {}
+        self._names: dict[type[object], str] = {}
 
     def __call__(self, event: object) -> None:
         """Write one event; what happens all day and went well is told at level debug only."""
@@ -80,56 +82,18 @@ class EventLog:
             self._write(self._line(event, logger="audit"))
 
     def _line(self, event: object, *, logger: str) -> str:
-        kind = self._kind(type(event))
-        content = {
-            "timestamp": datetime.now(UTC),
-            "level": "info",
-            "logger": logger,
-            "event": kind.event,
-            "request_id": current_request_id.get(),
-            **_trace(),
-            **kind.members(event),
-        }
-        options = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
-        return orjson.dumps(content, default=_plain, option=options).decode()
-
-    def _kind(self, kind: type[object]) -> _Kind:
-        known = self._kinds.get(kind)
-        if known is None:
-            known = self._kinds[kind] = _Kind(event_name(kind), _reader(kind))
-        return known
-
-
-def members_of(kind: type[object]) -> tuple[str, ...]:
-    """What an event says, by the names of its members."""
-    if issubclass(kind, msgspec.Struct):
-        return kind.__struct_fields__
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-
-
-def _reader(kind: type[object]) -> Callable[[Any], Mapping[str, object]]:
-    if issubclass(kind, msgspec.Struct):
-        return asdict
-    names = members_of(kind)
-    return lambda event: {name: getattr(event, name) for name in names}
+        kind = type(event)
+        name = self._names.get(kind)
+        if name is None:
+            name = self._names[kind] = event_name(kind)
+        now = datetime.now(UTC)
+        head = _encode(_Head(now, "info", logger, name, current_request_id.get(), trace_id()))
+        said = _encode(event)
+        # Two objects made one: this takes half as long as a dictionary of both.
+        rest = b"," + said[1:] if said.startswith(_SAYS_SOMETHING) else b"}"
+        return (head[:-1] + rest + b"\n").decode()
 
 
 def event_name(kind: type[object]) -> str:
     """What an event is called in the log: `TokenIssued` is `token_issued`."""
     return _WORD.sub("_", kind.__name__).lower()
-
-
-def _trace() -> dict[str, str]:
-    """The trace in which it happened, where it is traced."""
-    identifier = trace_id()
-    return {} if identifier is None else {"trace_id": identifier}
-
-
-def _plain(value: object) -> object:
-    """Sets become lists, in an order that can be compared."""
-    return _listed(cast("frozenset[object]", value)) if isinstance(value, frozenset) else str(value)
-
-
-@lru_cache(maxsize=1000)  # scopes, of which the same few are told all day
-def _listed(members: frozenset[object]) -> tuple[str, ...]:
-    return tuple(sorted(map(str, members)))

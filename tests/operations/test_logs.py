@@ -8,6 +8,7 @@ import logging
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 
 import pytest
 
@@ -47,6 +48,24 @@ def test_an_event_is_one_line_with_all_that_it_says(log: EventLog, lines: list[s
         "claims": [],
         "remembered": True,
     }
+
+
+@dataclass
+class Silent:
+    """An event that says nothing but that it happened."""
+
+
+class Foreign:
+    """An event that is no data, as an extension grant's author may send it."""
+
+
+@pytest.mark.parametrize(("event", "name"), [(Silent(), "silent"), (Foreign(), "foreign")])
+def test_an_event_without_members_is_told_by_its_name(
+    log: EventLog, lines: list[str], event: object, name: str
+) -> None:
+    log(event)
+    assert json.loads(lines[0]).items() >= {"event": name, "logger": "audit"}.items()
+    assert set(json.loads(lines[0])) == {"timestamp", "level", "logger", "event", "request_id"}
 
 
 def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
