@@ -32,16 +32,12 @@ class ReloadableRegistry:
     ) -> None:
         """`prepare` makes what depends on the next registry; its CannotServe keeps the present one."""
         self._configuration = configuration
-        self._current = configuration.registry
+        self.current = configuration.registry
+        """What the next request is judged by; an attribute, for every request takes it many times."""
         self._files = configuration.files
         self._environ = environ
         self._emit = emit
         self._prepare = prepare
-
-    @property
-    def current(self) -> Registry:
-        """The registry that the next request is judged by."""
-        return self._current
 
     @property
     def files(self) -> FilesRead:
@@ -68,11 +64,11 @@ class ReloadableRegistry:
         except CannotServe as error:
             self._emit(RegistryReloadRefused(problems=(str(error),)))
             return False
-        before, self._current = self._current, _with_what_is_kept(self._current, read.registry)
+        before, self.current = self.current, _with_what_is_kept(self.current, read.registry)
         self._emit(
             RegistryReloaded(
-                generation=self._current.generation,
-                changes=tuple(registry_changes(before, self._current)),
+                generation=self.current.generation,
+                changes=tuple(registry_changes(before, self.current)),
                 need_restart=tuple(settings_changes(self._configuration, read)),
             )
         )

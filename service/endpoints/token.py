@@ -20,7 +20,7 @@ from service.protocol.errors import (
 )
 from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
-from service.tokens.granting import Grant, ScopeRule, TokenRequest
+from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.requested_scope import requested_resources, requested_scope
 from service.tokens.response import TokenResponse
@@ -69,21 +69,37 @@ class TokenEndpoint:
     async def token(self, request: Message) -> Answer:
         """Answer a token request (RFC 6749 §5)."""
         params = await form_params(request)
+        now = self.now()
         client: Client | None = None
         try:
-            source = credentials(request, params, now=self.now())
+            source = credentials(request, params, now=now)
             client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
-            response = await self._granted(request, params, client)
+            response = await self._granted(request, params, client, now)
         except OAuthError as error:
             self._refused(params, client, error)
             raise
         return json_answer(response.as_json())
 
-    async def _granted(self, request: Message, params: Params, client: Client) -> TokenResponse:
+    async def _granted(
+        self, request: Message, params: Params, client: Client, now: int
+    ) -> TokenResponse:
         if self.rate_limit.per_minute is not None:
             await self.rate_limit.count(client.client_id)
-        grant = self._grant(params, client)
-        result = await grant.handle(self._token_request(request, params, client, grant.scope_rule))
+        grant_type = params.require("grant_type")
+        grant = self._grant(grant_type, client)
+        registry = self.registry.current
+        scope = requested_scope(params, client, registry, grant.scope_rule)
+        result = await grant.handle(
+            TokenRequest(
+                client=client,
+                grant_type=grant_type,
+                params=params,
+                scope=scope,
+                resources=requested_resources(params, registry, scope),
+                now=now,
+                address=self.client_address.of(request),
+            )
+        )
         if isinstance(result, OAuthError):
             raise result
         user_claims: Mapping[str, object] | None = {}
@@ -93,8 +109,7 @@ class TokenEndpoint:
             raise InvalidGrant("the user is not active")
         return await self.issuer.issue(result, client, user_claims=user_claims)
 
-    def _grant(self, params: Params, client: Client) -> Grant:
-        grant_type = params.require("grant_type")
+    def _grant(self, grant_type: str, client: Client) -> Grant:
         grant = self.grants.find(grant_type)
         if grant is None:
             raise UnsupportedGrantType("grant_type is not one that this server knows")
@@ -103,21 +118,6 @@ class TokenEndpoint:
         if client.demands_what_is_not_served:
             raise UnauthorizedClient("the client is registered for a protection that is not served")
         return grant
-
-    def _token_request(
-        self, request: Message, params: Params, client: Client, rule: ScopeRule
-    ) -> TokenRequest:
-        registry = self.registry.current
-        scope = requested_scope(params, client, registry, rule)
-        return TokenRequest(
-            client=client,
-            grant_type=params.require("grant_type"),
-            params=params,
-            scope=scope,
-            resources=requested_resources(params, registry, scope),
-            now=self.now(),
-            address=self.client_address.of(request),
-        )
 
     def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:
         """Tell the log, without the caller's own words: a credential may stand in the wrong place."""

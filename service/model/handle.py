@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from hashlib import sha256
+from os import urandom
 from typing import Literal
 from zlib import crc32
 
@@ -58,26 +59,24 @@ def new_selector() -> str:
 
 def new_handle(kind: HandleKind, selector: str) -> Handle:
     """A fresh handle with 256 bits of randomness."""
-    return handle_from_secret(kind, selector, secrets.token_bytes(32))
+    return handle_from_secret(kind, selector, urandom(32))
 
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
     """The handle with this secret (32 bytes): the same secret always gives the same handle."""
     body = PREFIXES[kind] + selector + base64url(secret)
-    return _handle(kind, selector, body + _checksum(body))
+    text = body + _checksum(body.encode())
+    return Handle(kind, selector, text, digest(text))
 
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     """Read a handle of one kind; a typo or another kind is None without any look-up."""
     if not text.startswith(PREFIXES[kind]) or _WELL_FORMED.fullmatch(text) is None:
         return None
-    if _checksum(text[:-_CHECKSUM]) != text[-_CHECKSUM:]:
+    encoded = text.encode()
+    if _checksum(encoded[:-_CHECKSUM]) != text[-_CHECKSUM:]:
         return None
-    return _handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text)
-
-
-def _handle(kind: HandleKind, selector: str, text: str) -> Handle:
-    return Handle(kind, selector, text, digest(text))
+    return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text, _digest(encoded))
 
 
 def kind_of(text: str) -> HandleKind | None:
@@ -87,7 +86,11 @@ def kind_of(text: str) -> HandleKind | None:
 
 def digest(text: str) -> str:
     """SHA-256, base64url: how anything secret or caller-chosen becomes part of a Redis key."""
-    return base64url(sha256(text.encode()).digest())
+    return _digest(text.encode())
+
+
+def _digest(text: bytes) -> str:
+    return base64url(sha256(text).digest())
 
 
 def is_selector(text: str) -> bool:
@@ -95,5 +98,5 @@ def is_selector(text: str) -> bool:
     return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 
-def _checksum(body: str) -> str:
-    return base64url(crc32(body.encode()).to_bytes(4, "big"))
+def _checksum(body: bytes) -> str:
+    return base64url(crc32(body).to_bytes(4, "big"))

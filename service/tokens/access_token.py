@@ -18,6 +18,9 @@ from service.store.verbs import Write
 from service.tokens.audience import Target
 from service.tokens.claims import pick, unprivileged
 
+_UNIQUE = 22
+"""Characters of a hash that are as good as the 16 random bytes of any other `jti`."""
+
 
 class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     """An access token, the writes that make it active, and what others need to know of it."""
@@ -52,7 +55,12 @@ class AccessTokens:
         """An access token for this target, which lives for `lifetime` seconds."""
         bound = authorization.subject is not None
         selector = authorization.id
-        jti = (selector if bound else "") + secrets.token_urlsafe(16)
+        handle = None
+        if client.access_token_type == "reference":
+            handle = new_handle("access_token", selector)
+        # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).
+        unique = secrets.token_urlsafe(16) if handle is None else handle.digest[:_UNIQUE]
+        jti = selector + unique if bound else unique
         claims: dict[str, object] = {
             "iss": self.issuer,
             "aud": _audience(target, self.issuer),
@@ -66,10 +74,9 @@ class AccessTokens:
         }
         if bound:
             claims |= _authentication(authorization)
-        claims |= self._custom_claims(authorization, client, target, user_claims)
+        claims |= _custom_claims(authorization, client, target, user_claims)
         writes: tuple[Write, ...] = ()
-        if client.access_token_type == "reference":
-            handle = new_handle("access_token", selector)
+        if handle is not None:
             token, name = handle.text, handle.digest
             writes = (self.stores.access_tokens.put(claims, selector, name, ttl=lifetime),)
         else:
@@ -83,23 +90,6 @@ class AccessTokens:
             scope=target.scope,
             writes=writes,
         )
-
-    def _custom_claims(
-        self,
-        authorization: Authorization,
-        client: Client,
-        target: Target,
-        user_claims: Mapping[str, object],
-    ) -> dict[str, object]:
-        claims: dict[str, object] = {}
-        if user_claims:
-            claims |= pick(user_claims, target.user_claims)
-        if client.claims and (authorization.subject is None or client.always_send_client_claims):
-            prefix = client.client_claims_prefix
-            claims |= unprivileged({prefix + name: value for name, value in client.claims.items()})
-        if authorization.claims:
-            claims |= unprivileged(authorization.claims)
-        return claims
 
 
 def _audience(target: Target, issuer: str) -> str | list[str]:
@@ -120,3 +110,21 @@ def _authentication(authorization: Authorization) -> dict[str, object]:
         ("act", authorization.act),
     )
     return {name: value for name, value in claims if value is not None}
+
+
+def _custom_claims(
+    authorization: Authorization,
+    client: Client,
+    target: Target,
+    user_claims: Mapping[str, object],
+) -> dict[str, object]:
+    """What the API asks for of the user, and what the client's registration and the grant add."""
+    claims: dict[str, object] = {}
+    if target.user_claims:
+        claims |= pick(user_claims, target.user_claims)
+    if client.claims and (authorization.subject is None or client.always_send_client_claims):
+        prefix = client.client_claims_prefix
+        claims |= unprivileged({prefix + name: value for name, value in client.claims.items()})
+    if authorization.claims:
+        claims |= unprivileged(authorization.claims)
+    return claims

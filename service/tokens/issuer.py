@@ -11,7 +11,7 @@ from service.model.events import Emit, TokenIssued
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
 from service.store.stores import Stores
-from service.store.verbs import Exists, Write
+from service.store.verbs import Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
 from service.tokens.audience import Target, Targets
@@ -125,14 +125,21 @@ class TokenIssuer:
 
         The index comes first: from then on who revokes the source finds this token too.
         """
-        listed = self.stores.delegated.add(
-            source.selector, access.name, source.name, expires_at=access.expires_at, now=now
+        stores, selector, name = self.stores, source.selector, source.name
+        is_reference = source.reference is not None
+        # A reference token lives while its record is there, a JWT while no revocation is.
+        fate = stores.access_tokens if is_reference else stores.revoked
+        answers = await stores.kv.write(
+            stores.delegated.add(
+                selector, access.name, name, expires_at=access.expires_at, now=now
+            ),
+            *access.writes,
+            fate.exists(selector, name),
         )
-        answers = await self.stores.kv.write(listed, *access.writes, self._presence(source))
-        if bool(answers[-1]) is not (source.reference is not None):
+        if bool(answers[-1]) is not is_reference:
             await self.revocation.drop(access.selector, access.name, expires_at=access.expires_at)
             raise InvalidGrant("the token has been revoked")
-        if answers[0] > self.stores.delegated.most:
+        if answers[0] > stores.delegated.most:
             await self._make_room_below(source, access, answers[0])
 
     async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
@@ -145,11 +152,6 @@ class TokenIssuer:
             await self.stores.kv.write(
                 *[delegated.remove(selector, name, source.name) for name in names]
             )
-
-    def _presence(self, source: ActiveToken) -> Exists:
-        """A reference token lives while its record is there, a JWT while no revocation is."""
-        kind = self.stores.access_tokens if source.reference is not None else self.stores.revoked
-        return kind.exists(source.selector, source.name)
 
 
 def _lifetime(success: GrantSuccess, client: Client, now: int) -> int:

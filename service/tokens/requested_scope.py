@@ -32,9 +32,10 @@ def requested_resources(
     params: Params, registry: Registry, scope: frozenset[str]
 ) -> tuple[str, ...]:
     """The API resources asked for (RFC 8707 §2.2); InvalidTarget where one does not fit."""
-    resources = tuple(dict.fromkeys(params.every("resource")))
-    if not resources:
+    asked = params.every("resource")
+    if not asked:
         return ()
+    resources = tuple(dict.fromkeys(asked))
     if any(name not in registry.api_resources for name in resources):
         raise InvalidTarget("resource names no API resource of this service")
     if scope:

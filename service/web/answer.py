@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 import orjson
 from aiohttp import web
 from multidict import CIMultiDict
@@ -22,24 +23,14 @@ class Fields:
         self.wire = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
 
 
-class Answer:
+class Answer(msgspec.Struct):
     """The answer to a request of a machine, whether the fast lane or aiohttp writes it."""
 
-    __slots__ = ("body", "fields", "headers", "status")
-
-    def __init__(
-        self,
-        fields: Fields,
-        body: bytes,
-        *,
-        status: int = 200,
-        headers: dict[str, str] | None = None,
-    ) -> None:
-        self.fields = fields
-        self.body = body
-        self.status = status
-        self.headers = headers or {}
-        """Those that only this answer has."""
+    fields: Fields
+    body: bytes
+    status: int = 200
+    headers: dict[str, str] = {}
+    """Those that only this answer has."""
 
     def for_aiohttp(self) -> web.Response:
         """The same as aiohttp's own."""
@@ -63,7 +54,7 @@ def json_answer(
     content: Mapping[str, object], *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Answer:
     """JSON that must not be kept, with further headers where it needs them."""
-    return Answer(_JSON, orjson.dumps(content), status=status, headers=headers)
+    return Answer(_JSON, orjson.dumps(content), status, headers or {})
 
 
 def empty_answer() -> Answer:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, TypeVar
 
 import structlog
 from aiohttp import web
@@ -26,6 +26,7 @@ from service.web.security_headers import SecurityHeaders
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 DirectHandler = Callable[[Message], Awaitable[Answer]]
 Answered = Answer | web.StreamResponse
+A = TypeVar("A", bound=Answered)
 
 COMMANDS = 2
 """How many times the time-out of one command a whole request may spend in the store."""
@@ -82,23 +83,23 @@ class Gate:
         """The answer to a request of the fast lane, whose path is a direct one."""
         path = request.path
         direct = self.direct[request.method, path]
-        return cast("Awaitable[Answer]", self._guarded(request, path, direct, endpoint=path))
+        return self._guarded(request, path, direct, endpoint=path)
 
     async def _guarded(
         self,
         request: Message,
         path: str,
-        handler: Callable[[Any], Awaitable[Answered]],
+        handler: Callable[[Any], Awaitable[A]],
         *,
         endpoint: str | None,
-    ) -> Answered:
+    ) -> A | Answer:
         """What the handler says; never an exception, whatever happens behind the gate."""
         started = perf_counter()
         identifier = request_id_of(request)
         current_request_id.set(identifier)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
-            answered = await handler(request)
+            answered: A | Answer = await handler(request)
         except OAuthError as error:
             answered = error_answer(error)
         except web.HTTPException as error:

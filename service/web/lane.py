@@ -216,7 +216,9 @@ class LaneConnection(asyncio.Protocol):
 
     def _written(self, answer: Answer) -> bytes:
         """The answer as it goes over the wire (RFC 9112 §4)."""
-        own = "".join([f"{name}: {value}\r\n" for name, value in answer.headers.items()])
+        own = ""
+        for name, value in answer.headers.items():
+            own += f"{name}: {value}\r\n"
         if own.count("\n") != len(answer.headers) or own.count("\r") != len(answer.headers):
             raise ValueError("a header field holds a line break")
         head = (
