@@ -21,6 +21,10 @@ class Clients:
         """The client of this id, if the operator wrote it down."""
         return self.registry.current.clients.get(client_id)
 
+    def enabled_in_file(self, client_id: str) -> bool:
+        """Whether the operator wrote it down and lets it do anything."""
+        return client_id in self.registry.current.enabled_clients
+
     async def find(self, client_id: str) -> Client | None:
         """The client of this id, enabled or not."""
         written_down = self.in_file(client_id)

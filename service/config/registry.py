@@ -87,9 +87,15 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
         users=tuple(_same(User, entry) for entry in file.users.list),
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=_resources_by_scope(resources.values()),
+        enabled_clients=_side_by_side(file.clients),
         longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
+
+
+def _side_by_side(clients: Iterable[ClientEntry]) -> frozenset[str]:
+    """The ids of enabled clients, copied so that they lie next to each other."""
+    return frozenset([entry.client_id.encode().decode() for entry in clients if entry.enabled])
 
 
 def longest_token(client: ClientEntry) -> int:

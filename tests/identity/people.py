@@ -35,6 +35,7 @@ REGISTRY = Registry(
     users=(ALICE, BOB, CAROL, DAVE),
     user_store=None,
     resources_by_scope={},
+    enabled_clients=frozenset(),
     longest_token=0,
     generation="1",
 )
