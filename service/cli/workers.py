@@ -37,7 +37,7 @@ BETWEEN_REPLACEMENTS = 1
 
 def run_workers(serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
     """Serve with as many workers as configured, each at its own sockets, until told to stop."""
-    serving.make()  # so that what is wrong is said once, and not by every worker
+    serving = serving.before_forks()  # so what is wrong is said once, too, and not by every worker
     gc.freeze()  # before the forks, so that the workers share what is loaded
     _Supervisor(_Workers(serving, server, sockets)).run()
 

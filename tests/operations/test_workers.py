@@ -139,11 +139,9 @@ def test_a_worker_that_cannot_start_ends_no_other(
     serve: Serve, on_redis: RedisServer, config_file: Path, tmp_path: Path
 ) -> None:
     on_redis.start()
-    key = tmp_path / "key.jwk"
-    key.write_bytes(orjson.dumps(Key.generate("ES256").private_jwk))
-    signing = f"signing: {{algorithms: [ES256], source: files, keys: [{{path: {key}}}], "
-    config_file.write_text(config_file.read_text().replace("signing: {", signing))
-    program = serve("--workers", "2")
+    key = _signing_with_a_file(config_file, tmp_path)
+    # Where spans are exported, each worker builds a service of its own, and can fail to.
+    program = serve("--workers", "2", OTEL_TRACES_EXPORTER="console")
     url = program.url()
     wait_for_all(url)
     key.rename(tmp_path / "away")
@@ -153,6 +151,23 @@ def test_a_worker_that_cannot_start_ends_no_other(
     (tmp_path / "away").rename(key)
     program.wait_for("Booting worker")
     eventually(lambda: len(_workers(program)) == 2)
+    assert token_from(url).status_code == 200
+
+
+def test_a_worker_is_replaced_while_the_files_of_keys_are_away(
+    serve: Serve, on_redis: RedisServer, config_file: Path, tmp_path: Path
+) -> None:
+    on_redis.start()
+    key = _signing_with_a_file(config_file, tmp_path)
+    program = serve("--workers", "2")
+    url = program.url()
+    wait_for_all(url)
+    key.unlink()
+    before = _workers(program)
+    for worker in before:
+        os.kill(worker, signal.SIGKILL)
+    eventually(lambda: len(_workers(program)) == 2 and not set(_workers(program)) & set(before))
+    wait_for_all(url)
     assert token_from(url).status_code == 200
 
 
@@ -254,3 +269,12 @@ def _callers_of(worker: int) -> set[int]:
     return {
         int(each[2].partition(":")[2], 16) for each in connections if f"socket:[{each[9]}]" in mine
     }
+
+
+def _signing_with_a_file(config_file: Path, tmp_path: Path) -> Path:
+    """Let the service sign with the key in this file."""
+    key = tmp_path / "key.jwk"
+    key.write_bytes(orjson.dumps(Key.generate("ES256").private_jwk))
+    signing = f"signing: {{algorithms: [ES256], source: files, keys: [{{path: {key}}}], "
+    config_file.write_text(config_file.read_text().replace("signing: {", signing))
+    return key
