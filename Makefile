@@ -65,7 +65,7 @@ bench-all: bench ## round trips, latency, stalls, reload, cores, memory, capacit
 	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat; do $(BENCH) $$topic; done
 
 .PHONY: bench-docs
-bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; half an hour
+bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; twenty minutes
 	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
 	$(BENCH) --peers
 	$(BENCH) --peers latency

@@ -25,7 +25,7 @@ from service.tokens.liveness import begin
 FEW_CLIENTS, FEW_TOKENS = 10, 1000
 MANY_CLIENTS = 10_000
 ASKED_ABOUT = 50_000
-"""Tokens that are asked about in turns, at the most."""
+"""Questions that are asked in turns, about as many different tokens at the most."""
 BATCH = 500
 PROCESSES = 3
 """Of each kind: where a process happens to have its objects in memory is worth some percent."""
@@ -94,7 +94,8 @@ async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled
             written = [token for batch in _batches(made) for token in await _issue(parts, batch)]
             full = _used(redis)
     bodies = file.with_suffix(".bodies")
-    some = written[:: max(tokens // ASKED_ABOUT, 1)]
+    # As many questions with few tokens as with many: otherwise the generator were slower with many.
+    some = written[:: max(tokens // ASKED_ABOUT, 1)] * max(ASKED_ABOUT // tokens, 1)
     bodies.write_text("".join(f"token={token}\n" for token in some))
     return Filled(
         requests=Requests(
