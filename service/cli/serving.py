@@ -78,7 +78,7 @@ class Serving:
         try:
             read = load(self.configuration.file, self.environ)
             configuration = replace(self.configuration, registry=read.registry, files=read.files)
-            return replace(self, configuration=configuration, made=None).before_forks()
+            return replace(self, configuration=configuration).before_forks()
         except (ConfigError, click.ClickException):
             return self  # whoever reloads says what is wrong
 

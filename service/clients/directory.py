@@ -25,6 +25,11 @@ class Clients:
         """Whether the operator wrote it down and lets it do anything."""
         return client_id in self.registry.current.enabled_clients
 
+    async def enabled(self, client_id: str) -> bool:
+        """Whether there is such a client, and it may do anything."""
+        client = await self.find(client_id)
+        return client is not None and client.enabled
+
     async def find(self, client_id: str) -> Client | None:
         """The client of this id, enabled or not."""
         written_down = self.in_file(client_id)

@@ -117,7 +117,7 @@ def _exceeds(result: GrantSuccess, request: TokenRequest) -> bool:
         authorization.client_id != request.client.client_id
         or not authorization.scope <= request.scope
         or not (result.scope or frozenset()) <= request.scope
-        or (resources != () and not set(resources) <= set(request.resources))
+        or not set(resources) <= set(request.resources)
     )
 
 

@@ -6,7 +6,6 @@ import re
 import secrets
 from collections.abc import Mapping
 from hashlib import sha256
-from os import urandom
 from typing import Literal
 from zlib import crc32
 
@@ -59,7 +58,7 @@ def new_selector() -> str:
 
 def new_handle(kind: HandleKind, selector: str) -> Handle:
     """A fresh handle with 256 bits of randomness."""
-    return handle_from_secret(kind, selector, urandom(32))
+    return handle_from_secret(kind, selector, secrets.token_bytes(32))
 
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:

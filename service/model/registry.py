@@ -75,7 +75,7 @@ class Registry:
     """Derived: the ids of the clients that may do anything, in one small piece of memory.
 
     Every introspection asks about another one of perhaps ten thousand clients, and each that lies
-    somewhere else in memory costs up to a twentieth of the request.
+    somewhere else in memory costs some percent of the request.
     """
     generation: str
     """A short hash of the content, to see whether replicas agree."""

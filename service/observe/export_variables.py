@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from opentelemetry.util.re import parse_env_headers
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+from service.observe.tracing import ENDPOINTS
+
 _HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 _QUEUE = ("OTEL_BSP_MAX_QUEUE_SIZE", 2048)
 _BATCH = ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)
@@ -18,7 +19,7 @@ _TIMEOUT = ("OTEL_BSP_EXPORT_TIMEOUT", 30_000)
 
 def check_variables(environ: Mapping[str, str]) -> None:
     """ValueError where one has none; it names the variable, and nothing that may be secret."""
-    for name in _ENDPOINTS:
+    for name in ENDPOINTS:
         if (url := environ.get(name)) and not _is_web_url(url):
             raise ValueError(f"{name} is no http or https URL")
     queue, batch, *_ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from service.observe.spans import Spans
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 """The first that says something counts."""
 _EXPORTER = "OTEL_TRACES_EXPORTER"
@@ -45,7 +45,7 @@ def wanted_exporters(environ: Mapping[str, str]) -> frozenset[str]:
     """Where spans go: `otlp`, `console`, both, or nowhere unless a variable says so."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return frozenset()
-    usual = "otlp" if any(environ.get(name) for name in _ENDPOINTS) else "none"
+    usual = "otlp" if any(environ.get(name) for name in ENDPOINTS) else "none"
     named = (environ.get(_EXPORTER) or usual).split(",")
     wanted = frozenset(name.strip() for name in named) - {"none"}
     if unknown := sorted(wanted - _EXPORTERS):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -47,11 +47,12 @@ class Params(msgspec.Struct, frozen=True):
         """Decode a form body or query string exactly once (RFC 6749 appendix B)."""
         if encoded.count("&") >= MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
-        sent = [pair.partition("=") for pair in encoded.split("&") if pair]
-        if "%" in encoded or "+" in encoded:  # all else stands for itself
-            sent = _decoded(sent)
+        plain = "%" not in encoded and "+" not in encoded  # then all stands for itself
         values: dict[str, tuple[str, ...]] = {}
-        for name, _, value in sent:
+        for pair in filter(None, encoded.split("&")):
+            name, _, value = pair.partition("=")
+            if not plain:
+                name, value = _decoded(name), _decoded(value)
             values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)
 
@@ -100,9 +101,9 @@ def form_decoded(text: str) -> str:
     return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text
 
 
-def _decoded(sent: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+def _decoded(text: str) -> str:
     try:
-        return [(form_decoded(name), "=", form_decoded(value)) for name, _, value in sent]
+        return form_decoded(text)
     except UnicodeDecodeError as error:
         raise InvalidRequest("the parameters are not form-encoded UTF-8") from error
 

@@ -123,9 +123,7 @@ class KeyValue:
                     for read, value in zip(reads, values, strict=True)
                 ]
             )
-        except (
-            ValueError
-        ) as error:  # another release wrote it, or a fault: trouble, and not nothing
+        except ValueError as error:
             raise _unreadable(reads, values) from error
 
     async def write(self, *writes: Write, durable: bool = False) -> list[Any]:
@@ -261,7 +259,7 @@ class KeyValue:
 
 
 def _unreadable(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> StoreUnavailable:
-    """Say to the log which records these are, without their values."""
+    """Tell the log which records these are; what another release wrote, or a fault, is trouble and not nothing."""
     for read, value in zip(reads, values, strict=True):
         try:
             if value is not None:

@@ -204,16 +204,13 @@ class ActiveTokens:
     async def _is_of_living_parties(
         self, client_id: str, authorization: Authorization | None
     ) -> bool:
-        if not (self.clients.enabled_in_file(client_id) or await self._is_enabled(client_id)):
+        clients = self.clients
+        if not (clients.enabled_in_file(client_id) or await clients.enabled(client_id)):
             return False
         if authorization is None or authorization.subject is None or authorization.idp != LOCAL:
             return True
         user = await self.users.by_subject(authorization.subject)
         return user is not None and user.enabled
-
-    async def _is_enabled(self, client_id: str) -> bool:
-        client = await self.clients.find(client_id)
-        return client is not None and client.enabled
 
 
 def is_bound(jti: str) -> bool:
