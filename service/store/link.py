@@ -19,7 +19,7 @@ MAX_WAITING = 10_000
 
 _packed = cast("Callable[[Command], bytes]", hiredis.pack_command)  # whose own type is too narrow
 
-TICK = 0.05
+TICK = 0.025
 """Seconds between two looks at who has waited too long."""
 
 _NO_MASTER = ("READONLY", "MASTERDOWN")
@@ -80,7 +80,7 @@ class Link(asyncio.Protocol):
         self._outgoing += packed
         if not self._watching:
             self._watching = True
-            self._loop.call_later(TICK, self._watch)
+            self._loop.call_later(TICK, self._watch, monotonic())
         return question.answered
 
     def data_received(self, data: bytes) -> None:
@@ -135,14 +135,16 @@ class Link(asyncio.Protocol):
         if self._outdated and not self._waiting:
             self.abort(ConnectionLost("Redis has become a replica"))
 
-    def _watch(self) -> None:
-        """Tell those who have waited too long; a connection that says nothing at all is dead."""
-        now = monotonic()
+    def _watch(self, looked_at: float) -> None:
+        """Tell those who had waited too long at the last look; a connection that says nothing at all is dead.
+
+        Not those of now: if it was this process that stood still, what Redis has said is yet to be read.
+        """
         for question in self._waiting:
-            if question.due < now and not question.answered.done():
+            if question.due < looked_at and not question.answered.done():
                 question.answered.set_exception(TimeoutError("Redis did not answer in time"))
-        if self._waiting and self._waiting[0].due + 1 < now:
+        if self._waiting and self._waiting[0].due + 1 < looked_at:
             self.abort(ConnectionLost("Redis has stopped answering"))
         self._watching = bool(self._waiting)
         if self._watching:
-            self._loop.call_later(TICK, self._watch)
+            self._loop.call_later(TICK, self._watch, monotonic())
