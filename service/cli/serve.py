@@ -11,7 +11,7 @@ import structlog
 
 from service.cli.listening import listen
 from service.cli.settings import file_option, load_settings
-from service.cli.shared_metrics import share_metrics
+from service.cli.shared_metrics import SharedMetrics
 from service.cli.shared_store import store_option
 from service.config.configuration import Configuration
 from service.observe.logs import LEVELS, configure_logs
@@ -71,19 +71,18 @@ def serve(  # noqa: PLR0917 - click calls it by name
     configuration = load_settings(file, given)
     configure_logs(log_level)
     _warn(configuration)
-    several = configuration.server.workers > 1
-    if several:
-        share_metrics()
+    # Before any metric is made, for it decides where they live.
+    metrics = SharedMetrics() if configuration.server.workers > 1 else None
     from service.cli.serving import Serving  # noqa: PLC0415 - the whole service, which no other command needs
 
     serving = Serving(configuration=configuration, environ={**os.environ, **given}, watch=watch)
     places = listen(configuration.server)
-    if several:
+    if metrics is None:
+        serving.run(places[0])
+    else:
         from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
 
-        run_workers(serving, configuration.server, places)
-    else:
-        serving.run(places[0])
+        run_workers(serving, configuration.server, places, metrics)
 
 
 def _warn(configuration: Configuration) -> None:

@@ -11,17 +11,27 @@ from prometheus_client import multiprocess, values
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
-def share_metrics() -> None:
-    """Let the metrics that are made from now on live in files, whenever the library was imported."""
-    os.environ[FOLDER] = tempfile.mkdtemp(prefix="token-service-metrics-")
-    values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
+class SharedMetrics:
+    """Lets the metrics that are made from now on live in files, whenever the library was imported.
 
+    They are named after the place of a worker and not, as by default, after its process: who replaces
+    a worker counts on where that one stopped, and workers that keep dying leave no more files.
+    """
 
-def forget_state_of(pid: int) -> None:
-    """Of a worker that has ended keep what it has counted, and not how it was."""
-    multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    def __init__(self) -> None:
+        """Make the folder; until `count_at` is called, the supervisor counts."""
+        self._writer = "supervisor"
+        self._folder = os.environ[FOLDER] = tempfile.mkdtemp(prefix="token-service-metrics-")
+        values.ValueClass = values.MultiProcessValue(lambda: self._writer)  # type: ignore[no-untyped-call]
 
+    def count_at(self, place: int) -> None:
+        """Let this process count in the files of a place that no other living one has."""
+        self._writer = str(place)
 
-def forget_shared_metrics() -> None:
-    """Remove the folder, after the last worker has ended."""
-    shutil.rmtree(os.environ[FOLDER], ignore_errors=True)
+    def forget_state_of(self, place: int) -> None:
+        """Of a worker that has ended keep what it has counted, and not how it was."""
+        multiprocess.mark_process_dead(place, self._folder)  # type: ignore[no-untyped-call]
+
+    def remove(self) -> None:
+        """Remove the folder, after the last worker has ended."""
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -20,7 +20,7 @@ from gunicorn.workers.base import Worker
 
 from service.cli.listening import Sockets
 from service.cli.serving import Serving
-from service.cli.shared_metrics import forget_shared_metrics, forget_state_of
+from service.cli.shared_metrics import SharedMetrics
 from service.config.schema.server import Server
 from service.web.process import SIGNALS
 
@@ -30,16 +30,17 @@ SILENCE = 60
 TO_END = 5
 """Seconds beyond the grace that a worker may take to end."""
 
-
 BETWEEN_REPLACEMENTS = 1
 """Seconds, so that workers that cannot start do not keep the machine busy."""
 
 
-def run_workers(serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
+def run_workers(
+    serving: Serving, server: Server, sockets: Sequence[Sockets], metrics: SharedMetrics
+) -> None:
     """Serve with as many workers as configured, each at its own sockets, until told to stop."""
     serving = serving.before_forks()  # so what is wrong is said once, too, and not by every worker
     gc.freeze()  # before the forks, so that the workers share what is loaded
-    _Supervisor(_Workers(serving, server, sockets)).run()
+    _Supervisor(_Workers(serving, server, sockets, metrics)).run()
 
 
 class _Supervisor(Arbiter):
@@ -78,35 +79,52 @@ def _take_place(supervisor: Arbiter, worker: Worker) -> None:
     """Let a worker listen where none does; connections that a dead one left unanswered wait there."""
     listening = _sockets_of(supervisor)
     size = len(listening) // supervisor.num_workers
-    places = [listening[start : start + size] for start in range(0, len(listening), size)]
-    taken = [each.sockets for each in supervisor.WORKERS.values()]
-    worker.sockets = next(place for place in places if place not in taken)
+    taken = {_place(each) for each in supervisor.WORKERS.values()}
+    place = next(each for each in range(supervisor.num_workers) if each not in taken)
+    cast("_Worker", worker).place = place
+    worker.sockets = listening[place * size : (place + 1) * size]
 
 
-def _leave_other_places(supervisor: Arbiter, worker: Worker) -> None:
-    """Close what other workers listen at: held open here, their last connections would wait for ever."""
+def _settle(supervisor: Arbiter, worker: Worker) -> None:
+    """Leave the other places: connections at sockets that were held open here would wait for ever."""
+    _metrics(supervisor).count_at(_place(worker))
     for each in _sockets_of(supervisor):
         if each not in worker.sockets:
             each.close()
+
+
+def _worker_ended(supervisor: Arbiter, worker: Worker) -> None:
+    _metrics(supervisor).forget_state_of(_place(worker))
+
+
+def _ended(supervisor: Arbiter) -> None:
+    _metrics(supervisor).remove()
 
 
 def _sockets_of(supervisor: Arbiter) -> list[socket]:
     return cast("list[socket]", supervisor.LISTENERS)  # gunicorn's wrappers of them
 
 
-def _worker_ended(_: Arbiter, worker: Worker) -> None:
-    forget_state_of(int(worker.pid))  # types-gunicorn calls it a str
+def _place(worker: Worker) -> int:
+    return cast("_Worker", worker).place
 
 
-def _ended(_: Arbiter) -> None:
-    forget_shared_metrics()
+def _metrics(supervisor: Arbiter) -> SharedMetrics:
+    return cast("_Workers", supervisor.app).metrics
 
 
 class _Workers(BaseApplication):
     """What gunicorn asks for: its settings, and what the workers run."""
 
-    def __init__(self, serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
+    def __init__(
+        self,
+        serving: Serving,
+        server: Server,
+        sockets: Sequence[Sockets],
+        metrics: SharedMetrics,
+    ) -> None:
         self.serving = serving
+        self.metrics = metrics
         self._settings: dict[str, object] = {
             "bind": [f"fd://{each.detach()}" for place in sockets for each in place],
             "workers": server.workers,
@@ -116,7 +134,7 @@ class _Workers(BaseApplication):
             "graceful_timeout": server.shutdown_grace + TO_END,
             "control_socket_disable": True,
             "pre_fork": _take_place,
-            "post_fork": _leave_other_places,
+            "post_fork": _settle,
             "child_exit": _worker_ended,
             "on_exit": _ended,
         }
@@ -133,6 +151,9 @@ class _Workers(BaseApplication):
 
 class _Worker(Worker):
     """One process among several."""
+
+    place: int
+    """Which of the places at the port it has; no other living worker has the same."""
 
     def init_signals(self) -> None:
         """Forget the supervisor's handlers; the serving process sets its own, and then hears what was held back."""

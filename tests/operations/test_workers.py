@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -99,10 +100,28 @@ def test_what_a_worker_has_counted_outlives_it(program: Program) -> None:
 
 def test_the_state_of_a_worker_that_ended_is_forgotten(program: Program, tmp_path: Path) -> None:
     program.url()
-    worker = _workers(program)[0]
-    eventually(lambda: any(tmp_path.rglob(f"gauge_livesum_{worker}.db")))
-    os.kill(worker, signal.SIGKILL)
-    eventually(lambda: not any(tmp_path.rglob(f"gauge_livesum_{worker}.db")))
+    eventually(lambda: {"0", "1"} <= _written_by(tmp_path, "gauge_livesum"))
+    with ExitStack() as opened:
+        states = [
+            opened.enter_context(path.open("rb")) for path in tmp_path.rglob("gauge_livesum_*.db")
+        ]
+        os.kill(_workers(program)[0], signal.SIGKILL)
+        eventually(lambda: any(os.fstat(each.fileno()).st_nlink == 0 for each in states))
+
+
+def test_workers_that_die_one_after_another_leave_no_more_files(
+    program: Program, tmp_path: Path
+) -> None:
+    url = program.url()
+    wait_for_all(url)
+    eventually(lambda: {"0", "1"} <= _written_by(tmp_path, "counter"))
+    before = _written_by(tmp_path, "counter")
+    for _ in range(2):
+        os.kill(_workers(program)[0], signal.SIGKILL)
+        program.wait_for("Booting worker")
+        wait_for_all(url)
+    time.sleep(0.5)  # beyond when events are settled
+    assert _written_by(tmp_path, "counter") == before
 
 
 def test_whoever_asks_another_worker_does_not_notice(program: Program) -> None:
@@ -223,6 +242,11 @@ def test_no_file_is_left_behind(serve: Serve, on_redis: RedisServer, tmp_path: P
     program.send(signal.SIGTERM)
     program.ended()
     assert not list(folder.iterdir())
+
+
+def _written_by(folder: Path, kind: str) -> set[str]:
+    """Who has written files of metrics of this kind."""
+    return {path.stem.rpartition("_")[2] for path in folder.rglob(f"{kind}_*.db")}
 
 
 def _booting(program: Program) -> int:
