@@ -45,13 +45,12 @@ class AuthorizationCodeGrant:
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the code was issued to another client")
         if isinstance(code, Spent):
-            await self.revocation.end_authorization(authorization.id)
-            return self._replayed(authorization)
+            return await self._ended(authorization)
         spending = self._spending(handle, authorization, request.client, request.now)
         wrong = _mismatch(code, request.params)
         if wrong is not None:
-            await self.stores.kv.write(spending.swap, durable=True)
-            return InvalidGrant(wrong)
+            (before,) = await self.stores.kv.write(spending.swap, durable=True)
+            return InvalidGrant(wrong) if spending.won(before) else await self._ended(authorization)
         return GrantSuccess(
             grant_type=self.grant_type,
             authorization=authorization,
@@ -77,6 +76,11 @@ class AuthorizationCodeGrant:
             won=lambda before: self.stores.codes.was_won(before, attempt=attempt),
             replayed=lambda: self._replayed(authorization),
         )
+
+    async def _ended(self, authorization: Authorization) -> OAuthError:
+        """The refusal of a code that came twice: nobody knows which of the two was the client's (RFC 6749 §4.1.2)."""
+        await self.revocation.end_authorization(authorization.id)
+        return self._replayed(authorization)
 
     def _replayed(self, authorization: Authorization) -> OAuthError:
         self.emit(CodeReplayed(client_id=authorization.client_id, subject=authorization.subject))

@@ -80,6 +80,25 @@ async def test_one_of_many_redemptions_of_a_code_wins_and_dies(
         assert (await replace(app, service=service).refresh(winner["refresh_token"])).status == 400
 
 
+async def test_a_wrong_verifier_that_comes_between_ends_the_grant_too(
+    app: ClientApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have read the unspent code; the one that proves it is written first."""
+    kv, won = app.service.parts.kv, list[Answer]()
+    write = kv.write
+
+    async def after_the_winner(*writes: Any, durable: bool = False) -> Any:
+        monkeypatch.undo()
+        won.append(await app.redeem(code))
+        return await write(*writes, durable=durable)
+
+    code = await app.code()
+    monkeypatch.setattr(kv, "write", after_the_winner)
+    assert (await app.redeem(code, code_verifier="w" * 43)).refusal == (400, "invalid_grant")
+    assert won[0].status == 200
+    assert not await app.service.is_active(won[0]["access_token"])
+
+
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 async def test_one_of_many_uses_of_a_refresh_token_wins_and_its_family_dies(
     replicas: tuple[RunningService, ...], client: str
