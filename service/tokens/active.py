@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -116,7 +116,7 @@ class ActiveTokens:
         found = await self._not_ended(token)
         if isinstance(found, Inactive):
             return found
-        if await self._is_of_living_parties(str(found.claims["client_id"]), found.authorization):
+        if await self._is_of_living_parties(self._clients_of(found), found.authorization):
             return found
         return Inactive("its client or user is disabled or unknown")
 
@@ -158,7 +158,7 @@ class ActiveTokens:
             return Inactive("its record is gone: it expired, or never was")
         if record is None or isinstance(record, Spent):
             return Inactive("it was used, and another one took its place")
-        if not await self._is_of_living_parties(authorization.client_id, authorization):
+        if not await self._is_of_living_parties((authorization.client_id,), authorization):
             return Inactive("its client or user is disabled or unknown")
         return ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
 
@@ -201,16 +201,35 @@ class ActiveTokens:
             return Inactive("its authorization has ended")
         return ActiveToken(claims=claims, reference=None, authorization=authorization)
 
+    def _clients_of(self, token: ActiveToken) -> tuple[str, ...]:
+        """Its client; where that made it from another's token, whom the user let in and who passed it on, too."""
+        own = str(token.claims["client_id"])
+        first = own if token.authorization is None else token.authorization.client_id
+        act = token.claims.get("act")
+        if act is None and first == own:
+            return (own,)
+        # An extension grant may call actors what it likes; none of them is a client that registered itself.
+        return (own, first, *filter(self.clients.in_file, _actors(act)))
+
     async def _is_of_living_parties(
-        self, client_id: str, authorization: Authorization | None
+        self, client_ids: tuple[str, ...], authorization: Authorization | None
     ) -> bool:
         clients = self.clients
-        if not (clients.enabled_in_file(client_id) or await clients.enabled(client_id)):
-            return False
+        for client_id in client_ids:
+            if not (clients.enabled_in_file(client_id) or await clients.enabled(client_id)):
+                return False
         if authorization is None or authorization.subject is None or authorization.idp != LOCAL:
             return True
         user = await self.users.by_subject(authorization.subject)
         return user is not None and user.enabled
+
+
+def _actors(act: object) -> Iterator[str]:
+    """Who acts, and before whom (RFC 8693 §4.1)."""
+    while isinstance(act, Mapping):
+        actor = cast("Mapping[str, object]", act)
+        yield str(actor.get("sub"))
+        act = actor.get("act")
 
 
 def is_bound(jti: str) -> bool:

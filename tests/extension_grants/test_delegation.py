@@ -240,6 +240,32 @@ async def test_a_disabled_user_is_not_delegated(
     assert not await service.is_active(new, caller="api2")
 
 
+@pytest.mark.parametrize("first", ["frontend", "opaque"])
+@pytest.mark.parametrize("disabled", ["first", "api1", "api2"])
+async def test_it_is_inactive_while_a_client_that_it_came_by_is_disabled(
+    service: RunningService, config: dict[str, Any], first: str, disabled: str
+) -> None:
+    source = (await service.user_token(first))["access_token"]
+    second = (await delegated(service, source, "api1", "api2"))["access_token"]
+    third = (await delegated(service, second, "api2", "api1"))["access_token"]
+    client = client_in(config, first if disabled == "first" else disabled)
+    for enabled in (False, True):
+        client["enabled"] = enabled
+        service.parts.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.parts.registry.reload()
+        assert await service.is_active(third) is enabled
+
+
+async def test_it_is_inactive_when_the_client_it_was_made_from_is_removed(
+    service: RunningService, config: dict[str, Any], token: str
+) -> None:
+    new = (await delegated(service, token))["access_token"]
+    config["clients"].remove(client_in(config, "frontend"))
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    assert not await service.is_active(new, caller="api2")
+
+
 @pytest.mark.rfc("8707#2.2")
 async def test_a_resource_may_be_named(service: RunningService, token: str) -> None:
     form = {"grant_type": "delegation", "token": token, "resource": "api2"}
