@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from time import perf_counter
 from typing import Any, TypeVar
 
 import structlog
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from service.model.events import Emit, RequestAnswered, current_request_id
 from service.protocol.errors import OAuthError, ServerError
@@ -69,7 +70,7 @@ class Gate:
         if head_is_too_large(request):
             handler = _refuse_head
         elif direct := self.direct.get((request.method, path)):
-            handler, endpoint = direct, path
+            handler, endpoint = partial(_invited, direct), path
         elif request.method == "OPTIONS" and self.cors.opens(path, request):
             handler = allow
         answered = await self._guarded(request, path, handler, endpoint=endpoint)
@@ -130,6 +131,15 @@ class Gate:
 async def _refuse_head(_: web.Request) -> web.Response:
     status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
     return web.Response(status=status, text="request header fields too large")
+
+
+async def _invited(direct: DirectHandler, request: web.Request) -> Answer:
+    """Ask for a body that waits to be asked for, as aiohttp's router does for its own (RFC 9110 §10.1.1)."""
+    waits = request.headers.get("Expect", "").lower() == "100-continue"
+    if waits and request.version == HttpVersion11 and not request.content.is_eof():
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # it is of the answer alone
+    return await direct(request)
 
 
 def _routed(request: Message) -> str:

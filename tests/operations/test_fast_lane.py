@@ -73,6 +73,21 @@ async def test_the_last_answer_holds_a_token(service: RunningService, pieces: li
     assert b'"access_token"' in body
 
 
+@pytest.mark.rfc("9110#10.1.1")
+async def test_a_body_that_waits_to_be_asked_for_is_asked_for(service: RunningService) -> None:
+    address = urlsplit(service.issuer)
+    reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+    head = LAST.removesuffix(FORM).replace(LENGTH, b"Expect: 100-continue\r\n" + LENGTH)
+    writer.write(head)
+    said = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+    assert said == b"HTTP/1.1 100 Continue\r\n\r\n"
+    writer.write(FORM)
+    answer = await asyncio.wait_for(reader.read(), 10)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"access_token"' in answer
+    writer.close()
+
+
 async def test_answers_come_in_the_order_of_the_requests(service: RunningService) -> None:
     named = [WHOLE.replace(b"Host", b"X-Request-ID: %d\r\nHost" % each) for each in range(20)]
     answers = await _exchange(service, [b"".join(named), LAST])
