@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from hashlib import sha256
 from typing import Any
@@ -46,6 +47,19 @@ class TestClosed:
         answer = await register(service, token=f"{token}x")
         assert answer.refusal == (401, "invalid_token")
         assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
+
+    @pytest.mark.rfc("6750#3.1")
+    async def test_a_token_that_is_no_text_does_not_open_it(self, service: RunningService) -> None:
+        port = int(service.issuer.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(
+            b"POST /connect/register HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Authorization: Bearer \xff\r\nContent-Length: 0\r\n\r\n"
+        )
+        answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert answer.split()[1] == b"401"
+        assert b'error="invalid_token"' in answer
 
     async def test_the_token_is_asked_for_before_the_body(self, service: RunningService) -> None:
         answer = await service.request("POST", "/connect/register", data=b"{")
