@@ -12,8 +12,8 @@ import click
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_store, store_option
 from service.cli.table import written
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.by_hand import KeysByHand, NotPossible
-from service.keys.jose import ENCRYPTION_ALGORITHMS
 from service.keys.key_source import encryption_algorithms, stored_keys
 from service.keys.rotation import KeysUnreadable, StoredKeys
 from service.keys.schedule import Keys, signing_key
@@ -69,7 +69,7 @@ def rotate(file: Path, store_url: str | None, at_once: bool) -> None:
     )
 
 
-@keys.command("retire")
+@keys.command("retire", context_settings={"ignore_unknown_options": True})  # a kid may begin with -
 @click.argument("kid")
 @file_option
 @store_option

@@ -112,7 +112,9 @@ def test_retire_replaces_the_key(config: Path, redis_url: str, clock: Clock) -> 
 
 @on_redis
 @pytest.mark.parametrize(
-    "arguments", [("rotate",), ("retire", "unknown")], ids=["rotate", "retire"]
+    "arguments",
+    [("rotate",), ("retire", "unknown"), ("retire", "-9NOxePGDmil")],
+    ids=["rotate", "retire", "retire what looks like an option"],
 )
 def test_what_is_not_there_is_wrong_input(
     config: Path, redis_url: str, arguments: tuple[str, ...]
