@@ -11,9 +11,8 @@ import structlog
 from service.authorize.request_parameters import parameters_in
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import (
-    MAC_ALGORITHMS,
-    SIGNING_ALGORITHMS,
     JwtRefused,
     unverified_claims,
     unverified_header,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.clients.assertions import ClientAssertions, assertion_in, is_by_secret
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.client import Client
 from service.model.credentials import CredentialSource, Presented
 

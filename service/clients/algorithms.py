@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS
 from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry

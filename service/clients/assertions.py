@@ -10,9 +10,9 @@ from secrets import token_urlsafe
 import structlog
 
 from service.clients.keys import ClientKeys
+from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.foreign_keys import accepted_header
 from service.keys.jose import (
-    MAC_ALGORITHMS,
     JwtRefused,
     Key,
     claims_signed_by,

@@ -11,8 +11,9 @@ import orjson
 
 from service.clients.http import ClientHttp
 from service.clients.published_keys import PublishedKeys
+from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header, verify_foreign
-from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims, claims_signed_by
+from service.keys.jose import JwtRefused, Key, VerifiedClaims, claims_signed_by
 from service.keys.jwe import (
     SECRET_ALGORITHMS,
     accepted_encryption_header,

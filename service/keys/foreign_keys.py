@@ -9,9 +9,8 @@ from typing import TypedDict
 import msgspec
 import orjson
 
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import (
-    MAC_ALGORITHMS,
-    SIGNING_ALGORITHMS,
     JwtRefused,
     Key,
     VerifiedClaims,

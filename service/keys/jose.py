@@ -1,4 +1,4 @@
-"""Keys, and signing and verifying JWTs; with `jwe.py` the only file that knows joserfc."""
+"""Keys, and signing and verifying JWTs; with `algorithms.py` and `jwe.py` the only file that knows joserfc."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from joserfc import jwk
 from joserfc.errors import JoseError
 from joserfc.jws import JWSRegistry
 
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS, new_key, read_key
 from service.model.events import Emit
 from service.model.timings import Signed, unheard
 
@@ -24,47 +25,7 @@ VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 MAX_JWT_LENGTH = 51200
 """Characters; a longer one is refused before any work."""
 
-MIN_RSA_BITS = 2048
-"""RFC 7518 §3.3, §4.3."""
-
 _DOTS = 2
-
-
-def _rsa() -> Any:
-    return jwk.RSAKey.generate_key(MIN_RSA_BITS)
-
-
-def _p256() -> Any:
-    return jwk.ECKey.generate_key("P-256")
-
-
-_SIGNING_KEYS: Mapping[str, Callable[[], Any]] = {
-    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _rsa),
-    "ES256": _p256,
-    "ES384": lambda: jwk.ECKey.generate_key("P-384"),
-    "ES512": lambda: jwk.ECKey.generate_key("P-521"),
-    "EdDSA": lambda: jwk.OKPKey.generate_key("Ed25519"),
-}
-_ENCRYPTION_KEYS: Mapping[str, Callable[[], Any]] = {
-    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _rsa),
-    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _p256),
-}
-
-SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
-
-ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
-"""Those that encrypt to somebody's public key (RFC 7518 §4.3, §4.6)."""
-
-MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
-"""Each with the bytes that its key has at least (RFC 7518 §3.2)."""
-
-_KEY_TYPES: Mapping[str, Any] = {
-    "RS": jwk.RSAKey,
-    "PS": jwk.RSAKey,
-    "ES": jwk.ECKey,
-    "EC": jwk.ECKey,
-    "Ed": jwk.OKPKey,
-}
 
 
 class JwtRefused(Exception):
@@ -88,16 +49,14 @@ class Key:
     @classmethod
     def generate(cls, alg: str) -> Key:
         """Make a new private key, named by its thumbprint (RFC 7638)."""
-        make = _SIGNING_KEYS.get(alg) or _ENCRYPTION_KEYS[alg]
-        key = make()
+        key = new_key(alg)
         return cls(key.thumbprint(), alg, key)
 
     @classmethod
     def load(cls, source: Mapping[str, Any] | str | bytes, alg: str) -> Key:
         """Read a JWK or PEM; ValueError where it is none, or of a type that alg cannot use."""
         try:
-            key = _import(source, alg)
-            _require_fit(key, alg)
+            key = read_key(source, alg)
         except (JoseError, TypeError, KeyError) as error:
             raise ValueError("not a key that this service understands") from error
         return cls(key.kid or key.thumbprint(), alg, key)
@@ -215,29 +174,6 @@ def require_claims(claims: VerifiedClaims, types: Mapping[str, type | tuple[type
     for name, expected in types.items():
         if not isinstance(claims.get(name), expected):
             raise JwtRefused(f"its claim {name} is missing, or not what it has to be")
-
-
-def _import(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
-    """The key behind a JWK, its JSON or a PEM; RSA keys of less than 2048 bits count for nothing (RFC 7518 §3.3)."""
-    key_type = _KEY_TYPES[alg[:2]]
-    if isinstance(source, Mapping):
-        key = key_type.import_key(dict(source))
-    else:
-        text = source.encode() if isinstance(source, str) else source
-        is_jwk = text.lstrip().startswith(b"{")
-        key = key_type.import_key(orjson.loads(text) if is_jwk else text)
-    if key_type is jwk.RSAKey and key.raw_value.key_size < MIN_RSA_BITS:
-        raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
-    return key
-
-
-def _require_fit(key: Any, alg: str) -> None:
-    """Refuse a key whose curve, or what it says of itself, is not for this algorithm (RFC 7517 §4.2-4.4)."""
-    if alg in ENCRYPTION_ALGORITHMS:
-        key.check_use("enc")
-        key.check_alg(alg)
-    elif not JWSRegistry.filter_algorithms(key, [alg]):
-        raise ValueError(f"the key is not one for {alg}")
 
 
 def _encode(content: bytes) -> bytes:

@@ -10,7 +10,8 @@ from joserfc import jwk
 from joserfc.errors import JoseError
 from joserfc.jwe import JWERegistry, decrypt_compact, encrypt_compact
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, MAX_JWT_LENGTH, JwtRefused, Key, decode_json
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, decode_json
 
 SECRET_ALGORITHMS = ("A128KW", "A256KW", "dir")
 """Those whose key is made of a client secret (OIDC Core §10.2)."""
@@ -58,10 +59,16 @@ def encryption_key_of_secret(secret: str, alg: str, enc: str) -> Key:
 
 
 def encrypt(content: bytes, key: Key, *, enc: str, cty: str | None) -> str:
-    """A JWE of this content; `cty` is `JWT` where that is one itself (RFC 7519 §5.2)."""
+    """A JWE of this content; `cty` is `JWT` where that is one itself (RFC 7519 §5.2).
+
+    ValueError where the key is none that can be encrypted to.
+    """
     header = {"alg": key.alg, "enc": enc, "kid": key.kid, "cty": cty}
     present = {name: value for name, value in header.items() if value}
-    return encrypt_compact(present, content, key.material, registry=_REGISTRY)
+    try:
+        return encrypt_compact(present, content, key.material, registry=_REGISTRY)
+    except JoseError as error:
+        raise ValueError("nothing can be encrypted to the key") from error
 
 
 def looks_encrypted(token: str) -> bool:

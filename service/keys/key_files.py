@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import Key
 from service.keys.keyring import KeyRing
 from service.keys.schedule import RotationPolicy, current_keys, is_gone
 from service.model.signing_key import SigningKey

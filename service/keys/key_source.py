@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.key_files import DEFAULT_ENCRYPTION, FileKeys, KeyFile
 from service.keys.keyring import KeyRing
 from service.keys.rotation import StoredKeys

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
+from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jose import (
-    MAC_ALGORITHMS,
     JwtRefused,
     VerifiedClaims,
     require_claims,

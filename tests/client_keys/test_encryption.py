@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from service.keys.jose import ENCRYPTION_ALGORITHMS, JwtRefused, Key
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS
+from service.keys.jose import JwtRefused, Key
 from service.keys.jwe import (
     CONTENT_ENCRYPTION,
     SECRET_ALGORITHMS,
@@ -60,6 +61,34 @@ async def test_a_key_for_something_else_is_none(party: Party, change: dict[str, 
     key = Key.generate("ECDH-ES").public_jwk | change
     with pytest.raises(UnauthorizedClient, match="ECDH-ES"):
         await encrypted(party.but(jwks={"keys": [key]}), "ECDH-ES")
+
+
+@pytest.mark.rfc("7517#4.3")
+@pytest.mark.parametrize(
+    ("alg", "operations"),
+    [
+        ("RSA-OAEP", ["wrapKey"]),
+        ("RSA-OAEP", ["encrypt", "wrapKey"]),
+        ("ECDH-ES", ["deriveBits"]),
+        ("ECDH-ES+A128KW", ["deriveKey"]),
+        ("ECDH-ES", []),
+    ],
+)
+async def test_operations_as_browsers_export_them_are_good(
+    party: Party, alg: str, operations: list[str]
+) -> None:
+    key = Key.generate(alg)
+    exported = key.public_jwk | {"key_ops": operations}
+    jwe = await encrypted(party.but(jwks={"keys": [exported]}), alg)
+    assert await decrypt(jwe, key) == b"content"
+
+
+@pytest.mark.rfc("7517#4.3")
+@pytest.mark.parametrize("operations", [["verify"], ["sign", "verify"], "encrypt", [["encrypt"]]])
+async def test_a_key_for_other_operations_is_none(party: Party, operations: object) -> None:
+    key = Key.generate("RSA-OAEP").public_jwk | {"key_ops": operations}
+    with pytest.raises(UnauthorizedClient, match="RSA-OAEP"):
+        await encrypted(party.but(jwks={"keys": [key]}), "RSA-OAEP")
 
 
 async def test_a_key_that_nothing_can_be_encrypted_to_is_the_clients_fault(party: Party) -> None:

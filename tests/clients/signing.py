@@ -12,7 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from service.clients.assertions import ASSERTION_TYPE
-from service.keys.jose import MAC_ALGORITHMS, Key
+from service.keys.algorithms import MAC_ALGORITHMS
+from service.keys.jose import Key
 from tests.driving.service import Answer, RunningService
 
 SECRET = "a-secret-of-more-than-sixty-four-characters-and-so-good-for-every-hmac"

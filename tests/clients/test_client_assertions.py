@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from service.clients.assertions import ASSERTION_TYPE
-from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS, Key
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from service.keys.jose import Key
 from tests.clients.signing import SECRET, Signer, key_of, unsigned
 from tests.conftest import Clock, Start
 from tests.driving.registry import client_in

@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from service.identity.providers.failures import ProviderUnavailable
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.keys.algorithms import SIGNING_ALGORITHMS
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 

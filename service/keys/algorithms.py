@@ -1,0 +1,100 @@
+"""The algorithms, and which keys are good for them (RFC 7518)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+from joserfc import jwk
+from joserfc.jws import JWSRegistry
+
+MIN_RSA_BITS = 2048
+"""RFC 7518 §3.3, §4.3."""
+
+
+def _rsa() -> Any:
+    return jwk.RSAKey.generate_key(MIN_RSA_BITS)
+
+
+def _p256() -> Any:
+    return jwk.ECKey.generate_key("P-256")
+
+
+_SIGNING_KEYS: Mapping[str, Callable[[], Any]] = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _rsa),
+    "ES256": _p256,
+    "ES384": lambda: jwk.ECKey.generate_key("P-384"),
+    "ES512": lambda: jwk.ECKey.generate_key("P-521"),
+    "EdDSA": lambda: jwk.OKPKey.generate_key("Ed25519"),
+}
+_ENCRYPTION_KEYS: Mapping[str, Callable[[], Any]] = {
+    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _rsa),
+    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _p256),
+}
+
+SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
+
+ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
+"""Those that encrypt to somebody's public key (RFC 7518 §4.3, §4.6)."""
+
+MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
+"""Each with the bytes that its key has at least (RFC 7518 §3.2)."""
+
+_KEY_TYPES: Mapping[str, Any] = {
+    "RS": jwk.RSAKey,
+    "PS": jwk.RSAKey,
+    "ES": jwk.ECKey,
+    "EC": jwk.ECKey,
+    "Ed": jwk.OKPKey,
+}
+_OPERATIONS: Mapping[str, frozenset[str]] = {
+    "RSA": frozenset({"encrypt", "decrypt", "wrapKey", "unwrapKey"}),
+    "EC": frozenset({"deriveKey", "deriveBits"}),
+}
+"""What a key to encrypt to may be for, by its type (RFC 7517 §4.3)."""
+
+_SIGNATURES = frozenset({"sign", "verify"})
+
+
+def new_key(alg: str) -> Any:
+    """A new private key of joserfc's."""
+    return (_SIGNING_KEYS.get(alg) or _ENCRYPTION_KEYS[alg])()
+
+
+def read_key(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
+    """The key behind a JWK, its JSON or a PEM, as joserfc has it.
+
+    ValueError, or whatever joserfc raises, where it is none, or none for this algorithm: by its
+    type, its length, or what it says of itself (RFC 7517 §4.2-4.4, RFC 7518 §3.3).
+    """
+    key_type = _KEY_TYPES[alg[:2]]
+    if not isinstance(source, Mapping):
+        text = source.encode() if isinstance(source, str) else source
+        source = orjson.loads(text) if text.lstrip().startswith(b"{") else text
+    if isinstance(source, Mapping):
+        key = key_type.import_key(_for_operations(source, key_type.key_type, alg))
+    else:
+        key = key_type.import_key(source)
+    if key_type is jwk.RSAKey and key.raw_value.key_size < MIN_RSA_BITS:
+        raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
+    _require_use(key, alg)
+    return key
+
+
+def _for_operations(key: Mapping[str, Any], kind: str, alg: str) -> dict[str, Any]:
+    """The JWK without `key_ops`, once they are judged: joserfc knows one each, and browsers export others, or none."""
+    bare = dict(key)
+    operations = bare.pop("key_ops", None)
+    wanted = _OPERATIONS[kind] if alg in ENCRYPTION_ALGORITHMS else _SIGNATURES
+    if operations and wanted.isdisjoint(operations):
+        raise ValueError(f"the key is not one for {alg}")
+    return bare
+
+
+def _require_use(key: Any, alg: str) -> None:
+    if alg in ENCRYPTION_ALGORITHMS:
+        key.check_use("enc")
+        key.check_alg(alg)
+    elif not JWSRegistry.filter_algorithms(key, [alg]):
+        raise ValueError(f"the key is not one for {alg}")
