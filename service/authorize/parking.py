@@ -24,6 +24,9 @@ from service.store.stores import Stores
 LIFETIME = 15 * 60
 """Seconds that a person has for all the pages of one request."""
 
+MAX_LENGTH = 16_384
+"""Characters that a request may have to be kept: whoever asks needs no secret, and the store fills for all."""
+
 _MAX_ID_LENGTH = 64
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
@@ -35,12 +38,20 @@ class Parking:
     stores: Stores
     purpose: str
     """What the requests are for; what was parked for another purpose is not found here."""
+    parameters: frozenset[str]
+    """What such a request can say; nothing else is kept."""
 
     async def park(self, params: Params, *, browser: str | None) -> str:
-        """Keep a request; its id. Without a browser it belongs to the first that continues it."""
+        """Keep a request; its id. Without a browser it belongs to the first that continues it.
+
+        InvalidRequest where it is too long.
+        """
         parked_id = secrets.token_urlsafe(16)
+        kept = {name: params.values[name] for name in params if name in self.parameters}
+        if sum(len(value) for values in kept.values() for value in values) > MAX_LENGTH:
+            raise InvalidRequest(f"the parameters are longer than {MAX_LENGTH} characters together")
         parked = ParkedRequest(
-            params=params.values, browser_digest=None if browser is None else digest(browser)
+            params=kept, browser_digest=None if browser is None else digest(browser)
         )
         sealed = self._sealed(parked_id, parked)
         await self.stores.kv.write(

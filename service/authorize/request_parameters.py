@@ -22,7 +22,8 @@ _TEXTS = frozenset(
         *("login_hint", "ui_locales", "claims_locales", "acr_values"),
     }
 )
-_KNOWN = _OBJECTS | _NUMBERS | _TEXTS | REPEATABLE
+PARAMETERS = _OBJECTS | _NUMBERS | _TEXTS | REPEATABLE
+"""All that an authorization request says; whatever else is sent means nothing (RFC 6749 §3.1)."""
 
 
 def parameters_in(claims: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]:
@@ -46,7 +47,7 @@ def _values(name: str, value: object) -> tuple[str, ...]:
         return (str(value),)
     if name in REPEATABLE and isinstance(value, list):
         return _texts(name, cast("list[object]", value))
-    if name in _KNOWN:
+    if name in PARAMETERS:
         raise InvalidRequestObject(f"{name} is of another type in the request object")
     return ()
 

@@ -11,6 +11,11 @@ from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
 from service.tokens.id_token_hint import Hint, IdTokenHints
 
+PARAMETERS = frozenset(
+    {"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"}
+)
+"""What such a request says; `logout_hint` is not needed, for it is the browser's session that ends (§2)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogoutRequest:

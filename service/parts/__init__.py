@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from service.authorize import request_parameters
 from service.authorize.answer import Answering
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parking import Parking
@@ -11,6 +12,7 @@ from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import builtin_steps
 from service.grants import GrantParts, Grants
+from service.logout import request as logout_request
 from service.logout.back_channel import BackChannel
 from service.logout.delivering import LogoutDeliveries
 from service.logout.front_channel import FrontChannel
@@ -66,7 +68,9 @@ class Parts(Tokens):
             request_objects=self.request_objects,
             hints=self.id_token_hints,
             steps=builtin_steps(),
-            parking=Parking(stores=self.stores, purpose="authorize"),
+            parking=Parking(
+                stores=self.stores, purpose="authorize", parameters=request_parameters.PARAMETERS
+            ),
             consents=self.consents,
             answering=answering,
             emit=self.emit,
@@ -109,4 +113,4 @@ class Parts(Tokens):
 
     @cached_property
     def parked_logouts(self) -> Parking:
-        return Parking(stores=self.stores, purpose="logout")
+        return Parking(stores=self.stores, purpose="logout", parameters=logout_request.PARAMETERS)

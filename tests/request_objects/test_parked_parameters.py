@@ -38,7 +38,7 @@ async def test_the_pages_know_it_all_the_same(web: Sender) -> None:
 
 async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> None:
     parts = web.app.service.parts
-    parking = Parking(stores=parts.stores, purpose="authorize")
+    parking = Parking(stores=parts.stores, purpose="authorize", parameters=frozenset({"scope"}))
     first = await parking.park(Params({"scope": ("openid",)}), browser="browser")
     other = await parking.park(Params({"scope": ("api1",)}), browser="browser")
     places = [digest(f"authorize {parked_id}") for parked_id in (first, other)]
