@@ -180,7 +180,10 @@ def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     """For people: where clients send them, and a page for each step of `authorize/steps`."""
     return (
         AuthorizeEndpoint(
-            sign_in=edge.sign_in_pages, errors=edge.errors, registrable=parts.registrable
+            sign_in=edge.sign_in_pages,
+            errors=edge.errors,
+            client_address=edge.client_address,
+            registrable=parts.registrable,
         ),
         LoginEndpoint(
             sign_in=edge.sign_in_pages,

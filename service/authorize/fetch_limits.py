@@ -12,7 +12,10 @@ from service.model.outgoing import HttpClient
 from service.protocol.errors import InvalidRequestUri
 
 PER_MINUTE = 30
-"""Fetches for one client, whatever fragments its URLs are asked for with."""
+"""Fetches for one client that one address causes, whatever fragments its URLs are asked for with.
+
+Anybody can send a client's request: counted for the client alone, one person would refuse all others.
+"""
 
 AT_ONCE = 10
 """Fetches on one way out; the other connections are for keys, sector documents and logouts."""
@@ -30,18 +33,19 @@ class FetchLimits:
         """Take the clock."""
         self._now = now
         self._minute = 0
-        self._counted: Counter[str] = Counter()
+        self._counted: Counter[tuple[str, str]] = Counter()
         self._places: dict[HttpClient, asyncio.Semaphore] = {}
 
-    def count(self, client: Client) -> None:
-        """Count one fetch; InvalidRequestUri where it is one too many (OIDC Core §3.1.2.6)."""
+    def count(self, client: Client, asker: str) -> None:
+        """Count one fetch for who asks from this address; InvalidRequestUri where it is one too many (OIDC Core §3.1.2.6)."""
         minute = self._now() // _MINUTE
         if minute != self._minute:
             self._minute = minute
             self._counted.clear()
-        if self._counted[client.client_id] >= PER_MINUTE:
+        key = client.client_id, asker
+        if self._counted[key] >= PER_MINUTE:
             raise InvalidRequestUri("request_uri is fetched too often: try again in a minute")
-        self._counted[client.client_id] += 1
+        self._counted[key] += 1
 
     @asynccontextmanager
     async def place(self, way: HttpClient) -> AsyncGenerator[None, None]:

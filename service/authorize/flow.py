@@ -80,13 +80,13 @@ class AuthorizeFlow:
     emit: Emit
     now: Callable[[], int]
 
-    async def arrive(self, sent: Params) -> Arrival:
-        """Take a request in: from here on there are parameters only, and no request object.
+    async def arrive(self, sent: Params, *, asker: str) -> Arrival:
+        """Take a request in, from this address: from here on there are parameters only, and no request object.
 
         An OAuthError from here is a page, never a redirect.
         """
         client = await find_client(sent, self.clients)
-        merged = await self.request_objects.merged(sent, client)
+        merged = await self.request_objects.merged(sent, client, asker=asker)
         try:
             reply_to = find_reply_to(merged.params, client, issuer=self.issuer)
         except InvalidRequest as untrusted:

@@ -58,11 +58,12 @@ class RequestUris:
         self._failed: dict[_Place, int] = {}
         self._turns: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
 
-    async def fetch(self, uri: str, client: Client) -> str:
+    async def fetch(self, uri: str, client: Client, *, asker: str) -> str:
         """The request object as it was read; InvalidRequestUri where nothing of the kind is there.
 
         The fragment is a hash of the content by which the client says that it has changed: another
-        one is another place to remember, and it is neither compared nor sent.
+        one is another place to remember, and it is neither compared nor sent. `asker` is the
+        address that the request came from.
         """
         if len(uri) > MAX_LENGTH["request_uri"]:
             raise InvalidRequest("request_uri is too long")
@@ -72,7 +73,7 @@ class RequestUris:
         kept = self._known(way, uri)
         if kept is None:
             async with self._turns.setdefault((way, url), asyncio.Lock()):
-                kept = self._known(way, uri) or await self._look(way, uri, client)
+                kept = self._known(way, uri) or await self._look(way, uri, client, asker)
         return kept.text
 
     def _known(self, way: HttpClient, uri: str) -> _Kept | None:
@@ -83,10 +84,10 @@ class RequestUris:
         kept = self._kept.get((way, uri))
         return kept if kept is not None and self._now() < kept.until else None
 
-    async def _look(self, way: HttpClient, uri: str, client: Client) -> _Kept:
+    async def _look(self, way: HttpClient, uri: str, client: Client, asker: str) -> _Kept:
         """Fetch it, within the limits, and remember what comes of it."""
         url = _without_fragment(uri)
-        self._limits.count(client)
+        self._limits.count(client, asker)
         async with self._limits.place(way):
             try:
                 text = await _read(way, url)

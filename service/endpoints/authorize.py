@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
+from service.authorize.flow import Arrival
 from service.model.registrable import Registrable
 from service.protocol.errors import ServerError, TemporarilyUnavailable
 from service.protocol.params import Params
@@ -15,6 +16,7 @@ from service.protocol.pkce import PLAIN, S256
 from service.protocol.prompt import PROMPTS
 from service.protocol.response_type import RESPONSE_MODES, RESPONSE_TYPES
 from service.web.error_page import ErrorPages
+from service.web.proxy import ClientAddress
 from service.web.read import query_params, raw_form_params
 from service.web.sign_in_pages import SignInPages
 
@@ -32,6 +34,7 @@ class AuthorizeEndpoint:
 
     sign_in: SignInPages
     errors: ErrorPages
+    client_address: ClientAddress
     registrable: Registrable
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -61,7 +64,7 @@ class AuthorizeEndpoint:
     async def by_get(self, request: web.Request) -> web.Response:
         """Answer, or lead the person to the first page."""
         flow, visitor = self.sign_in.flow, None
-        arrival = await flow.arrive(query_params(request))
+        arrival = await self._arrival(request, query_params(request))
         try:
             visitor = await self.sign_in.visits.visitor(request)
             outcome = await flow.begin(arrival, visitor)
@@ -75,9 +78,12 @@ class AuthorizeEndpoint:
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
         flow = self.sign_in.flow
-        arrival = await flow.arrive(await raw_form_params(request))
+        arrival = await self._arrival(request, await raw_form_params(request))
         outcome = await flow.postpone(arrival, CONTINUE)
         return self.sign_in.go_on(request, outcome, None, arrival.params.get("ui_locales"))
+
+    async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
+        return await self.sign_in.flow.arrive(sent, asker=self.client_address.of(request))
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Go on with what came by POST, now with the browser's cookies."""

@@ -156,6 +156,19 @@ async def test_varied_fragments_cause_so_many_fetches_in_a_minute(
     assert (await web.send(None, request_uri=uri + "#more")).has("login")
 
 
+async def test_who_asks_too_often_is_alone_with_that(web: Sender) -> None:
+    client = await web.app.service.parts.clients.find("web")
+    assert client is not None
+    client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
+    way = Counting()
+    uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
+    for number in range(PER_MINUTE):
+        await uris.fetch(f"https://web.example/request#{number}", client, asker="192.0.2.1")
+    with pytest.raises(InvalidRequestUri, match="too often"):
+        await uris.fetch("https://web.example/request#more", client, asker="192.0.2.1")
+    assert await uris.fetch("https://web.example/request#more", client, asker="192.0.2.2")
+
+
 async def test_it_is_fetched_once_for_all_the_pages_of_a_request(
     web: Sender, site: Site, clock: Clock
 ) -> None:
@@ -190,7 +203,7 @@ async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.Mon
     uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
     for turn in (range(MAX_KEPT + 1), range(MAX_KEPT, -1, -1)):
         for number in turn:
-            await uris.fetch(f"https://web.example/request#{number}", client)
+            await uris.fetch(f"https://web.example/request#{number}", client, asker="192.0.2.1")
     assert len(way.asked) == MAX_KEPT + 2
 
 
@@ -207,6 +220,8 @@ async def test_a_client_that_registered_itself_has_to_use_https_the_guarded_way(
         metadata={"request_uris": ("http://web.example/request", "https://web.example/request")},
     )
     with pytest.raises(InvalidRequestUri, match="https"):
-        await uris.fetch("http://web.example/request", registered)
-    assert await uris.fetch("https://web.example/request", registered) == "content"
+        await uris.fetch("http://web.example/request", registered, asker="192.0.2.1")
+    assert (
+        await uris.fetch("https://web.example/request", registered, asker="192.0.2.1") == "content"
+    )
     assert (free.asked, guarded.asked) == ([], ["https://web.example/request"])

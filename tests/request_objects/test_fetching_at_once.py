@@ -58,7 +58,9 @@ def uris(way: Hanging) -> RequestUris:
 
 async def begun(uris: RequestUris, client: Client, *paths: str) -> list[asyncio.Task[str]]:
     """As many requests at once, as far as they come by themselves."""
-    tasks = [asyncio.create_task(uris.fetch(BASE + path, client)) for path in paths]
+    tasks = [
+        asyncio.create_task(uris.fetch(BASE + path, client, asker="192.0.2.1")) for path in paths
+    ]
     await asyncio.sleep(0.1)
     return tasks
 
@@ -111,6 +113,6 @@ async def test_hanging_strangers_leave_the_operators_clients_their_way(
     uris = RequestUris(ClientHttp(free=free, guarded=way), now=lambda: 0)
     stranger = replace(client, registered=True)
     waiting = await begun(uris, stranger, *map(str, range(fetch_limits.AT_ONCE)))
-    assert await uris.fetch(BASE + "0", client) == "content"
+    assert await uris.fetch(BASE + "0", client, asker="192.0.2.1") == "content"
     way.answering.set()
     await asyncio.gather(*waiting)
