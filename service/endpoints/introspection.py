@@ -114,12 +114,14 @@ class IntrospectionEndpoint:
         authorization = token.authorization
         if authorization.client_id != client.client_id:
             return INACTIVE
+        # When a sliding one ends unused, its record knows by its time to live alone.
+        slides = client.refresh_token_expiration == "sliding"
         return {
             "active": True,
             "client_id": authorization.client_id,
             "sub": self.identifiers.of(client, str(authorization.subject)),
             "scope": format_scope(authorization.scope),
-            "exp": token.record.ends_at,
+            **({} if slides else {"exp": token.record.ends_at}),
             "token_type": "refresh_token",
         }
 

@@ -120,8 +120,9 @@ def _scope_of(authorization: Authorization, request: TokenRequest) -> frozenset[
     client = request.client
     offline = {OFFLINE_ACCESS} if client.allow_offline_access else frozenset[str]()
     allowed = authorization.scope & (client.allowed_scopes | offline)
-    if not allowed - {OFFLINE_ACCESS}:
-        raise InvalidScope("nothing of what was granted is allowed any more")
     if not request.scope <= allowed:
         raise InvalidScope("scope is wider than what was granted")
-    return request.scope or allowed
+    scope = request.scope or allowed
+    if not scope - {OFFLINE_ACCESS}:
+        raise InvalidScope("nothing that gives access to anything is asked for, or still allowed")
+    return scope

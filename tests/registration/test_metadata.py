@@ -122,6 +122,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         "request_uris",
         {"request_uris": ["http://registered.example/r"]},
     ),
+    "a request_uri without TLS on loopback": (
+        "request_uris",
+        {"request_uris": ["http://127.0.0.1:8000/r"]},
+    ),
     "request_uris that are no list": ("request_uris", {"request_uris": URL}),
     "a max age of words": ("default_max_age", {"default_max_age": "15m"}),
     "a max age below none": ("default_max_age", {"default_max_age": -1}),

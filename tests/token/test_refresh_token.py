@@ -116,7 +116,7 @@ async def test_scope_can_be_narrowed_for_one_access_token(service: RunningServic
     assert (await refreshed(service, second))["scope"] == first["scope"]
 
 
-@pytest.mark.parametrize("scope", ["api1 profile", "api1.read", "unknown"])
+@pytest.mark.parametrize("scope", ["api1 profile", "api1.read", "unknown", "offline_access"])
 async def test_scope_never_widens_and_the_attempt_spends_nothing(
     service: RunningService, scope: str
 ) -> None:
@@ -198,6 +198,16 @@ async def test_a_sliding_token_lives_while_it_is_used(
         assert answer.status == 200
     clock.forward(minutes=8)
     assert (await refreshed(service, answer, "sliding")).refusal == (400, "invalid_grant")
+
+
+@pytest.mark.rfc("7662#2.2")
+async def test_introspection_promises_no_end_that_a_sliding_token_may_not_reach(
+    service: RunningService,
+) -> None:
+    for client, told in (("sliding", False), ("frontend", True)):
+        token = (await service.user_token(client, SCOPE))["refresh_token"]
+        answer = await service.introspect(token, caller=client)
+        assert (answer["active"], "exp" in answer.json) == (True, told)
 
 
 async def test_a_sliding_token_ends_when_it_is_not_used(

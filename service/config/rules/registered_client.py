@@ -42,8 +42,8 @@ _SIGNED_HERE = (
     "introspection_signed_response_alg",
     "authorization_signed_response_alg",
 )
-_FETCHED = ("jwks_uri", "request_uris")
-_HTTPS_ONLY = ("initiate_login_uri", "sector_identifier_uri")
+_FETCHED = ("jwks_uri",)
+_HTTPS_ONLY = ("initiate_login_uri", "request_uris", "sector_identifier_uri")
 _SHOWN = ("client_uri", "logo_uri", "policy_uri", "tos_uri")
 _TOLD = ("backchannel_logout_uri", "frontchannel_logout_uri")
 _DECEIVES_READERS = re.compile(
@@ -114,7 +114,7 @@ def _judged_redirect(client: ClientEntry, name: str, uri: str) -> Iterator[Findi
 
 
 def urls_are_encrypted(client: ClientEntry, _: Offered) -> Iterator[Finding]:
-    """What is fetched, called or linked to is https; on loopback http will do, but not for a login."""
+    """What is fetched, called or linked to is https; on loopback http will do for keys."""
     for name in (*_FETCHED, *_HTTPS_ONLY):
         value = getattr(client, name) or ()
         for url in (value,) if isinstance(value, str) else value:
