@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from service.cli.settings import FILE
-from service.cli.start_rules import START_RULES
 from service.config.load import inspect
 from service.config.problem import Problem
 from service.config.rules.profiles import PROFILES
+from service.start_rules import START_RULES
 
 
 @click.command("check")

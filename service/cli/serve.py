@@ -15,6 +15,7 @@ from service.cli.shared_metrics import SharedMetrics
 from service.cli.shared_store import store_option
 from service.config.configuration import Configuration
 from service.observe.logs import LEVELS, configure_logs
+from service.start_rules import START_RULES
 
 HTTP_PORT = 80
 """Where http goes that names no port (RFC 9110 §4.2.1)."""
@@ -68,7 +69,7 @@ def serve(  # noqa: PLR0917 - click calls it by name
         "SERVICE_STORE_URL": store_url,
     }
     given = {name: value for name, value in flags.items() if value is not None}
-    configuration = load_settings(file, given)
+    configuration = load_settings(file, given, rules=START_RULES)
     configure_logs(log_level)
     _warn(configuration)
     # Before any metric is made, for it decides where they live.

@@ -22,6 +22,7 @@ from service.grants.extensions import ExtensionGrantError
 from service.identity.users import UserStoreUnusable
 from service.keys.key_files import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
+from service.start_rules import START_RULES
 from service.store.keyvalue import KeyValue
 from service.web.process import Listening, Process
 from service.web.tls import ServerTls
@@ -35,7 +36,7 @@ UNBUILT = (
     TemplateError,
     OSError,
 )
-"""What the operator can mend: handlers, keys, users, templates and certificates."""
+"""What the operator can mend: handlers, users, exporters, and files that have changed since they were judged."""
 
 LINGER = 5
 """Seconds at most for which a stopping process serves on, where nothing is configured."""
@@ -76,7 +77,7 @@ class Serving:
     def with_present_registry(self) -> Serving:
         """The same with the registry that the file holds now, or as it is where that cannot be served."""
         try:
-            read = load(self.configuration.file, self.environ)
+            read = load(self.configuration.file, self.environ, rules=START_RULES)
             configuration = replace(self.configuration, registry=read.registry, files=read.files)
             return replace(self, configuration=configuration).before_forks()
         except (ConfigError, click.ClickException):

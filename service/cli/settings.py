@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -11,6 +11,7 @@ import click
 from service.config.configuration import Configuration
 from service.config.load import load
 from service.config.problem import ConfigError
+from service.config.rules.rule import FileRule
 
 FILE = click.Path(path_type=Path)
 
@@ -26,10 +27,12 @@ file_option = click.option(
 )
 
 
-def load_settings(file: Path, flags: Mapping[str, str] | None = None) -> Configuration:
-    """The checked configuration; `flags` (by the name of the environment variable) beat the environment."""
+def load_settings(
+    file: Path, flags: Mapping[str, str] | None = None, *, rules: Iterable[FileRule] = ()
+) -> Configuration:
+    """The configuration, checked by further `rules` too; `flags` (by the variable's name) beat the environment."""
     try:
-        return load(file, {**os.environ, **(flags or {})})
+        return load(file, {**os.environ, **(flags or {})}, rules=rules)
     except ConfigError as error:
         for problem in error.problems:
             click.echo(problem, err=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from service.config.problem import Finding, Location
-from service.config.rules.table import findings_of
+from service.config.rules.rule import FileRule
+from service.config.rules.table import FILE_RULES
 from service.config.schema.file import ConfigurationFile
 from service.config.schema_findings import schema_findings
 from service.config.values import Value
@@ -20,14 +21,22 @@ _STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid", 
 
 
 def judge(
-    values: Value, *, replaced: Mapping[Location, str], directory: Path
+    values: Value,
+    *,
+    replaced: Mapping[Location, str],
+    directory: Path,
+    rules: Iterable[FileRule] = (),
 ) -> tuple[ConfigurationFile | None, list[Finding]]:
-    """The file where it is well-formed, and what schema and rules have to say of it."""
+    """The file where it is well-formed, and what schema and rules, further ones too, have to say of it."""
+    rules = (*FILE_RULES, *rules)
     try:
         file = _validate(values, replaced, directory)
     except ValidationError as error:
-        return None, [*schema_findings(error), *_findings_of_the_rest(values, error, directory)]
-    return file, list(findings_of(file))
+        return None, [
+            *schema_findings(error),
+            *_findings_of_the_rest(values, error, directory, rules),
+        ]
+    return file, list(_findings(file, rules))
 
 
 def _validate(
@@ -52,7 +61,7 @@ def _errors(error: ValidationError) -> Iterator[tuple[str, Location]]:
 
 
 def _findings_of_the_rest(
-    values: Value, error: ValidationError, directory: Path
+    values: Value, error: ValidationError, directory: Path, rules: Iterable[FileRule]
 ) -> Iterator[Finding]:
     """What the rules say of the file without its malformed parts, but for what only follows from their absence."""
     rest, removed = deepcopy(values), set[Location]()
@@ -63,8 +72,13 @@ def _findings_of_the_rest(
         except ValidationError as further:
             error = further
         else:
-            yield from (each for each in findings_of(file) if not _follows(each, removed))
+            yield from (each for each in _findings(file, rules) if not _follows(each, removed))
             return
+
+
+def _findings(file: ConfigurationFile, rules: Iterable[FileRule]) -> Iterator[Finding]:
+    for rule in rules:
+        yield from rule(file)
 
 
 def _take_out(values: Value, errors: Iterable[tuple[str, Location]]) -> set[Location]:

@@ -29,10 +29,15 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 
 
 @collector_paused()
-def load(path: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read a configuration file and what it includes; a ConfigError carries all that is wrong with it."""
+def load(
+    path: Path, environ: Mapping[str, str], *, rules: Iterable[FileRule] = ()
+) -> Configuration:
+    """Read a configuration file and what it includes; a ConfigError carries all that is wrong with it.
+
+    `rules` are further ones, such as those of a start.
+    """
     files = FilesRead()
-    whole, file, problems = _read(path, environ, files)
+    whole, file, problems = _read(path, environ, files, rules)
     configuration = None
     if file is not None and all(problem.severity == "warning" for problem in problems):
         configuration = Configuration(
@@ -56,15 +61,13 @@ def inspect(
 ) -> tuple[Problem, ...]:
     """All that is to be said of a configuration file, under further rules too."""
     try:
-        whole, file, problems = _read(path, environ, FilesRead())
+        return _read(path, environ, FilesRead(), rules)[2]
     except ConfigError as error:
         return error.problems
-    further = [] if file is None else [finding for rule in rules for finding in rule(file)]
-    return _in_order([*problems, *map(whole.problem, further)])
 
 
 def _read(
-    path: Path, environ: Mapping[str, str], files: FilesRead
+    path: Path, environ: Mapping[str, str], files: FilesRead, rules: Iterable[FileRule]
 ) -> tuple[Whole, ConfigurationFile | None, tuple[Problem, ...]]:
     """All files as far as they can be understood, and all that was found in them."""
     main, *parts = _parts([path], environ, files)
@@ -72,7 +75,8 @@ def _read(
     parts += _parts(included.paths, environ, files)
     whole = Whole(main, parts)
     replaced = whole.replaced | _override(whole.values, environ)
-    file, findings = judge(whole.values, replaced=replaced, directory=path.absolute().parent)
+    directory = path.absolute().parent
+    file, findings = judge(whole.values, replaced=replaced, directory=directory, rules=rules)
     unresolved = whole.unresolved
     judged = [finding for finding in findings if finding.location not in unresolved]
     problems = map(whole.problem, [*included.findings, *judged])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from service.config.changes import registry_changes, settings_changes
@@ -11,6 +11,7 @@ from service.config.files import FilesRead
 from service.config.load import load
 from service.config.pace import collector_paused, giving_way
 from service.config.problem import ConfigError
+from service.config.rules.rule import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
 
@@ -28,15 +29,17 @@ class ReloadableRegistry:
         *,
         environ: Mapping[str, str],
         emit: Emit,
+        rules: Iterable[FileRule] = (),
         prepare: Callable[[Registry], None] = lambda _: None,
     ) -> None:
-        """`prepare` makes what depends on the next registry; its CannotServe keeps the present one."""
+        """`rules` are those of a start; `prepare` makes what depends on the next registry; its CannotServe keeps the present one."""
         self._configuration = configuration
         self.current = configuration.registry
         """What the next request is judged by; an attribute, for every request takes it many times."""
         self._files = configuration.files
         self._environ = environ
         self._emit = emit
+        self._rules = rules
         self._prepare = prepare
 
     @property
@@ -52,7 +55,7 @@ class ReloadableRegistry:
         `check` is of what is read again beside the registry; its CannotServe keeps the present one, too.
         """
         try:
-            read = load(self._configuration.file, self._environ)
+            read = load(self._configuration.file, self._environ, rules=self._rules)
             self._files = read.files
             check()
             self._prepare(read.registry)

@@ -34,6 +34,7 @@ from service.observe.fan_out import FanOut, both
 from service.observe.metrics import Metrics
 from service.observe.readings import Readings
 from service.observe.store_gauges import StoreState
+from service.start_rules import START_RULES
 from service.store.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.stores import Stores
@@ -106,7 +107,11 @@ class Foundation(ABC):
     @cached_property
     def registry(self) -> ReloadableRegistry:
         return ReloadableRegistry(
-            self.configuration, environ=self._environ, emit=self.emit, prepare=self._prepare
+            self.configuration,
+            environ=self._environ,
+            emit=self.emit,
+            rules=START_RULES,
+            prepare=self._prepare,
         )
 
     def _prepare(self, registry: Registry) -> None:

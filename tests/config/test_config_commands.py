@@ -56,20 +56,6 @@ def test_check_speaks_json(run, file):
     assert (problem["line"], problem["path"], problem["severity"]) == (3, "server.prot", "error")
 
 
-def test_check_opens_the_key_files(run, file):
-    (file.parent / "key.pem").write_text("none")
-    file.write_text(GOOD + "signing: {source: files, keys: [{path: key.pem}]}")
-    answer = run("check", file)
-    assert (answer.exit_code, "signing.keys[0].path" in answer.stdout) == (1, True)
-
-
-def test_check_opens_the_certificate(run, file):
-    (file.parent / "own.pem").write_text("none")
-    file.write_text(GOOD + "server: {tls: {certificate: own.pem, private_key: own.pem}}")
-    answer = run("check", file)
-    assert (answer.exit_code, "server.tls: " in answer.stdout) == (1, True)
-
-
 def test_a_warning_is_no_error(run, file):
     file.write_text(GOOD + "registration: {enabled: true}")
     answer = run("check", file)

@@ -38,6 +38,17 @@ def test_a_wrong_file_is_shown_with_its_place(serve: Serve, config_file: Path) -
     assert program.ended() == 1
 
 
+def test_what_check_finds_in_other_files_is_shown_with_its_place(
+    serve: Serve, config_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own.pem").write_text("none")
+    tls = "tls: {certificate: own.pem, private_key: own.pem}"
+    config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
+    program = serve()
+    program.wait_for(f"{config_file}:4:22: error: server.tls.certificate: holds no certificates")
+    assert program.ended() == 1
+
+
 def test_memory_with_several_workers_is_refused(serve: Serve) -> None:
     program = serve("--workers", "2")
     program.wait_for("memory:// belongs to one process")

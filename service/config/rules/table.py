@@ -1,10 +1,10 @@
-"""Every rule of config.yaml; to add one, a function and a line here."""
+"""Every rule of config.yaml; to add one, a function and a line here.
+
+Those that need parts of the service itself stand in `service/start_rules.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from service.config.problem import Finding
 from service.config.rules import (
     client_credentials,
     client_grants,
@@ -21,7 +21,6 @@ from service.config.rules import (
     user_claims,
 )
 from service.config.rules.rule import ClientRule, FileRule, of_each_client
-from service.config.schema.file import ConfigurationFile
 
 CLIENT_RULES: tuple[ClientRule, ...] = (
     client_grants.public_client_cannot_act_for_itself,
@@ -85,9 +84,3 @@ FILE_RULES: tuple[FileRule, ...] = (
     unserved.file_asks_for_what_is_not_served,
     *(of_each_client(rule) for rule in CLIENT_RULES),
 )
-
-
-def findings_of(file: ConfigurationFile) -> Iterator[Finding]:
-    """Everything that the rules have to say of a file whose keys and values are well-formed."""
-    for rule in FILE_RULES:
-        yield from rule(file)

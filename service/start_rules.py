@@ -1,0 +1,54 @@
+"""What a start would stumble over in the files that config.yaml names: `check`, start and reload judge it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.config.problem import Finding
+from service.config.rules.rule import FileRule
+from service.config.schema.file import ConfigurationFile
+from service.keys.key_files import KeyFileError, read_key_files
+from service.web.tls import ServerTls
+from service.web.trust import why_not_trusted
+
+
+def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
+    """The operator's own signing keys can be read, fit their algorithms, and are different ones."""
+    if file.signing.source != "files":
+        return
+    holders: dict[str, int] = {}
+    for at, key in enumerate(file.signing.keys):
+        location = ("signing", "keys", at, "path")
+        if not key.path.is_file():
+            continue
+        try:
+            (times,) = read_key_files([key], file.signing.algorithms)
+        except KeyFileError as error:
+            yield Finding(location, error.reason)
+            continue
+        if times.kid in holders:
+            first = ("signing", "keys", holders[times.kid], "path")
+            yield Finding(location, "holds a key that is listed already", first=first)
+        holders.setdefault(times.kid, at)
+
+
+def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
+    """The service's own certificate and private key are a pair."""
+    tls = file.server.tls
+    if tls is None or not (tls.certificate.is_file() and tls.private_key.is_file()):
+        return
+    location = ("server", "tls")
+    unfit = False
+    for name, certificates in (("certificate", tls.certificate), ("client_ca", tls.client_ca)):
+        if certificates is not None and (reason := why_not_trusted(certificates)) is not None:
+            unfit = True
+            yield Finding((*location, name), reason)
+    try:
+        if not unfit:
+            ServerTls(tls)
+    except OSError as error:
+        message = f"is no private key, PEM, of the certificate: {error.strerror}"
+        yield Finding((*location, "private_key"), message)
+
+
+START_RULES: tuple[FileRule, ...] = (key_files_hold_keys, certificate_fits_its_key)

@@ -1,0 +1,81 @@
+"""What a start would stumble over is found by `check`, by the start and by a reload, in the same words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from service.app import create_app
+from service.config.load import inspect, load
+from service.config.problem import ConfigError
+from service.keys.jose import Key
+from service.model.events import RegistryReloadRefused
+from service.start_rules import START_RULES
+from tests.driving.certificate import certified
+
+SOUND = "issuer: https://auth.example.com\n"
+TLS = "server: {tls: {certificate: %s, private_key: %s}}"
+FILES = "signing: {source: files, keys: [%s]}"
+
+
+@pytest.fixture(autouse=True)
+def folder(file: Path) -> Path:
+    """Beside the configuration: a key, its copy, and what is nothing at all."""
+    folder = file.parent
+    (folder / "none.pem").write_text("none")
+    key = orjson.dumps(Key.generate("ES256").private_jwk)
+    for name in ("key.jwk", "copy.jwk"):
+        (folder / name).write_bytes(key)
+    certified(folder)
+    return folder
+
+
+CASES = {
+    "key_files_hold_keys": (
+        FILES % "{path: key.jwk, algorithm: ES256}, {path: none.pem}",
+        "signing.keys[1].path",
+        "holds no unencrypted PEM or JWK key",
+    ),
+    "key_files_are_different_ones": (
+        FILES % "{path: key.jwk, algorithm: ES256}, {path: copy.jwk, algorithm: ES256}",
+        "signing.keys[1].path",
+        "holds a key that is listed already, first at",
+    ),
+    "certificate_is_one": (
+        TLS % ("none.pem", "none.pem"),
+        "server.tls.certificate",
+        "holds no certificates",
+    ),
+    "certificate_fits_its_key": (
+        TLS % ("loopback.pem", "key.jwk"),
+        "server.tls.private_key",
+        "is no private key, PEM, of the certificate",
+    ),
+}
+
+
+@pytest.fixture(params=CASES.values(), ids=CASES.keys())
+def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
+    """What to write, where it is wrong, and why."""
+    made: tuple[str, str, str] = request.param
+    return made
+
+
+def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
+    case: tuple[str, str, str], file: Path
+) -> None:
+    text, path, message = case
+    file.write_text(SOUND)
+    events: list[object] = []
+    service = create_app(load(file, {}, rules=START_RULES), events.append, environ={})
+    file.write_text(SOUND + text)
+    (found,) = [each for each in inspect(file, {}, rules=START_RULES) if each.severity == "error"]
+    assert (found.path, found.file) == (path, str(file))
+    assert message in found.message
+    with pytest.raises(ConfigError) as refused:
+        load(file, {}, rules=START_RULES)
+    assert str(refused.value) == str(found)
+    assert not service.registry.reload()
+    assert events == [RegistryReloadRefused(problems=(str(found),))]
