@@ -51,4 +51,15 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding((*location, "private_key"), message)
 
 
-START_RULES: tuple[FileRule, ...] = (key_files_hold_keys, certificate_fits_its_key)
+def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
+    """Requests of the service itself would fail one by one, long after the start."""
+    authorities = file.outgoing.ca_file
+    if authorities is not None and (reason := why_not_trusted(authorities)) is not None:
+        yield Finding(("outgoing", "ca_file"), reason)
+
+
+START_RULES: tuple[FileRule, ...] = (
+    key_files_hold_keys,
+    certificate_fits_its_key,
+    further_authorities_can_be_trusted,
+)

@@ -53,6 +53,11 @@ CASES = {
         "server.tls.private_key",
         "is no private key, PEM, of the certificate",
     ),
+    "further_authorities_can_be_trusted": (
+        "outgoing: {ca_file: none.pem}",
+        "outgoing.ca_file",
+        "holds no certificates, PEM, or broken ones",
+    ),
 }
 
 
