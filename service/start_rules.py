@@ -8,6 +8,8 @@ from service.config.problem import Finding
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.keys.key_files import KeyFileError, read_key_files
+from service.web.locales import has_messages, known_languages
+from service.web.look import folders_of
 from service.web.tls import ServerTls
 from service.web.trust import why_not_trusted
 
@@ -58,8 +60,19 @@ def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Find
         yield Finding(("outgoing", "ca_file"), reason)
 
 
+def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
+    """A page in a language has words to show."""
+    folders = folders_of(file.ui.templates)
+    for at, name in enumerate(file.ui.locales):
+        if not has_messages(folders, name):
+            known = ", ".join(known_languages(folders))
+            hint = f"known: {known}; a catalogue in ui.templates adds one"
+            yield Finding(("ui", "locales", at), f"there are no messages for {name}", hint)
+
+
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     certificate_fits_its_key,
     further_authorities_can_be_trusted,
+    languages_have_messages,
 )

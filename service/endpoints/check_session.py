@@ -9,8 +9,8 @@ from typing import Self
 
 from aiohttp import web
 
+from service.web.look import BUILT_IN
 from service.web.page_headers import framed_script_policy
-from service.web.pages import BUILT_IN
 
 PATH = "/connect/checksession"
 MAX_AGE = 3600

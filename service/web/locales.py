@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
-from babel import Locale, negotiate_locale
+from babel import Locale, UnknownLocaleError, negotiate_locale
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from markupsafe import Markup
 
 SOURCE_LANGUAGE = "en"
 MOST_PREFERENCES = 10
+CATALOGUE = "locales/{}/LC_MESSAGES/messages.po"
 
 
 class MissingCatalogue(LookupError):
@@ -45,6 +46,22 @@ class Locales:
             if chosen is not None:
                 return known[chosen.lower()]
         return self.default
+
+
+def has_messages(folders: Iterable[Path], name: str) -> bool:
+    """Whether a language is one that there is, and that there are words for."""
+    tag = _tag(name)
+    try:
+        Locale.parse(tag, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return False
+    return tag.partition("-")[0] == SOURCE_LANGUAGE or any(_sources(folders, tag))
+
+
+def known_languages(folders: Iterable[Path]) -> list[str]:
+    """Every language that there are words for."""
+    found = (path.parts[-3] for folder in folders for path in folder.glob(CATALOGUE.format("*")))
+    return sorted({SOURCE_LANGUAGE, *map(_tag, found)})
 
 
 def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Markup]]:
@@ -85,23 +102,29 @@ def _weighted(item: str) -> tuple[str, float]:
 
 
 def _translations(folders: Sequence[Path], tag: str) -> NullTranslations:
-    catalogues = list(_catalogues(folders, tag))
-    if not catalogues and tag.partition("-")[0] != SOURCE_LANGUAGE:
+    if not has_messages(folders, tag):
         raise MissingCatalogue(f"there are no messages for the language {tag}")
     messages = NullTranslations()
-    for catalogue in reversed(catalogues):
+    for source in reversed(list(_sources(folders, tag))):
+        catalogue = _compiled(source)
         catalogue.add_fallback(messages)
         messages = catalogue
     return messages
 
 
-def _catalogues(folders: Sequence[Path], tag: str) -> Iterator[GNUTranslations]:
-    name = tag.replace("-", "_")
-    for folder in folders:
-        source = folder / "locales" / name / "LC_MESSAGES" / "messages.po"
-        if source.is_file():
-            compiled = BytesIO()
-            with source.open("rb") as file:
-                write_mo(compiled, read_po(file, locale=name))
-            compiled.seek(0)
-            yield GNUTranslations(compiled)
+def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
+    """The catalogues of a language, those of its country before those that all of its countries share."""
+    while tag:
+        for folder in folders:
+            source = folder / CATALOGUE.format(tag.replace("-", "_"))
+            if source.is_file():
+                yield source
+        tag = tag.rpartition("-")[0]
+
+
+def _compiled(source: Path) -> GNUTranslations:
+    compiled = BytesIO()
+    with source.open("rb") as file:
+        write_mo(compiled, read_po(file, locale=source.parts[-3]))
+    compiled.seek(0)
+    return GNUTranslations(compiled)

@@ -13,9 +13,9 @@ from aiohttp import web
 from service.web import display
 from service.web.assets import Assets
 from service.web.locales import Locales, messages_of, text_direction
+from service.web.look import BUILT_IN, folders_of
 from service.web.page_headers import content_security_policy, page_headers
 
-BUILT_IN = Path(__file__).parents[2] / "templates"
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 
 
@@ -31,7 +31,7 @@ class Pages:
         locales: Iterable[str],
         default_locale: str,
     ) -> None:
-        folders = [BUILT_IN] if templates is None else [templates, BUILT_IN]
+        folders = folders_of(templates)
         self._issuer = urlsplit(issuer)
         self._title = title
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")

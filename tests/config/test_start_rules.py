@@ -53,6 +53,11 @@ CASES = {
         "server.tls.private_key",
         "is no private key, PEM, of the certificate",
     ),
+    "languages_have_messages": (
+        "ui: {locales: [en, it]}",
+        "ui.locales[1]",
+        "there are no messages for it",
+    ),
     "further_authorities_can_be_trusted": (
         "outgoing: {ca_file: none.pem}",
         "outgoing.ca_file",
@@ -84,3 +89,19 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
     assert str(refused.value) == str(found)
     assert not service.registry.reload()
     assert events == [RegistryReloadRefused(problems=(str(found),))]
+
+
+@pytest.mark.parametrize("name", ["it", "dk", "DE", "de-XX", "../de", "en-foo"])
+def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: str) -> None:
+    file.write_text(f"{SOUND}ui: {{locales: [en, {name}]}}")
+    (found,) = inspect(file, {}, rules=START_RULES)
+    assert (found.path, found.line, found.column) == ("ui.locales[1]", 2, 20)
+    assert found.hint == "known: de, en, es, fr; a catalogue in ui.templates adds one"
+
+
+def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None:
+    catalogue = file.parent / "mine/locales/it/LC_MESSAGES/messages.po"
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_text('msgid "Sign in"\nmsgstr "Accedi"\n')
+    file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, it, de-AT, en_GB]}}")
+    assert inspect(file, {}, rules=START_RULES) == ()

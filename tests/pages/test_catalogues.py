@@ -11,8 +11,9 @@ from babel.messages.checkers import checkers
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
-from service.web.locales import MissingCatalogue
-from service.web.pages import BUILT_IN, Pages
+from service.web.locales import Locales, MissingCatalogue
+from service.web.look import BUILT_IN
+from service.web.pages import Pages
 from tests.pages.screens import LANGUAGES
 
 CATALOGUES = sorted(BUILT_IN.glob("locales/*/LC_MESSAGES/messages.po"))
@@ -52,6 +53,12 @@ def test_a_translation_keeps_the_placeholders_and_markup(path: Path) -> None:
             assert sorted(re.findall(kept, str(message.id))) == sorted(
                 re.findall(kept, str(message.string))
             )
+
+
+def test_a_country_speaks_the_words_of_its_language() -> None:
+    locales = Locales.load([BUILT_IN], ["en", "de-AT"], "en")
+    assert locales.translations["de-AT"].gettext("Sign in") == "Anmelden"
+    assert locales.choose("de_AT", None) == "de-AT"
 
 
 def test_a_language_without_messages_stops_the_start() -> None:

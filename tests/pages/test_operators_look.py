@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from service.web.pages import BUILT_IN
+from service.web.look import BUILT_IN
 from tests.pages.screens import Browser, Elements
 
 

@@ -113,6 +113,7 @@ class Ui(Section):
     templates: FilePath | None = None
     """A folder whose files override the built-in templates."""
     locales: Annotated[Many[Text], Field(min_length=1)] = ("en",)
-    """The languages on offer."""
+    """The languages on offer. Each has messages, built in or in `locales/` of `templates`, or those of its language: de-AT
+    speaks the words of de."""
     default_locale: Text = "en"
     """The language of whoever asks for none of them."""
