@@ -8,7 +8,7 @@ from service.config.problem import Finding
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.keys.key_files import KeyFileError, read_key_files
-from service.web.locales import has_messages, known_languages
+from service.web.locales import has_messages, known_languages, why_not_read
 from service.web.look import folders_of
 from service.web.tls import ServerTls
 from service.web.trust import why_not_trusted
@@ -70,9 +70,21 @@ def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
             yield Finding(("ui", "locales", at), f"there are no messages for {name}", hint)
 
 
+def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
+    """What the operator's folder holds in place of ours compiles, and its messages can be read."""
+    folder = file.ui.templates
+    if folder is None or not folder.is_dir():
+        return
+    from service.web.own_templates import why_not_compiled  # noqa: PLC0415 - Jinja, for those who have any
+
+    for reason in (*why_not_compiled(folder), *why_not_read(folder, file.ui.locales)):
+        yield Finding(("ui", "templates"), reason)
+
+
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     certificate_fits_its_key,
     further_authorities_can_be_trusted,
     languages_have_messages,
+    own_templates_are_sound,
 )

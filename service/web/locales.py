@@ -64,6 +64,15 @@ def known_languages(folders: Iterable[Path]) -> list[str]:
     return sorted({SOURCE_LANGUAGE, *map(_tag, found)})
 
 
+def why_not_read(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """For each broken catalogue of these languages in a folder its file, and why."""
+    for source in sorted({each for name in names for each in _sources([folder], _tag(name))}):
+        try:
+            _compiled(source)
+        except (OSError, LookupError, ValueError) as error:
+            yield f"{source}: {error}"
+
+
 def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Markup]]:
     """Give what templates call for their words; values put into them are escaped."""
 

@@ -14,6 +14,7 @@ from service.web import display
 from service.web.assets import Assets
 from service.web.locales import Locales, messages_of, text_direction
 from service.web.look import BUILT_IN, folders_of
+from service.web.own_templates import templates_in
 from service.web.page_headers import content_security_policy, page_headers
 
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
@@ -37,6 +38,7 @@ class Pages:
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
         """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
         self._folders = folders
+        self._templates = templates
         self._assets = Assets.load(folders)
         self._locales = Locales.load(folders, tuple(locales), default_locale)
         self._environments = {
@@ -63,7 +65,7 @@ class Pages:
             )
             # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
             environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            for name in self._templates_of_the_operator():
+            for name in templates_in(self._templates) if self._templates else ():
                 environment.get_template(name)
 
     def render(
@@ -133,11 +135,6 @@ class Pages:
         """Find the operator's templates first; `builtin/` reaches ours from one that extends it."""
         ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
         return jinja2.ChoiceLoader([*map(jinja2.FileSystemLoader, self._folders), ours])
-
-    def _templates_of_the_operator(self) -> list[str]:
-        theirs = [folder for folder in self._folders if folder != BUILT_IN]
-        names = jinja2.FileSystemLoader(theirs).list_templates()
-        return [name for name in names if name.endswith(".html")]
 
     def _globals(self, tag: str) -> dict[str, object]:
         translations = self._locales.translations[tag]

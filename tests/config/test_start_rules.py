@@ -29,6 +29,8 @@ def folder(file: Path) -> Path:
     for name in ("key.jwk", "copy.jwk"):
         (folder / name).write_bytes(key)
     certified(folder)
+    (folder / "broken").mkdir()
+    (folder / "broken/login.html").write_text("<p>\n{{ oops")
     return folder
 
 
@@ -57,6 +59,11 @@ CASES = {
         "ui: {locales: [en, it]}",
         "ui.locales[1]",
         "there are no messages for it",
+    ),
+    "own_templates_are_sound": (
+        "ui: {templates: broken}",
+        "ui.templates",
+        "broken/login.html:2: unexpected end of template",
     ),
     "further_authorities_can_be_trusted": (
         "outgoing: {ca_file: none.pem}",
@@ -105,3 +112,25 @@ def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None
     catalogue.write_text('msgid "Sign in"\nmsgstr "Accedi"\n')
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, it, de-AT, en_GB]}}")
     assert inspect(file, {}, rules=START_RULES) == ()
+
+
+def test_own_templates_are_sound_or_each_that_is_not_is_named(file: Path) -> None:
+    mine = file.parent / "mine"
+    (mine / "parts").mkdir(parents=True)
+    (mine / "login.html").write_text("{{ since | ago }}{{ since | long_ago }}")
+    (mine / "parts/foot.html").write_bytes(b"\xff")
+    (mine / "consent.html").write_text('{% extends "builtin/consent.html" %}')
+    file.write_text(f"{SOUND}ui: {{templates: mine}}")
+    assert [found.message for found in inspect(file, {}, rules=START_RULES)] == [
+        f"{mine}/login.html:1: No filter named 'long_ago'.",
+        f"{mine}/parts/foot.html: is not UTF-8 text",
+    ]
+
+
+def test_own_messages_can_be_read(file: Path) -> None:
+    catalogue = file.parent / "mine/locales/de/LC_MESSAGES/messages.po"
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_bytes(b'msgid "Sign in"\nmsgstr "\xff"\n')
+    file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, de-AT, de]}}")
+    (found,) = inspect(file, {}, rules=START_RULES)
+    assert found.message.startswith(f"{catalogue}: 'utf-8' codec can't decode")
