@@ -26,7 +26,7 @@ def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
         try:
             (times,) = read_key_files([key], file.signing.algorithms)
         except KeyFileError as error:
-            yield Finding(location, error.reason)
+            yield Finding(location, str(error))
             continue
         if times.kid in holders:
             first = ("signing", "keys", holders[times.kid], "path")

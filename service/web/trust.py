@@ -13,7 +13,7 @@ def why_not_trusted(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except ssl.SSLError:
-        return "holds no certificates, PEM, or broken ones"
+        return f"{file}: holds no certificates, PEM, or broken ones"
     except OSError as error:
-        return error.strerror or "cannot be read"
+        return f"{file}: {error.strerror or 'cannot be read'}"
     return None

@@ -45,7 +45,7 @@ def test_what_check_finds_in_other_files_is_shown_with_its_place(
     tls = "tls: {certificate: own.pem, private_key: own.pem}"
     config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
     program = serve()
-    program.wait_for(f"{config_file}:4:22: error: server.tls.certificate: holds no certificates")
+    program.wait_for(f"{config_file}:4:22: error: server.tls.certificate: {tmp_path}")
     assert program.ended() == 1
 
 
