@@ -27,6 +27,8 @@ from service.start_rules import START_RULES
 def check(file: Path, output: str, profile: str | None) -> None:
     """Check all that a start would, and say where and how to mend what is wrong.
 
+    Nothing is written and nobody is asked: handlers and a UserStore of your own are looked at, and not made.
+
     \b
     Example:
       python -m service check config.yaml --profile oauth21

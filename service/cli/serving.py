@@ -13,13 +13,11 @@ import uvloop
 from jinja2 import TemplateError
 
 from service.app import Service, create_app
+from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.load import load
-from service.config.problem import ConfigError
-from service.config.reload import CannotServe
+from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
-from service.grants.extensions import ExtensionGrantError
-from service.identity.users import UserStoreUnusable
 from service.keys.key_files import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.start_rules import START_RULES
@@ -27,16 +25,8 @@ from service.store.keyvalue import KeyValue
 from service.web.process import Listening, Process
 from service.web.tls import ServerTls
 
-UNBUILT = (
-    CannotServe,
-    CannotTrace,
-    ExtensionGrantError,
-    KeyFileError,
-    UserStoreUnusable,
-    TemplateError,
-    OSError,
-)
-"""What the operator can mend: handlers, users, exporters, and files that have changed since they were judged."""
+UNBUILT = (CannotTrace, KeyFileError, TemplateError, OSError)
+"""What the operator can mend: exporters, and files that have changed since they were judged."""
 
 LINGER = 5
 """Seconds at most for which a stopping process serves on, where nothing is configured."""
@@ -71,6 +61,9 @@ class Serving:
             spans = open_tracing(self.environ, issuer=self.configuration.issuer)
             service = create_app(self.configuration, environ=self.environ, spans=spans)
             return service, ServerTls(tls) if tls else None
+        except CannotServe as error:
+            problem = self.configuration.landmarks.problem(error.finding)
+            raise Refused([problem]) from error
         except UNBUILT as error:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
 
@@ -130,7 +123,8 @@ def _check(tls: ServerTls | None) -> None:
         if tls is not None:
             tls.check()
     except OSError as error:
-        raise CannotServe(f"server.tls: {error.strerror or type(error).__name__}") from error
+        message = f"the files do not work together: {error.strerror or type(error).__name__}"
+        raise CannotServe(Finding(("server", "tls"), message)) from error
 
 
 def _url(listening: socket, *, secure: bool) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import IO
 
 import click
 
 from service.config.configuration import Configuration
 from service.config.load import load
-from service.config.problem import ConfigError
+from service.config.problem import ConfigError, Problem
 from service.config.rules.rule import FileRule
 
 FILE = click.Path(path_type=Path)
@@ -27,6 +28,18 @@ file_option = click.option(
 )
 
 
+class Refused(click.ClickException):
+    """A configuration cannot be used; shown as `check` shows it, one line for each problem."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        """Take all of them."""
+        super().__init__("\n".join(map(str, problems)))
+
+    def show(self, file: IO[str] | None = None) -> None:
+        """Print the problems as they are."""
+        click.echo(self.message, file=file, err=file is None)
+
+
 def load_settings(
     file: Path, flags: Mapping[str, str] | None = None, *, rules: Iterable[FileRule] = ()
 ) -> Configuration:
@@ -34,6 +47,4 @@ def load_settings(
     try:
         return load(file, {**os.environ, **(flags or {})}, rules=rules)
     except ConfigError as error:
-        for problem in error.problems:
-            click.echo(problem, err=True)
-        raise SystemExit(1) from error
+        raise Refused(error.problems) from error

@@ -9,7 +9,9 @@ from typing import TypeVar
 
 import click
 
+from service.cli.settings import Refused
 from service.config.configuration import Configuration
+from service.config.problem import CannotServe
 from service.parts import Parts
 from service.store.keyvalue import KeyValue, StoreUnavailable
 
@@ -44,6 +46,8 @@ def on_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> 
         )
     try:
         return asyncio.run(_with_parts(settings, work))
+    except CannotServe as error:
+        raise Refused([settings.landmarks.problem(error.finding)]) from error
     except StoreUnavailable as error:
         click.echo(f"Error: {error.description}: {error.__cause__}", err=True)
         raise SystemExit(STORE_UNREACHABLE) from error

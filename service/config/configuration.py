@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from service.config.files import FilesRead
+from service.config.landmarks import Landmarks
 from service.config.problem import Problem
 from service.config.schema.people import Session, Ui
 from service.config.schema.registration import Registration
@@ -33,6 +34,8 @@ class Configuration:
     ui: Ui
     registry: Registry
     warnings: tuple[Problem, ...]
+    landmarks: Landmarks = field(compare=False, repr=False)
+    """The places of what may turn out wrong when it is made."""
 
 
 NEEDS_RESTART = (

@@ -10,6 +10,7 @@ from service.config.files import FilesRead
 from service.config.generation import generation_of
 from service.config.include import included_by
 from service.config.judge import judge
+from service.config.landmarks import Landmarks
 from service.config.pace import collector_paused, let_go
 from service.config.part import Part, read_part
 from service.config.problem import ConfigError, Location, Problem
@@ -45,6 +46,7 @@ def load(
             files=files,
             registry=build_registry(file, generation=generation_of(whole.values)),
             warnings=problems,
+            landmarks=Landmarks.of(file, whole.problem),
             **{name: getattr(file, name) for name in NEEDS_RESTART},
         )
     pieces = [*whole.entries(), *(file.clients if file else ())]

@@ -57,6 +57,15 @@ class Problem:
         return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
+class CannotServe(Exception):
+    """What the configuration names cannot be made, though no rule could tell; the finding says which and why."""
+
+    def __init__(self, finding: Finding) -> None:
+        """Take what whoever has the configuration makes a problem of."""
+        super().__init__(finding.message)
+        self.finding = finding
+
+
 class ConfigError(Exception):
     """Every problem that keeps a configuration file from being used."""
 

@@ -204,11 +204,11 @@ def _plain_scope(kind: type[Entity], name: str, user_claims: tuple[str, ...]) ->
 
 
 def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistration, ...]:
-    """The registered handlers; delegation is there also where the file does not mention it."""
+    """The registered handlers, each at its place in the file; delegation is there also where it is not mentioned."""
     listed = tuple(_same(ExtensionGrantRegistration, entry) for entry in file.extension_grants)
     if any(grant.handler == DELEGATION.handler for grant in listed):
         return listed
-    return (DELEGATION, *listed)
+    return (*listed, DELEGATION)
 
 
 def _resources_by_scope(resources: Iterable[ApiResource]) -> Mapping[str, tuple[ApiResource, ...]]:

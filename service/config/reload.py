@@ -10,14 +10,10 @@ from service.config.configuration import Configuration
 from service.config.files import FilesRead
 from service.config.load import load
 from service.config.pace import collector_paused, giving_way
-from service.config.problem import ConfigError
+from service.config.problem import CannotServe, ConfigError
 from service.config.rules.rule import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
-
-
-class CannotServe(Exception):
-    """Some part of the service cannot be made from the new registry; says which and why."""
 
 
 class ReloadableRegistry:
@@ -57,15 +53,12 @@ class ReloadableRegistry:
         try:
             read = load(self._configuration.file, self._environ, rules=self._rules)
             self._files = read.files
-            check()
-            self._prepare(read.registry)
+            _try(read, check)
+            _try(read, lambda: self._prepare(read.registry))
         except ConfigError as error:
             self._files = error.files
             problems = tuple(str(problem) for problem in error.problems)
             self._emit(RegistryReloadRefused(problems=problems))
-            return False
-        except CannotServe as error:
-            self._emit(RegistryReloadRefused(problems=(str(error),)))
             return False
         before, self.current = self.current, _with_what_is_kept(self.current, read.registry)
         self._emit(
@@ -76,6 +69,14 @@ class ReloadableRegistry:
             )
         )
         return True
+
+
+def _try(read: Configuration, make: Callable[[], None]) -> None:
+    """Make what may turn out wrong only then; a ConfigError tells where it stands."""
+    try:
+        make()
+    except CannotServe as error:
+        raise ConfigError([read.landmarks.problem(error.finding)], read.files) from error
 
 
 def _with_what_is_kept(before: Registry, after: Registry) -> Registry:

@@ -73,8 +73,8 @@ class Grants:
 
 def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:
     grants = dict(builtin_grants(parts))
-    for extension in extension_grants(registry.extension_grants, parts.services):
+    for at, extension in enumerate(extension_grants(registry.extension_grants, parts.services)):
         if extension.grant_type in grants:
-            raise ExtensionGrantError(f"two handlers serve the grant type {extension.grant_type}")
+            raise ExtensionGrantError(at, f"{extension.grant_type} is served by another already")
         grants[extension.grant_type] = extension
     return grants

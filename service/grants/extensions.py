@@ -10,7 +10,9 @@ from typing import ClassVar, cast
 import orjson
 import structlog
 
-from service.config.plugins import load_plugin
+from service.config.plugins import PluginError, load_plugin
+from service.config.problem import CannotServe, Finding
+from service.config.shapes import WrongShape, is_handler, raised
 from service.model.events import Emit, ExtensionGrantFailed
 from service.model.registry import ExtensionGrantRegistration
 from service.protocol.errors import InvalidGrant, OAuthError
@@ -28,8 +30,12 @@ _MakeHandler = Callable[[Mapping[str, object], GrantServices], GrantHandler]
 log = structlog.get_logger()
 
 
-class ExtensionGrantError(Exception):
-    """A handler cannot be loaded or two serve one grant type; says which and why."""
+class ExtensionGrantError(CannotServe):
+    """A handler cannot be made, or two serve one grant type; says which and why."""
+
+    def __init__(self, at: int, message: str, hint: str | None = None) -> None:
+        """Take which of the registered handlers it is."""
+        super().__init__(Finding(("extension_grants", at, "handler"), message, hint))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,13 +141,13 @@ def extension_grants(
     registered: Iterable[ExtensionGrantRegistration], services: GrantServices
 ) -> tuple[ExtensionGrant, ...]:
     """Every registered handler, made once; ExtensionGrantError where one cannot be."""
-    return tuple([_extension_grant(registration, services) for registration in registered])
+    return tuple([_extension_grant(at, each, services) for at, each in enumerate(registered)])
 
 
 def _extension_grant(
-    registration: ExtensionGrantRegistration, services: GrantServices
+    at: int, registration: ExtensionGrantRegistration, services: GrantServices
 ) -> ExtensionGrant:
-    handler = _load(registration, services)
+    handler = _make(at, registration, services)
     return ExtensionGrant(
         handler=handler,
         timeout=registration.timeout,
@@ -150,12 +156,20 @@ def _extension_grant(
     )
 
 
-def _load(registration: ExtensionGrantRegistration, services: GrantServices) -> GrantHandler:
+def _make(
+    at: int, registration: ExtensionGrantRegistration, services: GrantServices
+) -> GrantHandler:
+    name, options = registration.handler, registration.options
     try:
-        make = cast("_MakeHandler", load_plugin(registration.handler))
-        handler = make(registration.options, services)
-    except Exception as error:  # the operator's code may raise anything
-        raise ExtensionGrantError(f"{registration.handler}: {error}") from error
-    if not isinstance(cast("object", getattr(handler, "grant_type", None)), str):
-        raise ExtensionGrantError(f"{registration.handler} names no grant_type")
+        make = cast("_MakeHandler", load_plugin(name))
+        handler = make(options, services)
+        is_handler(handler)
+    except PluginError as error:
+        raise ExtensionGrantError(at, f"{name} {error}") from error
+    except WrongShape as error:
+        raise ExtensionGrantError(at, f"what {name} makes {error}", error.hint) from error
+    except (Exception, SystemExit) as error:  # the operator's code may raise anything
+        missing = isinstance(error, KeyError) and error.args[0] not in options
+        hint = f"is {error} missing in its options?" if missing else None
+        raise ExtensionGrantError(at, f"{name} cannot be made: {raised(error)}", hint) from error
     return handler

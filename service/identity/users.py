@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
+from collections.abc import Callable
+from typing import cast
 
+from service.config.plugins import PluginError, load_plugin
+from service.config.problem import CannotServe, Finding
+from service.config.shapes import WrongShape, is_user_store, raised
 from service.identity.file_users import FileUsers
 from service.model.registry import LiveRegistry
 from service.model.user import UserStore
 
 
-class UserStoreUnusable(Exception):
+class UserStoreUnusable(CannotServe):
     """What `users.source` names cannot be imported, made or used; the message says why."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        """Take why."""
+        super().__init__(Finding(("users", "source"), message, hint))
 
 
 def open_users(registry: LiveRegistry) -> UserStore:
@@ -21,12 +29,13 @@ def open_users(registry: LiveRegistry) -> UserStore:
 
 def _imported(source: str) -> UserStore:
     try:
-        store: UserStore = resolve_name(source)()
-    except Exception as error:  # the operator's code may raise anything
-        raise UserStoreUnusable(
-            f"users.source: {source} cannot be used: {type(error).__name__}: {error}"
-        ) from error
-    for method in ("by_subject", "by_username"):
-        if not callable(getattr(store, method, None)):
-            raise UserStoreUnusable(f"users.source: {source} has no method {method}")
+        make = cast("Callable[[], UserStore]", load_plugin(source))
+        store = make()
+        is_user_store(store)
+    except PluginError as error:
+        raise UserStoreUnusable(f"{source} {error}") from error
+    except WrongShape as error:
+        raise UserStoreUnusable(f"{source} {error}", error.hint) from error
+    except (Exception, SystemExit) as error:  # the operator's code may raise anything
+        raise UserStoreUnusable(f"{source} cannot be made: {raised(error)}") from error
     return store

@@ -14,10 +14,10 @@ from service.clients.http import ClientHttp
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
 from service.config.configuration import Configuration
+from service.config.problem import CannotServe, Finding
 from service.config.registered_client import REGISTERED_TOKEN_LIFETIME
-from service.config.reload import CannotServe, ReloadableRegistry
+from service.config.reload import ReloadableRegistry
 from service.grants import Grants
-from service.grants.extensions import ExtensionGrantError
 from service.keys.key_files import KeyFileError
 from service.keys.key_source import (
     KeySource,
@@ -115,11 +115,11 @@ class Foundation(ABC):
         )
 
     def _prepare(self, registry: Registry) -> None:
+        self.every_grant().prepare(registry)
         try:
-            self.every_grant().prepare(registry)
             self.key_source.read_again()
-        except (ExtensionGrantError, KeyFileError) as error:
-            raise CannotServe(str(error)) from error
+        except KeyFileError as error:
+            raise CannotServe(Finding(("signing", "keys"), str(error))) from error
 
     @cached_property
     def kv(self) -> KeyValue:

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from service.config.reload import CannotServe, ReloadableRegistry
+from service.config.problem import CannotServe, Finding
+from service.config.reload import ReloadableRegistry
 from service.model.events import RegistryReloaded, RegistryReloadRefused
 
 API = "api_resources: [{name: api}]\n"
@@ -50,13 +51,17 @@ def test_a_file_that_has_gone_changes_nothing(registry, file):
 
 def test_what_cannot_be_made_of_it_changes_nothing(read, file, events):
     def prepare(_):
-        raise CannotServe("the handler cannot be made")
+        raise CannotServe(Finding(("users", "source"), "it cannot be made", "mend it"))
 
     registry = ReloadableRegistry(read(API), environ={}, emit=events.append, prepare=prepare)
     rewrite(file, "")
     assert not registry.reload()
     assert list(registry.current.api_resources) == ["api"]
-    assert events == [RegistryReloadRefused(problems=("the handler cannot be made",))]
+    assert events == [
+        RegistryReloadRefused(
+            problems=(f"{file}:1:1: error: users.source: it cannot be made (mend it)",)
+        )
+    ]
 
 
 def test_a_change_elsewhere_is_reported(registry, file, events):

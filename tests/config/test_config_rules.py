@@ -402,15 +402,23 @@ def test_a_cookie_for_other_sites_needs_https(file):
     assert [problem.path for problem in inspect(file, {})] == ["session.cookie_same_site"]
 
 
+HANDLER = """
+class %s:
+    grant_type = %r
+    def __init__(self, options, services): ...
+    async def handle(self, request): ...
+"""
+
+
 def test_two_handlers_of_one_grant_type_are_an_error(problems, tmp_path, monkeypatch):
-    (tmp_path / "their_grants.py").write_text("class Mine:\n    grant_type = 'delegation'\n")
+    (tmp_path / "their_grants.py").write_text(HANDLER % ("Mine", "delegation"))
     monkeypatch.syspath_prepend(tmp_path)
     found = problems("extension_grants: [{handler: 'their_grants:Mine'}]")
     assert "already" in found["extension_grants[their_grants:Mine].handler"].message
 
 
 def test_a_handlers_grant_type_is_known(problems, tmp_path, monkeypatch):
-    (tmp_path / "own_grants.py").write_text("class Own:\n    grant_type = 'urn:example:own'\n")
+    (tmp_path / "own_grants.py").write_text(HANDLER % ("Own", "urn:example:own"))
     monkeypatch.syspath_prepend(tmp_path)
     content = client(allowed_grant_types=["authorization_code", "urn:example:own"])
     content["extension_grants"] = [{"handler": "own_grants:Own"}]

@@ -63,7 +63,7 @@ async def test_an_operators_store_is_found_by_its_import_path(registry: Live) ->
     [
         ("no_such_package.users:Store", "No module named 'no_such_package'"),
         ("tests.identity.test_users:Nobody", "has no attribute 'Nobody'"),
-        ("not a path", "ValueError"),
+        ("not a path", "no installed package"),
         ("tests.identity.test_users:NoStore", "has no method by_subject"),
         ("tests.identity.test_users:Moody", "OSError: no database"),
     ],
@@ -73,4 +73,5 @@ def test_a_store_that_cannot_be_used_says_why(registry: Live, source: str, why: 
     registry.current = replace(REGISTRY, user_store=source)
     with pytest.raises(UserStoreUnusable, match=why) as refusal:
         open_users(registry)
-    assert str(refusal.value).startswith(f"users.source: {source} ")
+    assert str(refusal.value).startswith(f"{source} ")
+    assert refusal.value.finding.location == ("users", "source")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from service.config.plugins import PluginError, load_plugin
-from service.config.problem import Finding
+from service.config.problem import Finding, warning
 from service.config.registry import DELEGATION
 from service.config.schema.file import ConfigurationFile
 from service.config.schema_findings import nearest
+from service.config.shapes import WrongShape, makes_handlers, makes_users
 
 STANDARD_GRANT_TYPES = frozenset(
     {
@@ -26,34 +27,47 @@ STANDARD_GRANT_TYPES = frozenset(
 DELEGATION_GRANT_TYPE = "delegation"
 
 
+def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
+    """Every handler can be imported, and is what a grant can be made of; it is not made, for it may reach for others."""
+    for at, entry in enumerate(file.extension_grants):
+        location = ("extension_grants", at, "handler")
+        try:
+            handler = load_plugin(entry.handler)
+            makes_handlers(handler)
+        except PluginError as error:
+            yield Finding(location, str(error))
+        except WrongShape as error:
+            yield Finding(location, str(error), error.hint)
+        else:
+            if _grant_type(entry.handler) is None:
+                message = "names its grant type only when it is made; before a start nothing is known of it"
+                hint = 'name it in the class: grant_type = "urn:example:mine"'
+                yield warning(location, message, hint)
+
+
 def grant_types_have_one_handler(file: ConfigurationFile) -> Iterator[Finding]:
-    """Every handler can be imported, every grant type is known, and no two handlers serve the same one."""
-    handlers = _handlers(file)
+    """Every grant type is known, and no two handlers serve the same one."""
     taken = dict.fromkeys(STANDARD_GRANT_TYPES, "the service itself")
     if all(entry.handler != DELEGATION.handler for entry in file.extension_grants):
         taken[DELEGATION_GRANT_TYPE] = DELEGATION.handler
-    for at, entry in enumerate(file.extension_grants):
-        location = ("extension_grants", at, "handler")
-        grant_type = handlers[entry.handler]
-        if isinstance(grant_type, PluginError):
-            yield Finding(location, str(grant_type))
-        elif isinstance(grant_type, str) and grant_type in taken:
-            yield Finding(location, f"{grant_type} is served by {taken[grant_type]} already")
-        elif isinstance(grant_type, str):
+    served = [_grant_type(entry.handler) for entry in file.extension_grants]
+    for at, (entry, grant_type) in enumerate(zip(file.extension_grants, served, strict=True)):
+        if grant_type is not None and grant_type in taken:
+            message = f"{grant_type} is served by {taken[grant_type]} already"
+            yield Finding(("extension_grants", at, "handler"), message)
+        elif grant_type is not None:
             taken[grant_type] = entry.handler
-    if all(isinstance(grant_type, str) for grant_type in handlers.values()):
+    if None not in served:
         yield from _unknown_grant_types(file, set(taken))
 
 
-def _handlers(file: ConfigurationFile) -> Mapping[str, object]:
-    """The grant type of each handler, or why it cannot be had; None where only an instance knows it."""
-    handlers: dict[str, object] = {}
-    for entry in file.extension_grants:
-        try:
-            handlers[entry.handler] = getattr(load_plugin(entry.handler), "grant_type", None)
-        except PluginError as error:
-            handlers[entry.handler] = error
-    return handlers
+def _grant_type(handler: str) -> str | None:
+    """The grant type of a handler; None where it cannot be had, or where only an instance knows it."""
+    try:
+        grant_type: object = getattr(load_plugin(handler), "grant_type", None)
+    except PluginError:
+        return None
+    return grant_type if isinstance(grant_type, str) else None
 
 
 def _unknown_grant_types(file: ConfigurationFile, known: set[str]) -> Iterator[Finding]:
@@ -64,11 +78,14 @@ def _unknown_grant_types(file: ConfigurationFile, known: set[str]) -> Iterator[F
             yield Finding(("clients", at, "allowed_grant_types", name), message, hint)
 
 
-def user_store_can_be_imported(file: ConfigurationFile) -> Iterator[Finding]:
-    """The operator's own UserStore is there."""
+def user_store_has_its_shape(file: ConfigurationFile) -> Iterator[Finding]:
+    """The operator's own UserStore is there, and has what a store must have."""
     if file.users.source == "file":
         return
+    location = ("users", "source")
     try:
-        load_plugin(file.users.source)
+        makes_users(load_plugin(file.users.source))
     except PluginError as error:
-        yield Finding(("users", "source"), str(error))
+        yield Finding(location, str(error))
+    except WrongShape as error:
+        yield Finding(location, str(error), error.hint)

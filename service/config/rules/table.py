@@ -79,8 +79,9 @@ FILE_RULES: tuple[FileRule, ...] = (
     registration.registered_secrets_are_encrypted,
     registration.registered_clients_may_ask_for_something,
     registration.open_registration_is_bounded,
+    extensions.handlers_have_their_shape,
     extensions.grant_types_have_one_handler,
-    extensions.user_store_can_be_imported,
+    extensions.user_store_has_its_shape,
     unserved.file_asks_for_what_is_not_served,
     *(of_each_client(rule) for rule in CLIENT_RULES),
 )

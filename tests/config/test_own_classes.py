@@ -1,0 +1,208 @@
+"""Extension grants and user stores of the operator's own: what can be seen before a start, and what only then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from service.app import create_app
+from service.cli.serving import Serving
+from service.cli.settings import Refused
+from service.cli.shared_store import on_parts
+from service.config.load import load
+from service.config.problem import Problem
+from service.model.events import RegistryReloadRefused
+from service.model.user import UserStore
+from service.parts import Parts
+
+Problems = Callable[..., dict[str, Problem]]
+
+SOUND = "issuer: https://auth.example.com\n"
+OWN = """
+class Sound:
+    grant_type = "urn:example:sound"
+    def __init__(self, options, services): ...
+    async def handle(self, request): ...
+
+class Other(Sound):
+    grant_type = "urn:example:other"
+
+class NoArguments(Sound):
+    def __init__(self): ...
+
+class NumberedGrant(Sound):
+    grant_type = 7
+
+class NoHandle:
+    grant_type = "urn:example:none"
+    def __init__(self, options, services): ...
+
+class Sync(Sound):
+    def handle(self, request): ...
+
+class Late(Sound):
+    grant_type = None
+    def __init__(self, options, services): self.grant_type = options["type"]
+
+class Needy(Sound):
+    def __init__(self, options, services): self.need = options["need"]
+
+def makes_nothing(options, services): ...
+
+class Users:
+    async def by_subject(self, sub): ...
+    async def by_username(self, username): ...
+
+class HalfUsers:
+    async def by_subject(self, sub): ...
+
+class SyncUsers(Users):
+    def by_username(self, username): ...
+
+class UsersOfSomething(Users):
+    def __init__(self, something): ...
+
+class LostUsers(Users):
+    def __init__(self): raise OSError("no database")
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the operator wrote."""
+    (tmp_path / "shaped.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def grant(name: str, options: str = "{}") -> str:
+    return f"extension_grants:\n- handler: {name}\n  options: {options}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("os:getcwd", "cannot be called with (options, services): too many positional arguments"),
+        ("shaped:OWN_NAME", "cannot be imported"),
+        ("os:sep", "is a str, of which nothing can be made"),
+        ("shaped:NoArguments", "cannot be called with (options, services)"),
+        ("shaped:NumberedGrant", "names no grant_type"),
+        ("shaped:NoHandle", "has no method handle"),
+        ("shaped:Sync", "handle is not async"),
+    ],
+)
+def test_handlers_have_their_shape(problems: Problems, name: str, why: str) -> None:
+    problem = problems(grant(name))[f"extension_grants[{name}].handler"]
+    assert (problem.severity, problem.line, problem.column) == ("error", 3, 12)
+    assert problem.message.startswith(why)
+    assert problem.hint or why == "cannot be imported"
+
+
+@pytest.mark.parametrize("name", ["shaped:Sound", "shaped:Needy"])
+def test_a_handler_is_not_made_before_the_start(problems: Problems, name: str) -> None:
+    assert problems(grant(name)) == {}
+
+
+@pytest.mark.parametrize("name", ["shaped:Late", "shaped:makes_nothing"])
+def test_it_is_warned_of_a_grant_type_that_only_an_instance_knows(
+    problems: Problems, name: str
+) -> None:
+    (problem,) = problems(grant(name)).values()
+    assert (problem.severity, "only when it is made" in problem.message) == ("warning", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("shaped:HalfUsers", "has no method by_username"),
+        ("shaped:SyncUsers", "by_username is not async"),
+        ("shaped:UsersOfSomething", "cannot be called without arguments"),
+        ("shaped:NoUsers", "cannot be imported"),
+    ],
+)
+def test_user_store_has_its_shape(problems: Problems, name: str, why: str) -> None:
+    problem = problems(f"users: {{source: '{name}'}}")["users.source"]
+    assert (problem.severity, problem.message.startswith(why)) == ("error", True)
+
+
+CANNOT_BE_MADE = {
+    "an option that is missing": (
+        "api_scopes: []\n" + grant("shaped:Needy"),
+        (
+            ":4:12: error: extension_grants[shaped:Needy].handler: shaped:Needy cannot be made"
+            ": KeyError: 'need' (shaped.py:28) (is 'need' missing in its options?)"
+        ),
+    ),
+    "an instance without grant type": (
+        grant("shaped:Late", "{type: 7}"),
+        (
+            ":3:12: error: extension_grants[shaped:Late].handler: what shaped:Late makes names"
+            " no grant_type (name it in the class"
+        ),
+    ),
+    "a taken grant type": (
+        grant("shaped:Late", "{type: password}"),
+        ":3:12: error: extension_grants[shaped:Late].handler: password is served by another",
+    ),
+}
+
+
+@pytest.fixture(params=CANNOT_BE_MADE.values(), ids=CANNOT_BE_MADE.keys())
+def unmakable(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """What only making it tells, and what is said then."""
+    made: tuple[str, str] = request.param
+    return made
+
+
+def test_what_cannot_be_made_stops_the_start_with_its_place(
+    file: Path, unmakable: tuple[str, str]
+) -> None:
+    text, said = unmakable
+    file.write_text(SOUND + text)
+    with pytest.raises(Refused) as refused:
+        Serving(configuration=load(file, {}), environ={}, watch=False).make()
+    assert refused.value.message.startswith(f"{file}{said}")
+
+
+def test_what_cannot_be_made_refuses_the_reload_with_its_place(
+    file: Path, unmakable: tuple[str, str]
+) -> None:
+    text, said = unmakable
+    file.write_text(SOUND)
+    events: list[object] = []
+    service = create_app(load(file, {}), events.append, environ={})
+    file.write_text(SOUND + text)
+    assert not service.registry.reload()
+    (event,) = events
+    assert isinstance(event, RegistryReloadRefused)
+    assert event.problems[0].startswith(f"{file}{said}")
+
+
+def test_a_handler_in_an_included_file_is_shown_there(file: Path) -> None:
+    included = file.parent / "grants.yaml"
+    included.write_text(grant("shaped:Needy"))
+    file.write_text(f"{SOUND}include: [grants.yaml]\n{grant('shaped:Other')}")
+    with pytest.raises(Refused) as refused:
+        Serving(configuration=load(file, {}), environ={}, watch=False).make()
+    assert refused.value.message.startswith(f"{included}:2:12: error: extension_grants[")
+
+
+def test_a_user_store_that_cannot_be_made_stops_the_start_with_its_place(file: Path) -> None:
+    file.write_text(f"{SOUND}users: {{source: 'shaped:LostUsers'}}")
+    with pytest.raises(Refused) as refused:
+        Serving(configuration=load(file, {}), environ={}, watch=False).make()
+    said = "shaped:LostUsers cannot be made: OSError: no database (shaped.py:"
+    assert refused.value.message.startswith(f"{file}:2:17: error: users.source: {said}")
+
+
+def test_a_user_store_that_cannot_be_made_ends_a_command_with_its_place(file: Path) -> None:
+    key = "signing: {encryption_key: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=}"
+    users = "users: {source: 'shaped:LostUsers'}"
+    file.write_text(f"{SOUND}{users}\nstore: {{url: 'redis://127.0.0.1:1'}}\n{key}\n")
+
+    async def opened(parts: Parts) -> UserStore:
+        return parts.users
+
+    with pytest.raises(Refused, match=r":2:17: error: users\.source: shaped:LostUsers cannot be"):
+        on_parts(load(file, {}), opened)
