@@ -49,6 +49,8 @@ def load(
             landmarks=Landmarks.of(file, whole.problem),
             **{name: getattr(file, name) for name in NEEDS_RESTART},
         )
+    elif file is not None:
+        _note_what_may_mend(file, files)
     pieces = [*whole.entries(), *(file.clients if file else ())]
     del whole, file
     let_go(pieces)
@@ -108,6 +110,15 @@ def _note_read_later(file: ConfigurationFile, files: FilesRead) -> None:
     named += [key.path for key in signing.keys] if signing.source == "files" else []
     for path in named:
         if path is not None:
+            files.note(path)
+
+
+def _note_what_may_mend(file: ConfigurationFile, files: FilesRead) -> None:
+    """Take note of what is read at a start only, and refused this configuration perhaps."""
+    if file.outgoing.ca_file is not None:
+        files.note(file.outgoing.ca_file)
+    if file.ui.templates is not None:
+        for path in (file.ui.templates, *file.ui.templates.rglob("*")):
             files.note(path)
 
 

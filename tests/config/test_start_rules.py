@@ -134,3 +134,21 @@ def test_own_messages_can_be_read(file: Path) -> None:
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, de-AT, de]}}")
     (found,) = inspect(file, {}, rules=START_RULES)
     assert found.message.startswith(f"{catalogue}: 'utf-8' codec can't decode")
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("outgoing: {ca_file: none.pem}", "none.pem"),
+        ("ui: {templates: broken}", "broken/login.html"),
+    ],
+)
+def test_mending_what_a_start_rule_refused_is_noticed(file: Path, text: str, mended: str) -> None:
+    file.write_text(SOUND + text)
+    with pytest.raises(ConfigError) as refused:
+        load(file, {}, rules=START_RULES)
+    before = refused.value.files.now()
+    (file.parent / mended).write_text("mended, or so")
+    after = refused.value.files.now()
+    assert before[file.parent / mended] != after[file.parent / mended]
+    assert refused.value.files.differ_from(after)
