@@ -25,7 +25,7 @@ class Part:
     findings: Sequence[Finding]
     """What was found in reading it."""
     unresolved: frozenset[Location]
-    """Where a reference stands for nothing, so that nothing else is to be said."""
+    """Where a reference or a tag stands for nothing, so that nothing else is to be said."""
     replaced: Mapping[Location, str]
     """The text behind each value that is one whole reference and does not look like text."""
 
@@ -43,11 +43,12 @@ def read_part(path: Path, environ: Mapping[str, str], files: FilesRead) -> Part:
     directory = path.absolute().parent
     reader = Reader(Interpolation(environ=environ, directory=directory, files=files))
     values = reader.read(root)
+    unresolved = [*builder.tagged, *reader.findings]
     return Part(
         places=Places(file=str(path), root=root, values=values),
         values=values,
-        findings=(*builder.duplicates, *reader.findings),
-        unresolved=frozenset(finding.location for finding in reader.findings),
+        findings=(*builder.findings, *unresolved),
+        unresolved=frozenset(finding.location for finding in unresolved),
         replaced=reader.replaced,
     )
 

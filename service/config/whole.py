@@ -57,7 +57,7 @@ class Whole:
 
     @property
     def unresolved(self) -> set[Location]:
-        """Where in the whole a reference stands for nothing."""
+        """Where in the whole a reference or a tag stands for nothing."""
         return {
             seen
             for part in self._parts

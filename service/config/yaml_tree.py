@@ -14,6 +14,15 @@ from service.config.problem import Finding
 MAX_DEPTH = 40
 MAX_ALIASED_NODES = 100_000
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CORE = "tag:yaml.org,2002:"
+_AS_IT_LOOKS = frozenset(_CORE + name for name in ("null", "bool", "int", "float"))
+"""The tags of scalars that say no more than that the text means what it looks like."""
+_UNDERSTOOD = frozenset(
+    {None, "!", *_AS_IT_LOOKS, *(_CORE + name for name in ("str", "seq", "map"))}
+)
+_HINT = (
+    "a text that begins with ! needs quotes; ${NAME} is a variable, ${file:path} a file's content"
+)
 
 
 class Position(Protocol):
@@ -85,7 +94,10 @@ class TreeBuilder:
     """Builds the tree from the parser's events, which no depth of nesting can overflow."""
 
     def __init__(self, text: str) -> None:
-        self.duplicates: list[Finding] = []
+        self.findings: list[Finding] = []
+        """Keys that stand twice."""
+        self.tagged: list[Finding] = []
+        """Values whose tag would have them read in some other way than it is done here."""
         self._next = cast("Callable[[], yaml.Event]", _LOADER(BytesIO(text.encode())).get_event)
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
@@ -131,6 +143,7 @@ class TreeBuilder:
             node = self._mapping(at)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
             self._anchors[event.anchor] = node
+        self._note_tag(event)
         return node
 
     def _aliased_node(self, event: yaml.AliasEvent) -> Node:
@@ -162,6 +175,7 @@ class TreeBuilder:
                 raise UnreadableYaml("a key must be a word", Mark.of(event.start_mark))
             key = event.value
             self._location.append(key)
+            self._note_tag(event)
             value = self._node(self._next())
             if key == "<<" and _is_plain(event):
                 merged.append(value)
@@ -181,7 +195,14 @@ class TreeBuilder:
         location = tuple(self._location)
         lines = f"in line {Mark.of(first).line} and in line {Mark.of(second).line}"
         message = f"the key stands twice, {lines}"
-        self.duplicates.append(Finding(location, message, "keep one", at_key=True))
+        self.findings.append(Finding(location, message, "keep one", at_key=True))
+
+    def _note_tag(self, event: yaml.Event) -> None:
+        if not isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
+            return
+        if event.tag not in _UNDERSTOOD:
+            tag = str(event.tag).replace(_CORE, "!!")
+            self.tagged.append(Finding(tuple(self._location), f"the tag {tag} is unknown", _HINT))
 
 
 def _merge(mapping: Mapping, merged: Node) -> None:
@@ -196,7 +217,7 @@ def _merge(mapping: Mapping, merged: Node) -> None:
 
 def _is_plain(event: yaml.ScalarEvent) -> bool:
     """Whether the scalar's own look decides what it is: no quotes, no `!!str`."""
-    return bool(event.implicit[0])
+    return bool(event.implicit[0]) or event.tag in _AS_IT_LOOKS
 
 
 def _is_nothing(node: Node) -> bool:

@@ -126,7 +126,32 @@ def test_aliases_cannot_multiply_without_end(file):
 
 def test_a_tag_makes_no_object(file):
     file.write_text("issuer: !!python/object/apply:os.getcwd []\n")
-    assert [problem.message for problem in inspect(file, {})] == ["expected text"]
+    (problem,) = inspect(file, {})
+    assert problem.message == "the tag !!python/object/apply:os.getcwd is unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("signing: {encryption_key: !vault 'c2VjcmV0'}", "signing.encryption_key"),
+        ("clients:\n- {client_id: web, client_name: !ENV NAME}", "clients[web].client_name"),
+        ("api_resources:\n- !include api.yaml", "api_resources[0]"),
+        ("ui: !ui\n  title: a", "ui"),
+        ("ui: {!key title: a}", "ui.title"),
+    ],
+    ids=["quoted", "plain", "item", "mapping", "key"],
+)
+def test_a_tag_that_is_not_yamls_own_is_a_problem(problems, text, path):
+    found = problems(text)[path]
+    assert (found.line, found.severity) == (2 + text.count("\n- "), "error")
+    assert found.message.endswith(" is unknown")
+    assert "${NAME}" in found.hint
+
+
+def test_the_tags_of_yaml_are_understood(read):
+    text = "server: {port: !!int 8081}\nui: !!map {title: !!str 5, locales: !!seq [! en]}"
+    found = read(text)
+    assert (found.server.port, found.ui.title, found.ui.locales) == (8081, "5", ("en",))
 
 
 def test_a_file_that_is_not_there_is_a_problem(tmp_path):
