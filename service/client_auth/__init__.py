@@ -72,9 +72,15 @@ class ClientAuthentication:
         known = await self.clients.find(presented.client_id)
         proven = await method.proves(presented, known)
         if known is None or not proven or not known.enabled:
-            raise InvalidClient("the client is unknown or its credentials are wrong")
+            raise InvalidClient(
+                "the client is unknown or its credentials are wrong",
+                claimed=known.client_id if known else None,
+            )
         if known.token_endpoint_auth_method not in (None, method.name):
-            raise InvalidClient("the client is registered for another authentication method")
+            raise InvalidClient(
+                "the client is registered for another authentication method",
+                claimed=known.client_id,
+            )
         # Only then has the header proven anything; a client that registered itself may change at any time.
         if method.name == ClientSecretBasic.name and not known.registered:
             name, secrets = known.client_id, known.client_secrets

@@ -31,27 +31,34 @@ class CallerAuthentication:
     async def authenticate(self, source: CredentialSource) -> Caller:
         """The caller; InvalidClient with a challenge where there is none (RFC 7662 §2.3)."""
         registry = self.registry.current
+        resource: ApiResource | None = None
         try:
-            resource = self._resource(source, registry)
-            if resource is not None:
+            resource, proven = self._resource(source, registry)
+            if resource is not None and proven:
                 name, secrets = resource.name, resource.secrets
                 self._proven.remember(source, registry, resource, name=name, secrets=secrets)
                 return resource
             client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
         except InvalidClient as refused:
             refused.challenge = basic_challenge(self.client_auth.realm)
+            if resource is not None:
+                refused.claimed = resource.name
             raise
         if client.is_public:
             raise InvalidClient(
-                "a public client cannot ask", challenge=basic_challenge(self.client_auth.realm)
+                "a public client cannot ask",
+                challenge=basic_challenge(self.client_auth.realm),
+                claimed=client.client_id,
             )
         return client
 
-    def _resource(self, source: CredentialSource, registry: Registry) -> ApiResource | None:
+    def _resource(
+        self, source: CredentialSource, registry: Registry
+    ) -> tuple[ApiResource | None, bool]:
+        """The API resource that the request names, and whether it proves to be that."""
         method, presented = self.client_auth.offered(source)
         if method.name != "client_secret_basic":
-            return None
+            return None, False
         resource = registry.api_resources.get(presented.client_id)
         secrets = resource.secrets if resource else ()
-        proven = verifies_any(secrets, presented.proof, now=source.now)
-        return resource if proven else None
+        return resource, verifies_any(secrets, presented.proof, now=source.now)

@@ -60,7 +60,9 @@ class IntrospectionEndpoint:
             source = credentials(request, params, now=self.now())
             caller = self.callers.proven(source) or await self.callers.authenticate(source)
         except InvalidClient as refused:
-            self.emit(ClientRefused(endpoint=PATH, cause=refused.description))
+            self.emit(
+                ClientRefused(client_id=refused.claimed, endpoint=PATH, cause=refused.description)
+            )
             raise
         answer = await self._answer(params.require("token"), caller)
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))

@@ -48,7 +48,9 @@ class RevocationEndpoint:
                 credentials(request, params, now=self.now())
             )
         except InvalidClient as refused:
-            self.emit(ClientRefused(endpoint=PATH, cause=refused.description))
+            self.emit(
+                ClientRefused(client_id=refused.claimed, endpoint=PATH, cause=refused.description)
+            )
             raise
         kind = await self._revoked(params.require("token"), client)
         if kind is not None:

@@ -13,6 +13,7 @@ from service.model.events import Emit, TokenRefused
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
+    InvalidClient,
     InvalidGrant,
     OAuthError,
     UnauthorizedClient,
@@ -122,9 +123,10 @@ class TokenEndpoint:
     def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:
         """Tell the log, without the caller's own words: a credential may stand in the wrong place."""
         asked = params.get("grant_type")
+        claimed = error.claimed if isinstance(error, InvalidClient) else None
         self.emit(
             TokenRefused(
-                client_id=client.client_id if client else None,
+                client_id=client.client_id if client else claimed,
                 grant_type=asked if asked in self.grants.types else None,
                 error=error.code,
                 cause=error.description,

@@ -148,6 +148,7 @@ class TokenRefused:
 class ClientRefused:
     """A client or API resource did not authenticate."""
 
+    client_id: str | None
     endpoint: str
     cause: str
 

@@ -59,6 +59,18 @@ class InvalidClient(OAuthError):
     code = "invalid_client"
     status = 401
 
+    def __init__(
+        self,
+        description: str,
+        *,
+        members: Mapping[str, object] = _NO_MEMBERS,
+        challenge: str | None = None,
+        claimed: str | None = None,
+    ) -> None:
+        """Take for the log, too, whom the caller claimed to be, where such a one exists."""
+        super().__init__(description, members=members, challenge=challenge)
+        self.claimed = claimed
+
 
 class InvalidGrant(OAuthError):
     """What the client presented is invalid, expired, revoked or another client's (RFC 6749 §5.2)."""

@@ -12,6 +12,8 @@ import pytest
 from multidict import CIMultiDict
 
 from service.model import client as client_model
+from service.model.events import ClientRefused, TokenRefused
+from tests.driving.registering import register
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, basic
 
@@ -39,6 +41,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     add("wants-dpop", dpop_bound_access_tokens=True)
     add("wants-mtls", tls_client_certificate_bound_access_tokens=True)
     add("wants-par", require_pushed_authorization_requests=True)
+    config["registration"] = {"enabled": True}
     return config
 
 
@@ -232,3 +235,47 @@ async def test_an_unknown_client_is_compared_like_any_other(
     monkeypatch.setattr(client_model, "hmac", SimpleNamespace(compare_digest=counting))
     await by_basic(service, name, "wrong")
     assert compared == [32]
+
+
+def told_of(events: list[object]) -> list[str | None]:
+    """Whom the log names for each caller that did not authenticate."""
+    kinds = (TokenRefused, ClientRefused)
+    return [one.client_id for one in events if isinstance(one, kinds)]
+
+
+async def test_the_log_names_the_client_whose_credentials_were_wrong(
+    service: RunningService, events: list[object]
+) -> None:
+    await by_basic(service, "machine", "wrong")
+    await by_post(service, client_id="machine", client_secret="wrong")
+    await by_basic(service, "switched-off")
+    await by_basic(service, "only-post")
+    assert told_of(events) == ["machine", "machine", "switched-off", "only-post"]
+
+
+async def test_the_log_names_nobody_that_a_caller_has_made_up(
+    service: RunningService, events: list[object]
+) -> None:
+    await by_basic(service, "made-up", "wrong")
+    await by_post(service, client_id="made-up", client_secret="wrong")
+    await by_post(service, client_id="made-up")
+    await service.token("machine", grant_type="client_credentials", client_id="web")
+    assert told_of(events) == [None] * 4
+
+
+async def test_the_log_names_a_registered_client_whose_secret_was_wrong(
+    service: RunningService, events: list[object]
+) -> None:
+    client_id = (await register(service)).json["client_id"]
+    await by_basic(service, client_id, "wrong")
+    assert told_of(events) == [client_id]
+
+
+async def test_the_log_names_who_could_not_introspect_or_revoke(
+    service: RunningService, events: list[object]
+) -> None:
+    for name in ("machine", "api2", "made-up"):
+        await service.post("/connect/introspect", auth=(name, "wrong"), token="t")
+    await service.post("/connect/introspect", client_id="spa", token="t")
+    await service.post("/connect/revocation", auth=("machine", "wrong"), token="t")
+    assert told_of(events) == ["machine", "api2", None, "spa", "machine"]
