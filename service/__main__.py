@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from service.cli.program import program
+from service.cli.program import alone, program
+
+with alone():
+    from service.observe.logs import configure_logs
 
 
 def main() -> None:
-    """Run one command."""
+    """Run one command, of which standard output has the result only; `serve` logs at a level of its own."""
+    configure_logs("warning")
     program(prog_name="token-service")
 
 

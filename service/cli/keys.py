@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 
 import click
@@ -18,6 +17,7 @@ from service.keys.key_source import encryption_algorithms, stored_keys
 from service.keys.rotation import KeysUnreadable, StoredKeys
 from service.keys.schedule import Keys, signing_key
 from service.model.signing_key import SigningKey
+from service.observe.event_log import EventLog
 from service.store.keyvalue import KeyValue
 
 
@@ -111,7 +111,7 @@ def _print_after(
                 longest_token=lambda: lifetime,
                 encryption=lambda: encryption,
                 now=_now,
-                emit=partial(click.echo, err=True),
+                emit=EventLog(),
             )
         )
 

@@ -40,13 +40,13 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
-        with _alone():
+        with alone():
             command: click.Command = getattr(import_module(f"service.cli.{name}"), name)
         return command
 
 
 @contextmanager
-def _alone() -> Generator[None]:
+def alone() -> Generator[None]:
     """Hide what libraries load only because it is there, though nobody has asked for it.
 
     structlog takes rich and greenlet, redis-py takes OpenTelemetry: 7 MiB of every process where

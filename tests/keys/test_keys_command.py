@@ -91,6 +91,8 @@ def test_rotate_announces(config: Path, redis_url: str, clock: Clock) -> None:
     replicas_start(redis_url, count=1, at=clock)
     rotated = keys(config, redis_url, "rotate")
     assert [line.split()[2] for line in rotated.stdout.splitlines()] == ["signing", "announced"]
+    logged = [orjson.loads(line) for line in rotated.stderr.splitlines()]
+    assert [line["event"] for line in logged] == ["key_announced"]
 
 
 @on_redis
