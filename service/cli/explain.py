@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from service.cli.explanation import Explanation
+from service.cli.secret_input import read_text
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_parts, store_option
 from service.cli.table import table
@@ -29,7 +29,7 @@ def explain(token: str, file: Path, store_url: str | None) -> None:
     Example:
       echo "$TOKEN" | python -m service explain -
     """
-    asked = (sys.stdin.read() if token == "-" else token).strip()
+    asked = (read_text("Token") if token == "-" else token).strip()
     if not asked:
         raise click.ClickException("there is no token to explain")
 

@@ -12,7 +12,15 @@ def read_secret(what: str) -> str:
     if sys.stdin.isatty():
         secret: str = click.prompt(what, hide_input=True, confirmation_prompt=True, err=True)
     else:
-        secret = sys.stdin.read().removesuffix("\n").removesuffix("\r")
+        secret = read_text(what).removesuffix("\n").removesuffix("\r")
     if not secret:
         raise click.UsageError(f"{what.lower()} is empty")
     return secret
+
+
+def read_text(what: str) -> str:
+    """Standard input as UTF-8, whatever the locale says."""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{what.lower()} is not UTF-8 text") from error

@@ -90,6 +90,13 @@ def test_an_empty_secret_is_wrong_usage(run, command):
     assert run(command, given="\n").exit_code == 2
 
 
+@pytest.mark.parametrize("command", [("hash-secret",), ("hash-password",), ("explain", "-")])
+def test_what_is_no_text_is_wrong_input(run, command):
+    answer = run(*command, given=b"\xff\xfe\n")
+    what = {"hash-password": "password", "explain": "token"}.get(command[0], "secret")
+    assert (answer.exit_code, answer.stderr) == (1, f"Error: {what} is not UTF-8 text\n")
+
+
 def test_a_new_key_is_one_that_the_file_takes(run, read):
     line = run("new-key").stdout
     (key,) = read(f"signing:\n  {line}").signing.encryption_key
