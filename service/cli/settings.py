@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -28,6 +29,14 @@ file_option = click.option(
 )
 
 
+_FLAGS = {
+    "SERVICE_HOST": "--host",
+    "SERVICE_PORT": "--port",
+    "SERVICE_WORKERS": "--workers",
+    "SERVICE_STORE_URL": "--store",
+}
+
+
 class Refused(click.ClickException):
     """A configuration cannot be used; shown as `check` shows it, one line for each problem."""
 
@@ -44,7 +53,13 @@ def load_settings(
     file: Path, flags: Mapping[str, str] | None = None, *, rules: Iterable[FileRule] = ()
 ) -> Configuration:
     """The configuration, checked by further `rules` too; `flags` (by the variable's name) beat the environment."""
+    given = flags or {}
     try:
-        return load(file, {**os.environ, **(flags or {})}, rules=rules)
+        return load(file, {**os.environ, **given}, rules=rules)
     except ConfigError as error:
-        raise Refused(error.problems) from error
+        raise Refused(_with_flags(each, given) for each in error.problems) from error
+
+
+def _with_flags(problem: Problem, given: Mapping[str, str]) -> Problem:
+    """The problem with the flag's own name, where a flag has set the variable."""
+    return replace(problem, file=_FLAGS[problem.file]) if problem.file in given else problem

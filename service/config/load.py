@@ -78,8 +78,9 @@ def _read(
     included = included_by(path, main.values, files)
     parts += _parts(included.paths, environ, files)
     whole = Whole(main, parts)
-    replaced = whole.replaced | _override(whole.values, environ)
-    directory = path.absolute().parent
+    overriding = _override(whole.values, environ)
+    whole.overridden = {at: name for name, at in ENVIRONMENT.items() if at in overriding}
+    replaced, directory = whole.replaced | overriding, path.absolute().parent
     file, findings = judge(whole.values, replaced=replaced, directory=directory, rules=rules)
     unresolved = whole.unresolved
     judged = [finding for finding in findings if finding.location not in unresolved]

@@ -41,7 +41,9 @@ class Problem:
     """A finding with the place in the file that a person has to go to."""
 
     file: str
+    """Or the environment variable or flag that has put its value in the file's place."""
     line: int
+    """0 where it is no file."""
     column: int
     path: str
     message: str
@@ -52,7 +54,7 @@ class Problem:
         """One line, whatever control characters the file's keys and names have."""
         path = f"{self.path}: " if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
-        place = f"{self.file}:{self.line}:{self.column}"
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         line = f"{place}: {self.severity}: {path}{self.message}{hint}"
         return "".join(letter if letter.isprintable() else "?" for letter in line)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from service.config.belonging import LISTS, misplaced
@@ -28,6 +28,8 @@ class Whole:
         self._main = main
         self._parts = (main, *included)
         self._stretches: dict[Location, list[Stretch]] = {}
+        self.overridden: Mapping[Location, str] = {}
+        """The environment variable by whose value that of the file is replaced."""
         self.values: Value = dict(main.values) if isinstance(main.values, dict) else main.values
         for location in LISTS if included else ():
             self._join(location)
@@ -82,7 +84,11 @@ class Whole:
             yield from (part.places.problem(finding) for finding in (*part.findings, *further))
 
     def problem(self, finding: Finding) -> Problem:
-        """A finding on the whole, with its place in the file where it stands."""
+        """A finding on the whole, with its place in the file where it stands, or the variable that says it."""
+        variable = self.overridden.get(finding.location)
+        if variable is not None:
+            problem = self._main.places.problem(finding)
+            return replace(problem, file=variable, line=0, column=0)
         places, location = self._origin(finding.location)
         if finding.first is not None:
             first, there = self._origin(finding.first)

@@ -97,6 +97,21 @@ def test_what_is_no_text_is_wrong_input(run, command):
     assert (answer.exit_code, answer.stderr) == (1, f"Error: {what} is not UTF-8 text\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "flag", "path"),
+    [
+        ("serve", "--workers", "server.workers"),
+        ("serve", "--store", "store.url"),
+        ("explain x", "--store", "store.url"),
+    ],
+)
+def test_a_wrong_flag_is_not_blamed_on_the_file(run, file, command, flag, path):
+    file.write_text(GOOD)
+    answer = run(*command.split(), flag, "abc", "--config", file)
+    assert answer.exit_code == 1
+    assert answer.stderr.startswith(f"{flag}: error: {path}: expected ")
+
+
 def test_a_new_key_is_one_that_the_file_takes(run, read):
     line = run("new-key").stdout
     (key,) = read(f"signing:\n  {line}").signing.encryption_key

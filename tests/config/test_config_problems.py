@@ -168,3 +168,22 @@ def test_a_file_that_is_no_text_is_a_problem(file):
 def test_a_problem_is_one_line_whatever_the_key(problems):
     (problem,) = problems('ui: {"a\\nerror\\e[31m": 1}').values()
     assert str(problem).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("variable", "path"),
+    [
+        ("SERVICE_PORT", "server.port"),
+        ("SERVICE_WORKERS", "server.workers"),
+        ("SERVICE_STORE_URL", "store.url"),
+    ],
+)
+def test_a_wrong_variable_is_not_blamed_on_the_file(problems, variable, path):
+    problem = problems("server: {port: 8080}", **{variable: "abc"})[path]
+    assert str(problem).startswith(f"{variable}: error: {path}: expected ")
+    assert (problem.line, problem.column) == (0, 0)
+
+
+def test_a_wrong_value_of_the_file_is_no_variables_fault(problems, file):
+    problem = problems("server: {port: abc}", SERVICE_HOST="::")["server.port"]
+    assert (problem.file, problem.line) == (str(file), 2)
