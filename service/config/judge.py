@@ -90,11 +90,15 @@ def _take_out(values: Value, errors: Iterable[tuple[str, Location]]) -> set[Loca
             continue
         removed.add(key)
         if kind == "missing":
-            name = "-".join(str(part) for part in ("missing", *key))
-            _put(values, key, _STANDS_FOR_MISSING.get(str(key[-1]), name))
+            _put(values, key, _STANDS_FOR_MISSING.get(str(key[-1]), _made_up(key)))
         else:
             _remove(values, key)
     return removed
+
+
+def _made_up(key: Location) -> str:
+    """A name of its own for what has none."""
+    return "-".join(str(part) for part in ("missing", *key))
 
 
 def _nearest_key(location: Location) -> Location:
@@ -105,8 +109,10 @@ def _nearest_key(location: Location) -> Location:
 
 
 def _follows(finding: Finding, removed: Iterable[Location]) -> bool:
-    """Whether a finding is about a place where something was taken out, or a mere warning beside one."""
+    """Whether a finding is about a place where something was taken out, names what was put there, or only warns beside."""
     at = finding.location
+    if any(_made_up(each) in f"{finding.message} {finding.hint}" for each in removed):
+        return True
     if any(at == each[: len(at)] or each == at[: len(each)] for each in removed):
         return True
     return finding.severity == "warning" and any(at[:-1] == each[:-1] for each in removed)

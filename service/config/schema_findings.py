@@ -21,19 +21,43 @@ _MESSAGES = {
     "frozen_set_type": "expected a list",
     "model_type": "expected keys and values",
     "dict_type": "expected keys and values",
+    "string_unicode": "has characters that are no Unicode",
+    "too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must fit the pattern {pattern}",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
 }
 
 
 def schema_findings(error: ValidationError) -> Iterator[Finding]:
     """Every error as a finding; an unknown key and a wrong word come with the nearest right one."""
-    for details in error.errors(include_url=False):
-        yield _finding(details)
+    errors = error.errors(include_url=False)
+    meant = {_meant(details["loc"]) for details in errors if details["type"] == "extra_forbidden"}
+    wrong = {details["loc"][:-1] for details in errors}
+    for details in errors:
+        kind, location = details["type"], details["loc"]
+        is_misspelt = kind == "missing" and location in meant
+        only_lost_wrong_items = kind == "too_short" and location in wrong
+        if not (is_misspelt or only_lost_wrong_items):
+            yield _finding(details)
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """A hint at what the writer may have meant."""
-    close = get_close_matches(str(word), list(known), n=1)
-    return f"did you mean {close[0]}?" if close else None
+    close = _closest(word, known)
+    return f"did you mean {close}?" if close else None
+
+
+def _closest(word: object, known: Iterable[str]) -> str | None:
+    return next(iter(get_close_matches(str(word), list(known), n=1)), None)
+
+
+def _meant(unknown: Location) -> Location:
+    """Where the key would stand that somebody may have misspelt."""
+    parent, key = unknown[:-1], unknown[-1]
+    return (*parent, _closest(key, _keys_at(parent)) or key)
 
 
 def _finding(details: ErrorDetails) -> Finding:
@@ -49,11 +73,17 @@ def _finding(details: ErrorDetails) -> Finding:
         return Finding(location, f"expected {words}", nearest(value, known))
     if kind == "string_type" and isinstance(value, bool | int | float):
         return Finding(location, "expected text", "put it into quotes")
-    return Finding(location, _MESSAGES.get(kind) or _in_our_words(details["msg"]))
+    return Finding(location, _in_our_words(details))
 
 
-def _in_our_words(message: str) -> str:
-    return message.removeprefix("Value error, ").removeprefix("Input ")
+def _in_our_words(details: ErrorDetails) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    if kind == "string_too_short":
+        least: int = context["min_length"]
+        return "must not be empty" if least == 1 else f"must have at least {least} characters"
+    if kind in _MESSAGES:
+        return _MESSAGES[kind].format(**context)
+    return details["msg"].removeprefix("Value error, ").removeprefix("Input ")
 
 
 def _keys_at(location: Location) -> tuple[str, ...]:

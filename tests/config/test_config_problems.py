@@ -187,3 +187,43 @@ def test_a_wrong_variable_is_not_blamed_on_the_file(problems, variable, path):
 def test_a_wrong_value_of_the_file_is_no_variables_fault(problems, file):
     problem = problems("server: {port: abc}", SERVICE_HOST="::")["server.port"]
     assert (problem.file, problem.line) == (str(file), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("signing: {algorithms: [RS265]}", "signing.algorithms[0]", "expected RS256"),
+        ("ui: {locales: ['']}", "ui.locales[0]", "must not be empty"),
+        ("ui: {locales: []}", "ui.locales", "must not be empty"),
+        ("server: {host: ''}", "server.host", "must not be empty"),
+        ("pairwise_salt: short", "pairwise_salt", "must have at least 16 characters"),
+        ("server: {port: 99999}", "server.port", "must be at most 65535"),
+        ("limits: {login_failures: 0}", "limits.login_failures", "must be at least 1"),
+        ("store: {timeout: 0}", "store.timeout", "must be more than 0"),
+        (f"ui: {{title: {'x' * 1001}}}", "ui.title", "must have at most 1000 characters"),
+        ("tenants: [{name: a b}]", "tenants[a b].name", "must fit the pattern ^[A-Z"),
+    ],
+    ids=lambda text: text[:30] if ":" in text else None,
+)
+def test_a_malformed_value_is_one_problem_in_words(problems, text, path, message):
+    found = problems(text)
+    assert list(found) == [path]
+    assert found[path].message.startswith(message)
+
+
+def test_a_misspelt_key_is_one_problem(problems):
+    found = problems(
+        "api_resources:\n- name: api\n- nam: billing\n"
+        "clients:\n- client_id: web\n  require_client_secret: false\n"
+        "  redirect_uris: ['https://a/']\n  allowed_scopes: [billing]\n"
+    )
+    assert list(found) == ["api_resources[1].nam"]
+    assert found["api_resources[1].nam"].hint == "did you mean name?"
+
+
+def test_a_name_that_is_missing_is_never_made_up(problems):
+    found = problems(
+        "api_resources: [{}]\nclients: [{client_id: web, api_resource: zzz, allowed_scopes: [zzz]}]"
+    )
+    assert "is required" in found["api_resources[0].name"].message
+    assert not any("missing-" in str(problem) for problem in found.values())
