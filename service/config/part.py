@@ -60,8 +60,11 @@ def _text(path: Path, files: FilesRead) -> str:
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         raise ConfigError([_unreadable(path, reason, Mark())]) from error
+    except UnicodeDecodeError as error:
+        mark = Mark.after(error.object[: error.start].decode())
+        raise ConfigError([_unreadable(path, "the file is not UTF-8 text", mark)]) from error
     except ValueError as error:
-        raise ConfigError([_unreadable(path, "the file is not UTF-8 text", Mark())]) from error
+        raise ConfigError([_unreadable(path, "it is no path", Mark())]) from error
 
 
 def _unreadable(path: Path, message: str, mark: Mark, hint: str | None = None) -> Problem:

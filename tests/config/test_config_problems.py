@@ -165,6 +165,34 @@ def test_a_file_that_is_no_text_is_a_problem(file):
     assert problem.message == "the file is not UTF-8 text"
 
 
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"issuer: x\nui: {title: \xe9}\n", (2, 13)),
+        (b"\xef\xbb\xbfissuer: \xff", (1, 9)),
+        ("issuer: x\n# é \0\n".encode(), (2, 5)),
+        (b"issuer: x\nui: {title: a\x07}\n", (2, 14)),
+    ],
+    ids=["latin-1", "byte order mark", "nul", "control"],
+)
+def test_a_character_that_cannot_be_is_shown(file, content, place):
+    file.write_bytes(content)
+    (problem,) = inspect(file, {})
+    assert (problem.line, problem.column) == place
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ['\n  locales: [en]\n  default_locale: "en"', "\n  locales: [en]", ", y]"],
+    ids=["another quote", "none", "flow"],
+)
+def test_a_quote_that_is_not_closed_is_shown_where_it_opens(file, rest):
+    file.write_text(f'issuer: https://a\nui:\n  title: "x{rest}\n')
+    (problem,) = inspect(file, {})
+    assert (problem.line, problem.column) == (3, 10)
+    assert problem.message.startswith("this quote ")
+
+
 def test_a_problem_is_one_line_whatever_the_key(problems):
     (problem,) = problems('ui: {"a\\nerror\\e[31m": 1}').values()
     assert str(problem).isprintable()
