@@ -80,6 +80,15 @@ def test_hash_secret_prints_the_line(run):
     assert run("hash-secret", given="s3cret\n").stdout == f'- sha256: "{digest}"\n'
 
 
+def test_the_quoted_part_of_a_hashed_secret_opens_the_registration(run, problems):
+    line = run("hash-secret", given="s3cret\n").stdout.strip()
+    listed = "registration:\n  initial_access_token_sha256:\n  %s\n"
+    path = "registration.initial_access_token_sha256"
+    assert "between the quotes" in problems(listed % line)[f"{path}[0]"].message
+    quoted = line.split('"')[1]
+    assert problems(listed % f'- "{quoted}"') == {}
+
+
 def test_hash_password_prints_the_line(run):
     line = run("hash-password", given="s3cret\n").stdout
     assert PasswordHasher().verify(line.split('"')[1], "s3cret")

@@ -16,7 +16,8 @@ class Registration(Section):
     enabled: bool = False
     """Whether they may."""
     initial_access_token_sha256: Annotated[Many[Sha256], Field(repr=False)] = ()
-    """SHA-256 hashes of the tokens that open it; empty with enabled: open to all."""
+    """SHA-256 hashes of the tokens that open it, each what `python -m service hash-secret` prints between the quotes;
+    empty with enabled: open to all."""
     client_lifetime: Lifetime | None = None
     """How long a registered client lives; null: until it is deleted."""
     allowed_scopes: Several[ScopeValue] = frozenset()

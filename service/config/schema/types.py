@@ -78,7 +78,7 @@ def _sha256(value: object) -> bytes:
     if digest is None:
         raise expected(
             "the SHA-256 hash of a secret, 64 hex digits or 44 characters of base64; "
-            "`python -m service hash-secret` makes one"
+            "of what `python -m service hash-secret` prints, take what stands between the quotes"
         )
     return digest
 
