@@ -361,6 +361,18 @@ def test_a_weak_redirect_is_a_warning(problems, uri):
 
 
 @pytest.mark.parametrize(
+    ("uri", "meant"),
+    [
+        ("localhost:22050/callback", "http://localhost:22050/callback"),
+        ("app.example.com:8443/callback?x=1", "https://app.example.com:8443/callback?x=1"),
+    ],
+)
+def test_a_redirect_to_a_host_without_a_scheme_is_a_warning(problems, uri, meant):
+    found = problems(yaml.dump(client(redirect_uris=[uri])))["clients[web].redirect_uris[0]"]
+    assert (found.severity, found.hint) == ("warning", f"did you mean {meant}?")
+
+
+@pytest.mark.parametrize(
     "uri",
     [
         "https://app.example.com/cb?x=1",

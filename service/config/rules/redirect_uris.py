@@ -62,7 +62,11 @@ def _findings_of(uri: str) -> Iterator[Finding]:
 
 def _findings_of_target(parts: SplitResult) -> Iterator[Finding]:
     if parts.scheme not in {"http", "https"}:
-        if "." not in parts.scheme:
+        if _looks_like_host_and_port(parts):
+            web = "http" if is_loopback(parts.scheme) else "https"
+            message = f"{parts.scheme}: is read as a private-use scheme, not as a host"
+            yield warning((), message, f"did you mean {web}://{parts.geturl()}?")
+        elif "." not in parts.scheme:
             message = (
                 "a private-use scheme should be a domain name in reverse, such as com.example.app"
             )
@@ -73,6 +77,11 @@ def _findings_of_target(parts: SplitResult) -> Iterator[Finding]:
         yield Finding((), "has user information before its host")
     elif parts.scheme == "http" and not is_loopback(parts.hostname):
         yield warning((), "http lets everyone on the way read the answer", "use https")
+
+
+def _looks_like_host_and_port(parts: SplitResult) -> bool:
+    is_like_host = parts.scheme == "localhost" or "." in parts.scheme
+    return is_like_host and not parts.netloc and parts.path[:1].isdecimal()
 
 
 def cors_origins_are_origins(client: ClientEntry) -> Iterator[Finding]:
