@@ -92,3 +92,27 @@ def test_the_operators_keys_decrypt_what_clients_encrypt(
     signing = yaml.dump({"signing": {"source": "files", "keys": keys}})
     found = problems(signing + file(request_object_encryption_alg="ECDH-ES"))
     assert ("clients[web].request_object_encryption_alg" in found) is not sound
+
+
+@pytest.mark.rfc("7517#5")
+@pytest.mark.parametrize(
+    ("key", "missing"),
+    [
+        ({"kty": "RSA"}, "n, e"),
+        ({"kty": "EC", "crv": "P-256", "x": "…"}, "y"),
+        ({"kty": "OKP", "x": "…"}, "crv"),
+        ({"n": "…", "e": "AQAB"}, "kty"),
+        ({"kty": []}, "kty"),
+    ],
+    ids=["RSA", "EC", "OKP", "no type", "empty type"],
+)
+def test_a_key_that_lacks_a_part_is_told_with_it(
+    problems: Any, key: dict[str, Any], missing: str
+) -> None:
+    (found,) = problems(file(jwks={"keys": [EC, key]})).values()
+    assert found.path == "clients[web].jwks.keys[1]"
+    assert found.message == f"this key cannot be used: {missing} missing"
+
+
+def test_a_key_of_a_type_that_is_none_is_no_harm(problems: Any) -> None:
+    assert problems(file(jwks={"keys": [EC, {"kty": ["RSA"]}]})) == {}

@@ -130,6 +130,11 @@ IMPOSSIBLE = {
         client(jwks={"keys": [{"kty": "EC", "d": "…"}]}),
         "clients[web].jwks.keys[0]",
     ),
+    "a key that lacks its numbers": (
+        client(client_secrets=[], jwks={"keys": [{"kty": "EC"}, {"kty": "RSA"}]}),
+        "clients[web].jwks.keys[1]",
+    ),
+    "a key of no type": (client(jwks={"keys": [{"kid": "a"}]}), "clients[web].jwks.keys[0]"),
     "HMAC without the secret": (
         client(id_token_signed_response_alg="HS256"),
         "clients[web].id_token_signed_response_alg",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from service.config.problem import Finding, warning
@@ -15,6 +15,12 @@ _ENCRYPTIONS = tuple(
     if name.endswith("_enc")
 )
 _PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+_PUBLIC_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "RSA": ("n", "e"),
+    "EC": ("crv", "x", "y"),
+    "OKP": ("crv", "x"),
+}
+"""What makes up a public key of each type (RFC 7518 §6.2.1, §6.3.1, RFC 8037 §2)."""
 
 
 def _has_keys(client: ClientEntry) -> bool:
@@ -104,6 +110,20 @@ def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
             yield Finding(
                 ("jwks", "keys", at), "this key is private or symmetric; register the public part"
             )
+
+
+def jwks_keys_are_complete(client: ClientEntry) -> Iterator[Finding]:
+    """A key that lacks a part verifies nothing; who reads a JWK set leaves it out (RFC 7517 §5)."""
+    keys = client.jwks.get("keys") if client.jwks is not None else None
+    for at, key in enumerate(cast("list[object]", keys) if isinstance(keys, list) else []):
+        members = cast("dict[str, object]", key) if isinstance(key, dict) else None
+        if members is None or _PRIVATE_MEMBERS & members.keys():
+            continue  # another rule says so
+        wanted = ("kty", *_PUBLIC_MEMBERS.get(str(members.get("kty")), ()))
+        missing = [name for name in wanted if not members.get(name)]
+        if missing:
+            message = f"this key cannot be used: {', '.join(missing)} missing"
+            yield Finding(("jwks", "keys", at), message, "copy the whole public key (RFC 7517 §4)")
 
 
 def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
