@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any, Protocol, TypeVar, overload
 
 import msgspec
 import structlog
-from redis.exceptions import WatchError
 
 from service.model.events import Emit
 from service.model.timings import StoreAnswered, unheard
 from service.protocol.errors import TemporarilyUnavailable
 from service.store.trouble import TROUBLE, NotAsked, ResponseError
-from service.store.verbs import Command, Read, Write
+from service.store.verbs import Command, Read, Replace, Write
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -158,20 +155,8 @@ class KeyValue:
 
     async def replace(self, key: str, *, old: bytes | None, new: bytes) -> bool:
         """Compare and set a key that never expires; whether it still was `old` and is now `new`."""
-        async with self._reaching():
-            if old is None:
-                return bool(await self._redis.set(key, new, nx=True))
-            async with self._redis.pipeline(transaction=True) as transaction:
-                await transaction.watch(key)
-                if await transaction.get(key) != old:
-                    return False
-                transaction.multi()
-                transaction.set(key, new)
-                try:
-                    await transaction.execute()
-                except WatchError:
-                    return False
-                return True
+        (replaced,) = await self.write(Replace(key, old, new))
+        return bool(replaced)
 
     async def keys(self, pattern: str) -> AsyncIterator[str]:
         """Every key that matches a glob pattern; walks the whole store, so only for operators."""
@@ -188,12 +173,10 @@ class KeyValue:
     async def eviction_policy(self) -> str | None:
         """What Redis does when it is full, or None where it does not tell."""
         try:
-            async with self._reaching():
-                answer = await self._redis.config_get("maxmemory-policy")
+            (answer,) = await self._ask(self._asking, [("CONFIG", "GET", "maxmemory-policy")])
         except StoreUnavailable:
             return None
-        policy = answer.get("maxmemory-policy", answer.get(b"maxmemory-policy"))
-        return policy.decode() if isinstance(policy, bytes) else policy
+        return answer[1].decode() if answer else None
 
     async def close(self) -> None:
         """Give the connections back."""
@@ -233,23 +216,6 @@ class KeyValue:
                 self._timed(StoreAnswered(commands, took, trouble))
         self._away_since = None
         return answers
-
-    @asynccontextmanager
-    async def _reaching(self) -> AsyncGenerator[None]:
-        """Bound and count the time of what redis-py does itself, and name its trouble."""
-        allowed = store_time.get()
-        began = monotonic()
-        try:
-            async with asyncio.timeout(
-                self._timeout if allowed is None else min(self._timeout, allowed.seconds)
-            ):
-                yield
-        except TROUBLE as error:
-            raise self._unavailable() from error
-        finally:
-            if allowed is not None:
-                allowed.seconds -= monotonic() - began
-        self._away_since = None
 
     def _unavailable(self) -> StoreUnavailable:
         self.failures += 1

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, cast
 
 from service.store.circuit import Circuit
-from service.store.link import Link
+from service.store.link import TICK, Link
 from service.store.trouble import UNREACHABLE, ConnectionLost, NotAsked
 from service.store.verbs import Command
 
@@ -85,13 +85,17 @@ class Multiplexed:
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
             self._opening.add_done_callback(self._opening_is_over)
-        try:
-            async with asyncio.timeout(due - monotonic()):
-                return await asyncio.shield(self._opening)
-        except asyncio.CancelledError:
-            if self._closed:  # it is the opening that was cancelled, and not who waits for it
-                raise ConnectionLost("the store is closed") from None
-            raise
+        opening = self._opening
+        while not opening.done():
+            looked_at = (
+                monotonic()
+            )  # before, so that a process that stood still itself lets it go on
+            await asyncio.wait({opening}, timeout=TICK)
+            if due < looked_at and not opening.done():
+                raise TimeoutError("Redis could not be connected to in time")
+        if opening.cancelled():
+            raise ConnectionLost("the store is closed")
+        return opening.result()
 
     async def _open(self) -> Link:
         connection = self._connect()

@@ -1,4 +1,4 @@
-"""What takes several commands and must be all or nothing, because a key without an end would stay for good.
+"""What takes several commands and must be all or nothing, such as a key and its end, without which it would stay for good.
 
 A script is the one way to it that is one command: it is whole on a connection that dies in the
 middle of a write, in a Cluster, and on Redis 6.2.
@@ -13,6 +13,11 @@ COUNT = """\
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count"""
+
+REPLACE = """\
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1"""
 
 _END = f"""
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')

@@ -47,6 +47,21 @@ class PutLasting(msgspec.Struct, frozen=True):
         return ("SET", self.key, self.value)
 
 
+class Replace(msgspec.Struct, frozen=True):
+    """Put a lasting value in place of the very one that was read, None where none was; answers whether it did."""
+
+    key: str
+    old: bytes | None
+    value: bytes
+
+    @property
+    def command(self) -> Command:
+        """What Redis is told."""
+        if self.old is None:
+            return ("SET", self.key, self.value, "NX")
+        return ("EVAL", scripts.REPLACE, 1, self.key, self.old, self.value)
+
+
 class PutNew(msgspec.Struct, frozen=True):
     """Write a value unless the key is there; answers whether it was written."""
 
