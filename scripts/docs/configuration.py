@@ -25,7 +25,7 @@ generated from its schema by `make docs`; `python -m service schema` prints the 
 - `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_WORKERS` and `SERVICE_STORE_URL` beat the file, and flags of `serve` beat
   them.
 - Unquoted `true`, `false`, `null` and numbers mean just that; everything else is text (YAML 1.2), also `no` and `22:30`.
-  Of tags, only those of YAML itself are understood (`!!str`); any other one, such as `!vault`, is an error.
+  Of tags, `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map` are understood; any other one, such as `!vault`, is an error.
 - SIGHUP reads the file again and replaces clients, resources, scopes, providers, tenants, users and extension grants,
   all or nothing. What else changed needs a restart, and the log says so.
 """

@@ -24,9 +24,6 @@ from service.store.stores import Stores
 LIFETIME = 15 * 60
 """Seconds that a person has for all the pages of one request."""
 
-MAX_LENGTH = 16_384
-"""Characters that a request may have to be kept: whoever asks needs no secret, and the store fills for all."""
-
 _MAX_ID_LENGTH = 64
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
@@ -42,14 +39,9 @@ class Parking:
     """What such a request can say; nothing else is kept."""
 
     async def park(self, params: Params, *, browser: str | None) -> str:
-        """Keep a request; its id. Without a browser it belongs to the first that continues it.
-
-        InvalidRequest where it is too long.
-        """
+        """Keep a request; its id. Without a browser it belongs to the first that continues it."""
         parked_id = secrets.token_urlsafe(16)
         kept = {name: params.values[name] for name in params if name in self.parameters}
-        if sum(len(value) for values in kept.values() for value in values) > MAX_LENGTH:
-            raise InvalidRequest(f"the parameters are longer than {MAX_LENGTH} characters together")
         parked = ParkedRequest(
             params=kept, browser_digest=None if browser is None else digest(browser)
         )

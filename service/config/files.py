@@ -22,6 +22,10 @@ class FilesRead:
         absolute = path.absolute()
         self._stamps.setdefault(absolute, _stamp(absolute))
 
+    def include(self, others: FilesRead) -> None:
+        """Take those, too, as they were when they were noted."""
+        self._stamps = others._stamps | self._stamps
+
     def now(self) -> Mapping[Path, Stamp]:
         """The same files and folders as they are now."""
         return {path: _stamp(path) for path in self._stamps}

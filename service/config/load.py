@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from service.config.configuration import NEEDS_RESTART, Configuration
@@ -13,7 +13,7 @@ from service.config.judge import judge
 from service.config.landmarks import Landmarks
 from service.config.pace import collector_paused, let_go
 from service.config.part import Part, read_part
-from service.config.problem import ConfigError, Location, Problem
+from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.registry import build_registry
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
@@ -37,8 +37,9 @@ def load(
 
     `rules` are further ones, such as those of a start.
     """
-    files = FilesRead()
-    whole, file, problems = _read(path, environ, files, rules)
+    files, at_start_only = FilesRead(), FilesRead()
+    noting = _noting(files, at_start_only)
+    whole, file, problems = _read(path, environ, files, (noting, *rules))
     configuration = None
     if file is not None and all(problem.severity == "warning" for problem in problems):
         configuration = Configuration(
@@ -49,8 +50,10 @@ def load(
             landmarks=Landmarks.of(file, whole.problem),
             **{name: getattr(file, name) for name in NEEDS_RESTART},
         )
-    elif file is not None:
-        _note_what_may_mend(file, files)
+    else:
+        files.include(
+            at_start_only
+        )  # one of them has refused this configuration perhaps, and may be mended
     pieces = [*whole.entries(), *(file.clients if file else ())]
     del whole, file
     let_go(pieces)
@@ -85,8 +88,6 @@ def _read(
     unresolved = whole.unresolved
     judged = [finding for finding in findings if finding.location not in unresolved]
     problems = map(whole.problem, [*included.findings, *judged])
-    if file is not None:
-        _note_read_later(file, files)
     return whole, file, _in_order([*whole.problems_of_parts(), *problems])
 
 
@@ -104,23 +105,24 @@ def _parts(paths: Iterable[Path], environ: Mapping[str, str], files: FilesRead) 
     return parts
 
 
-def _note_read_later(file: ConfigurationFile, files: FilesRead) -> None:
-    """Take note of those files, too, that others read, and that can be read again."""
-    tls, signing = file.server.tls, file.signing
-    named = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
-    named += [key.path for key in signing.keys] if signing.source == "files" else []
-    for path in named:
-        if path is not None:
-            files.note(path)
+def _noting(files: FilesRead, at_start_only: FilesRead) -> FileRule:
+    """Finds nothing, and takes note of the files that the rules after it read, and others again later."""
 
+    def note(file: ConfigurationFile) -> Iterator[Finding]:
+        tls, signing = file.server.tls, file.signing
+        named = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
+        named += [key.path for key in signing.keys] if signing.source == "files" else []
+        for path in named:
+            if path is not None:
+                files.note(path)
+        if file.outgoing.ca_file is not None:
+            at_start_only.note(file.outgoing.ca_file)
+        if file.ui.templates is not None:
+            for path in (file.ui.templates, *file.ui.templates.rglob("*")):
+                at_start_only.note(path)
+        return iter(())
 
-def _note_what_may_mend(file: ConfigurationFile, files: FilesRead) -> None:
-    """Take note of what is read at a start only, and refused this configuration perhaps."""
-    if file.outgoing.ca_file is not None:
-        files.note(file.outgoing.ca_file)
-    if file.ui.templates is not None:
-        for path in (file.ui.templates, *file.ui.templates.rglob("*")):
-            files.note(path)
+    return note
 
 
 def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:

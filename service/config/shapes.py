@@ -76,8 +76,7 @@ def _answers(thing: object, name: str, hint: str) -> None:
     method = getattr(thing, name, None)
     if isinstance(thing, type) and inspect.isdatadescriptor(method):
         return
-    if not callable(method):
+    if not callable(
+        method
+    ):  # whether it is async shows only when it is called: a plain one may hand on to another
         raise WrongShape(f"has no method {name}", hint)
-    function = inspect.unwrap(getattr(method, "__func__", method))
-    if inspect.isfunction(function) and not inspect.iscoroutinefunction(function):
-        raise WrongShape(f"{name} is not async", hint)

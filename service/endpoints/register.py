@@ -12,6 +12,7 @@ from aiohttp import web
 
 from service.clients.registration import ClientRegistration, Registered
 from service.model.events import Emit, RegistrationRefused
+from service.model.network import network
 from service.model.registered_client import RegisteredClient
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, OAuthError, TemporarilyUnavailable
@@ -60,7 +61,7 @@ class RegisterEndpoint:
         if self.initial_access_tokens:
             self._check_initial_access_token(bearer_token(request))
         else:
-            await self.rate_limit.count(self.client_address.of(request))
+            await self.rate_limit.count(self._asker(request))
         registered = await self.registration.register(await json_object(request))
         return json_response(self._information(registered), status=HTTPStatus.CREATED)
 
@@ -73,7 +74,7 @@ class RegisterEndpoint:
     async def update(self, request: web.Request) -> web.Response:
         """Put other metadata in place of all that there were (RFC 7592 §2.2)."""
         record, token = await self._authorized(request)
-        await self.rate_limit.count(f"change {self.client_address.of(request)}")
+        await self.rate_limit.count(f"change {self._asker(request)}")
         asked = await json_object(request)
         updated = await self.registration.update(record, asked, access_token=token)
         return json_response(self._information(updated))
@@ -92,6 +93,10 @@ class RegisterEndpoint:
             return await self.registration.authorized(request.match_info["client_id"], token), token
         except InvalidToken as error:
             raise self._challenging(error, error) from error
+
+    def _asker(self, request: web.Request) -> str:
+        """Who is counted."""
+        return network(self.client_address.of(request))
 
     def _check_initial_access_token(self, token: str | None) -> None:
         """In constant time for all of them (RFC 7591 §3.1)."""

@@ -73,8 +73,11 @@ class Grants:
 
 def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:
     grants = dict(builtin_grants(parts))
-    for at, extension in enumerate(extension_grants(registry.extension_grants, parts.services)):
-        if extension.grant_type in grants:
+    made = extension_grants(registry.extension_grants, parts.services)
+    for at, extension in enumerate(made):
+        # Of two the first is told of: the last one, delegation, need not stand in the file.
+        later = {each.grant_type for each in made[at + 1 :]}
+        if extension.grant_type in grants.keys() | later:
             raise ExtensionGrantError(at, f"{extension.grant_type} is served by another already")
         grants[extension.grant_type] = extension
     return grants

@@ -169,7 +169,7 @@ def _make(
     except WrongShape as error:
         raise ExtensionGrantError(at, f"what {name} makes {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        missing = isinstance(error, KeyError) and error.args[0] not in options
-        hint = f"is {error} missing in its options?" if missing else None
+        is_missing = isinstance(error, KeyError) and error.args
+        hint = f"is {error} missing in its options?" if is_missing else None
         raise ExtensionGrantError(at, f"{name} cannot be made: {raised(error)}", hint) from error
     return handler

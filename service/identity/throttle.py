@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 
 from service.model.handle import digest
+from service.model.network import network
 from service.model.usernames import folded
 from service.store.keyvalue import KeyValue
 from service.store.verbs import Count, Drop, Extend, Read
@@ -79,16 +79,3 @@ class Throttle:
 
     def _key(self, *parts: str) -> str:
         return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:lf"
-
-
-def network(address: str) -> str:
-    """Whom an address stands for: an IPv6 host has a whole /64 to itself (RFC 4291 §2.5.1)."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return address
-    if not isinstance(parsed, IPv6Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return f"{IPv6Address(int(parsed) >> 64 << 64)}/64"

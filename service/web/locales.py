@@ -66,7 +66,8 @@ def known_languages(folders: Iterable[Path]) -> list[str]:
 
 def why_not_read(folder: Path, names: Iterable[str]) -> Iterator[str]:
     """For each broken catalogue of these languages in a folder its file, and why."""
-    for source in sorted({each for name in names for each in _sources([folder], _tag(name))}):
+    known = [name for name in names if has_messages([folder], name)]
+    for source in sorted({each for name in known for each in _sources([folder], _tag(name))}):
         try:
             _compiled(source)
         except (OSError, LookupError, ValueError) as error:

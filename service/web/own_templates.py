@@ -25,6 +25,8 @@ def why_not_compiled(folder: Path) -> Iterator[str]:
             environment.get_template(name)
         except jinja2.TemplateSyntaxError as error:
             yield f"{folder / name}:{error.lineno}: {error.message}"
+        except RecursionError:
+            yield f"{folder / name}: is nested too deep"
         except UnicodeDecodeError:
             yield f"{folder / name}: is not UTF-8 text"
         except OSError as error:

@@ -50,13 +50,6 @@ async def test_what_nobody_reads_is_not_kept(app: ClientApp, path: str) -> None:
     assert await stored(app.service) < 2_000
 
 
-async def test_a_request_that_is_too_long_to_wait_is_refused_at_the_client(app: ClientApp) -> None:
-    assert (await app.authorize(claims_locales="l" * 15_000)).has("login")
-    kept = await stored(app.service)
-    assert (await app.authorize(claims_locales="l" * 17_000)).error == "invalid_request"
-    assert await stored(app.service) == kept
-
-
 @pytest.mark.parametrize("path", PAGES)
 async def test_an_id_that_nobody_has_is_refused(browser: Browser, path: str) -> None:
     for request in ("unknown", "x" * 5000, "%00", ""):

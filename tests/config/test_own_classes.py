@@ -49,6 +49,9 @@ class Late(Sound):
 class Needy(Sound):
     def __init__(self, options, services): self.need = options["need"]
 
+class Bare(Sound):
+    def __init__(self, options, services): raise KeyError
+
 def makes_nothing(options, services): ...
 
 class Users:
@@ -89,7 +92,6 @@ def grant(name: str, options: str = "{}") -> str:
         ("shaped:NoArguments", "cannot be called with (options, services)"),
         ("shaped:NumberedGrant", "names no grant_type"),
         ("shaped:NoHandle", "has no method handle"),
-        ("shaped:Sync", "handle is not async"),
     ],
 )
 def test_handlers_have_their_shape(problems: Problems, name: str, why: str) -> None:
@@ -99,7 +101,7 @@ def test_handlers_have_their_shape(problems: Problems, name: str, why: str) -> N
     assert problem.hint or why == "cannot be imported"
 
 
-@pytest.mark.parametrize("name", ["shaped:Sound", "shaped:Needy"])
+@pytest.mark.parametrize("name", ["shaped:Sound", "shaped:Needy", "shaped:Sync"])
 def test_a_handler_is_not_made_before_the_start(problems: Problems, name: str) -> None:
     assert problems(grant(name)) == {}
 
@@ -116,7 +118,6 @@ def test_it_is_warned_of_a_grant_type_that_only_an_instance_knows(
     ("name", "why"),
     [
         ("shaped:HalfUsers", "has no method by_username"),
-        ("shaped:SyncUsers", "by_username is not async"),
         ("shaped:UsersOfSomething", "cannot be called without arguments"),
         ("shaped:NoUsers", "cannot be imported"),
     ],
@@ -140,6 +141,14 @@ CANNOT_BE_MADE = {
             ":3:12: error: extension_grants[shaped:Late].handler: what shaped:Late makes names"
             " no grant_type (name it in the class"
         ),
+    ),
+    "an error without words": (
+        grant("shaped:Bare"),
+        ":3:12: error: extension_grants[shaped:Bare].handler: shaped:Bare cannot be made: KeyError",
+    ),
+    "a grant type that is taken without being listed": (
+        grant("shaped:Late", "{type: delegation}"),
+        ":3:12: error: extension_grants[shaped:Late].handler: delegation is served by another",
     ),
     "a taken grant type": (
         grant("shaped:Late", "{type: password}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -9,7 +10,8 @@ import pytest
 
 from service.app import create_app
 from service.config.load import inspect, load
-from service.config.problem import ConfigError
+from service.config.problem import ConfigError, Finding
+from service.config.schema.file import ConfigurationFile
 from service.keys.jose import Key
 from service.model.events import RegistryReloadRefused
 from service.start_rules import START_RULES
@@ -106,6 +108,12 @@ def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: s
     assert found.hint == "known: de, en, es, fr; a catalogue in ui.templates adds one"
 
 
+def test_a_language_with_a_name_of_any_length_is_refused(file: Path) -> None:
+    (file.parent / "mine/locales").mkdir(parents=True)
+    file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, {'x' * 300}]}}")
+    assert [found.path for found in inspect(file, {}, rules=START_RULES)] == ["ui.locales[1]"]
+
+
 def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None:
     catalogue = file.parent / "mine/locales/it/LC_MESSAGES/messages.po"
     catalogue.parent.mkdir(parents=True)
@@ -119,9 +127,11 @@ def test_own_templates_are_sound_or_each_that_is_not_is_named(file: Path) -> Non
     (mine / "parts").mkdir(parents=True)
     (mine / "login.html").write_text("{{ since | ago }}{{ since | long_ago }}")
     (mine / "parts/foot.html").write_bytes(b"\xff")
+    (mine / "deep.html").write_text("{% if 1 %}" * 3000 + "{% endif %}" * 3000)
     (mine / "consent.html").write_text('{% extends "builtin/consent.html" %}')
     file.write_text(f"{SOUND}ui: {{templates: mine}}")
     assert [found.message for found in inspect(file, {}, rules=START_RULES)] == [
+        f"{mine}/deep.html: is nested too deep",
         f"{mine}/login.html:1: No filter named 'long_ago'.",
         f"{mine}/parts/foot.html: is not UTF-8 text",
     ]
@@ -152,3 +162,23 @@ def test_mending_what_a_start_rule_refused_is_noticed(file: Path, text: str, men
     after = refused.value.files.now()
     assert before[file.parent / mended] != after[file.parent / mended]
     assert refused.value.files.differ_from(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("outgoing: {ca_file: none.pem}", "none.pem"),
+        ("server: {tls: {certificate: none.pem, private_key: none.pem}}", "none.pem"),
+    ],
+)
+def test_a_change_that_falls_between_judging_and_noting_is_noticed(
+    file: Path, text: str, read: str
+) -> None:
+    def replaced_when_it_has_been_judged(_: ConfigurationFile) -> Iterator[Finding]:
+        (file.parent / read).write_text("another, longer than before")
+        return iter(())
+
+    file.write_text(SOUND + text)
+    with pytest.raises(ConfigError) as refused:
+        load(file, {}, rules=(*START_RULES, replaced_when_it_has_been_judged))
+    assert refused.value.files.differ_from(refused.value.files.now())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -120,7 +119,9 @@ def test_workers_that_die_one_after_another_leave_no_more_files(
         os.kill(_workers(program)[0], signal.SIGKILL)
         program.wait_for("Booting worker")
         wait_for_all(url)
-    time.sleep(0.5)  # beyond when events are settled
+    counted = _counts(url)["token_service_tokens_issued_total"]
+    wait_for_all(url)
+    eventually(lambda: _counts(url)["token_service_tokens_issued_total"] >= counted + 20)
     assert _written_by(tmp_path, "counter") == before
 
 
