@@ -43,6 +43,13 @@ def config_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def long_drain(config_file: Path) -> None:
+    """Time for what a test asks of a service that is about to stop, also on a busy machine."""
+    slowly = "shutdown_grace: 20s\n  shutdown_linger: 5s"
+    config_file.write_text(config_file.read_text().replace("shutdown_grace: 2s", slowly))
+
+
 Serve = Callable[..., Program]
 
 
@@ -88,5 +95,7 @@ def on_redis(config_file: Path, redis: RedisServer) -> RedisServer:
     """The configuration names the Redis, and what that needs."""
     key = base64.urlsafe_b64encode(bytes(32)).decode()
     store = f"store: {{url: '{redis.url}', unready_after: 1s}}"
-    config_file.write_text(f"{CONFIG}\n{store}\nsigning: {{encryption_key: {key}}}\n")
+    config_file.write_text(
+        f"{config_file.read_text()}\n{store}\nsigning: {{encryption_key: {key}}}\n"
+    )
     return redis

@@ -6,9 +6,11 @@ import signal
 import socket
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
+import pytest
 
 from service.cli.serving import LINGER
 from tests.operations.conftest import MACHINE, Serve, token_from
@@ -22,6 +24,7 @@ HEAD = (
 )
 
 
+@pytest.mark.usefixtures("long_drain")
 def test_readiness_turns_red_while_requests_are_served(serve: Serve) -> None:
     program = serve()
     url = program.url()
@@ -34,6 +37,7 @@ def test_readiness_turns_red_while_requests_are_served(serve: Serve) -> None:
     assert program.ended() == 0
 
 
+@pytest.mark.usefixtures("long_drain")
 def test_liveness_stays_green(serve: Serve) -> None:
     program = serve()
     url = program.url()
@@ -42,7 +46,9 @@ def test_liveness_stays_green(serve: Serve) -> None:
     assert httpx2.get(f"{url}/health/live").status_code == 200
 
 
-def test_a_request_that_runs_is_finished(serve: Serve) -> None:
+def test_a_request_that_runs_is_finished(serve: Serve, config_file: Path) -> None:
+    slowly = "shutdown_grace: 20s\n  shutdown_linger: 0s"
+    config_file.write_text(config_file.read_text().replace("shutdown_grace: 2s", slowly))
     program = serve()
     url = urlsplit(program.url())
     with socket.create_connection((url.hostname, url.port), timeout=10) as connection:

@@ -208,6 +208,7 @@ def test_a_worker_is_replaced_after_a_reload_that_was_refused(
     wait_for_all(url)
 
 
+@pytest.mark.usefixtures("long_drain")
 def test_sigterm_drains_all_of_them(program: Program) -> None:
     url = program.url()
     program.send(signal.SIGTERM)
