@@ -51,9 +51,8 @@ def load(
             **{name: getattr(file, name) for name in NEEDS_RESTART},
         )
     else:
-        files.include(
-            at_start_only
-        )  # one of them has refused this configuration perhaps, and may be mended
+        # One of them has refused this configuration perhaps, and may be mended.
+        files.include(at_start_only)
     pieces = [*whole.entries(), *(file.clients if file else ())]
     del whole, file
     let_go(pieces)

@@ -102,9 +102,8 @@ class RegisterEndpoint:
         """In constant time for all of them (RFC 7591 §3.1)."""
         if token is None:
             raise self._challenging(InvalidToken("the initial access token is missing"), None)
-        digest = sha256(
-            token.encode(errors="surrogateescape")
-        ).digest()  # a header may hold any byte
+        octets = token.encode(errors="surrogateescape")  # a header may hold any byte
+        digest = sha256(octets).digest()
         matches = [hmac.compare_digest(digest, known) for known in self.initial_access_tokens]
         if not any(matches):
             error = InvalidToken("the initial access token is not one of this service")

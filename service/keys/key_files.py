@@ -53,7 +53,6 @@ class KeyFileError(Exception):
         """Take a reason that shows nothing of the content."""
         super().__init__(f"{path}: {reason}")
         self.path = path
-        self.reason = reason
 
 
 @dataclass(kw_only=True)

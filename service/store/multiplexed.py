@@ -87,9 +87,8 @@ class Multiplexed:
             self._opening.add_done_callback(self._opening_is_over)
         opening = self._opening
         while not opening.done():
-            looked_at = (
-                monotonic()
-            )  # before, so that a process that stood still itself lets it go on
+            # Before the wait, so that a process that stood still itself lets it go on.
+            looked_at = monotonic()
             await asyncio.wait({opening}, timeout=TICK)
             if due < looked_at and not opening.done():
                 raise TimeoutError("Redis could not be connected to in time")

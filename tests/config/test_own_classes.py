@@ -106,6 +106,11 @@ def test_a_handler_is_not_made_before_the_start(problems: Problems, name: str) -
     assert problems(grant(name)) == {}
 
 
+@pytest.mark.parametrize("name", ["shaped:Users", "shaped:SyncUsers", "shaped:LostUsers"])
+def test_a_user_store_is_not_made_before_the_start(problems: Problems, name: str) -> None:
+    assert problems(f"users: {{source: '{name}'}}") == {}
+
+
 @pytest.mark.parametrize("name", ["shaped:Late", "shaped:makes_nothing"])
 def test_it_is_warned_of_a_grant_type_that_only_an_instance_knows(
     problems: Problems, name: str

@@ -34,6 +34,15 @@ def admin(redis_server: str) -> Redis:
     return Redis.from_url(redis_server)
 
 
+async def paused(redis_server: str, *, patience: float, milliseconds: int) -> KeyValue:
+    """A store that waits so many seconds for a Redis that has `k` and says nothing for so long."""
+    kv = open_store(redis_server, timeout=patience)
+    await kv.write(Put("k", b"1", 60))
+    with Redis.from_url(redis_server) as redis:
+        redis.execute_command("CLIENT", "PAUSE", milliseconds)
+    return kv
+
+
 async def number(kv: KeyValue, key: str) -> int | None:
     (found,) = await kv.read(Read(key, int))
     return found
@@ -91,12 +100,8 @@ async def test_a_refusal_is_an_error_and_others_go_on(kv: KeyValue) -> None:
     assert found == 1
 
 
-async def test_a_frozen_redis_is_told_in_time_and_forgotten_afterwards(
-    redis_server: str, admin: Redis
-) -> None:
-    kv = open_store(redis_server, timeout=1)
-    await kv.write(Put("k", b"1", 60))
-    admin.execute_command("CLIENT", "PAUSE", 1500)
+async def test_a_frozen_redis_is_told_in_time_and_forgotten_afterwards(redis_server: str) -> None:
+    kv = await paused(redis_server, patience=1, milliseconds=1500)
     answers: list[Any] = await asyncio.gather(
         *[number(kv, "k") for _ in range(20)], return_exceptions=True
     )
@@ -107,12 +112,10 @@ async def test_a_frozen_redis_is_told_in_time_and_forgotten_afterwards(
 
 
 async def test_a_process_that_stood_still_reads_what_redis_said_before_it_tells_that_time_is_up(
-    redis_server: str, admin: Redis
+    redis_server: str,
 ) -> None:
     """As under a CPU limit: two pauses in one turn of the loop, and the reply comes during the second."""
-    kv = open_store(redis_server, timeout=0.3)
-    await kv.write(Put("k", b"1", 60))
-    admin.execute_command("CLIENT", "PAUSE", 100)
+    kv = await paused(redis_server, patience=0.3, milliseconds=100)
     loop = asyncio.get_running_loop()
     loop.call_later(0.01, time.sleep, 0.08)
     loop.call_later(0.02, time.sleep, 0.5)

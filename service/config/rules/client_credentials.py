@@ -96,7 +96,7 @@ def keys_are_given_once(client: ClientEntry) -> Iterator[Finding]:
 
 
 def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
-    """A JWK set has a list of keys, and the client's private ones stay with the client (RFC 7517 §5)."""
+    """A JWK set has a list of keys, each of them whole, and the client's private ones stay with the client (RFC 7517 §5)."""
     if client.jwks is None:
         return
     keys = client.jwks.get("keys")
@@ -104,26 +104,22 @@ def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
         yield Finding(("jwks",), 'expected a JWK set, {"keys": [...]} (RFC 7517 §5)')
         return
     for at, key in enumerate(cast("list[object]", keys)):
+        location = ("jwks", "keys", at)
         if not isinstance(key, dict):
-            yield Finding(("jwks", "keys", at), "expected a JSON Web Key (RFC 7517 §4)")
-        elif _PRIVATE_MEMBERS & cast("dict[str, object]", key).keys():
-            yield Finding(
-                ("jwks", "keys", at), "this key is private or symmetric; register the public part"
-            )
-
-
-def jwks_keys_are_complete(client: ClientEntry) -> Iterator[Finding]:
-    """A key that lacks a part verifies nothing; who reads a JWK set leaves it out (RFC 7517 §5)."""
-    keys = client.jwks.get("keys") if client.jwks is not None else None
-    for at, key in enumerate(cast("list[object]", keys) if isinstance(keys, list) else []):
-        members = cast("dict[str, object]", key) if isinstance(key, dict) else None
-        if members is None or _PRIVATE_MEMBERS & members.keys():
-            continue  # another rule says so
-        wanted = ("kty", *_PUBLIC_MEMBERS.get(str(members.get("kty")), ()))
-        missing = [name for name in wanted if not members.get(name)]
-        if missing:
+            yield Finding(location, "expected a JSON Web Key (RFC 7517 §4)")
+            continue
+        members = cast("dict[str, object]", key)
+        if _PRIVATE_MEMBERS & members.keys():
+            yield Finding(location, "this key is private or symmetric; register the public part")
+        elif missing := _missing_members(members):
             message = f"this key cannot be used: {', '.join(missing)} missing"
-            yield Finding(("jwks", "keys", at), message, "copy the whole public key (RFC 7517 §4)")
+            yield Finding(location, message, "copy the whole public key (RFC 7517 §4)")
+
+
+def _missing_members(key: Mapping[str, object]) -> list[str]:
+    """Without them it verifies nothing; who reads a JWK set leaves such a key out (RFC 7517 §5)."""
+    wanted = ("kty", *_PUBLIC_MEMBERS.get(str(key.get("kty")), ()))
+    return [name for name in wanted if not key.get(name)]
 
 
 def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:

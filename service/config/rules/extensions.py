@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from service.config.plugins import PluginError, load_plugin
-from service.config.problem import Finding, warning
+from service.config.problem import Finding, Location, warning
 from service.config.registry import DELEGATION
 from service.config.schema.file import ConfigurationFile
 from service.config.schema_findings import nearest
@@ -31,18 +31,15 @@ def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
     """Every handler can be imported, and is what a grant can be made of; it is not made, for it may reach for others."""
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")
-        try:
-            handler = load_plugin(entry.handler)
-            makes_handlers(handler)
-        except PluginError as error:
-            yield Finding(location, str(error))
-        except WrongShape as error:
-            yield Finding(location, str(error), error.hint)
-        else:
-            if _grant_type(entry.handler) is None:
-                message = "names its grant type only when it is made; before a start nothing is known of it"
-                hint = 'name it in the class: grant_type = "urn:example:mine"'
-                yield warning(location, message, hint)
+        unfit = _unfit(location, entry.handler, makes_handlers)
+        if unfit is not None:
+            yield unfit
+        elif _grant_type(entry.handler) is None:
+            message = (
+                "names its grant type only when it is made; before a start nothing is known of it"
+            )
+            hint = 'name it in the class: grant_type = "urn:example:mine"'
+            yield warning(location, message, hint)
 
 
 def grant_types_have_one_handler(file: ConfigurationFile) -> Iterator[Finding]:
@@ -82,10 +79,17 @@ def user_store_has_its_shape(file: ConfigurationFile) -> Iterator[Finding]:
     """The operator's own UserStore is there, and has what a store must have."""
     if file.users.source == "file":
         return
-    location = ("users", "source")
+    unfit = _unfit(("users", "source"), file.users.source, makes_users)
+    if unfit is not None:
+        yield unfit
+
+
+def _unfit(location: Location, name: str, require: Callable[[object], None]) -> Finding | None:
+    """Why what the operator named cannot be imported, or has another shape than is required."""
     try:
-        makes_users(load_plugin(file.users.source))
+        require(load_plugin(name))
     except PluginError as error:
-        yield Finding(location, str(error))
+        return Finding(location, str(error))
     except WrongShape as error:
-        yield Finding(location, str(error), error.hint)
+        return Finding(location, str(error), error.hint)
+    return None

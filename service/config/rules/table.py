@@ -37,7 +37,6 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     client_credentials.auth_method_fits_the_credentials,
     client_credentials.keys_are_given_once,
     client_credentials.jwks_holds_public_keys,
-    client_credentials.jwks_keys_are_complete,
     client_credentials.symmetric_algorithms_know_the_secret,
     client_keys.secrets_are_long_enough,
     client_keys.encryption_has_a_key,
