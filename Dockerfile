@@ -1,6 +1,6 @@
-# docker build -t token-service .
-#   --build-arg BASE=python@sha256:…             the base by its digest: the same today and in a year
-#   --build-arg LOCK=requirements-tracing.lock   with OpenTelemetry
+# make image
+#   BASE=python@sha256:…             the base by its digest: the same today and in a year
+#   LOCK=requirements-tracing.lock   with OpenTelemetry
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build

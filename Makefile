@@ -2,20 +2,21 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
-PYTEST := $(BIN)/python -m pytest -n auto
+INSTALL := $(BIN)/python scripts/install.py
+# One more than there are cores: some tests wait for time to pass.
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1)
 BENCH := $(BIN)/python -m benchmarks --results build/benchmarks
 
 .PHONY: help
 help: ## every target with a line
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: install
 install: .venv/installed ## the virtual environment .venv from the lock file
 
 .PHONY: run
 run: install ## the service on http://localhost:8080 with config.yaml and the embedded store
-	@cat examples/requests.txt
+	@sed "s/localhost:8080/localhost:$${SERVICE_PORT:-8080}/g" examples/requests.txt
 	@exec $(BIN)/python -m service serve
 
 .PHONY: test
@@ -28,6 +29,11 @@ interop: .venv/developing ## the real clients in other languages, against a runn
 	@scripts/system-packages
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
+.PHONY: guides
+guides: .venv/developing ## the guides of docs/guides.md, installed and run from their own files
+	@scripts/system-packages
+	$(BIN)/python -m tests.guides $(GUIDES)
+
 .PHONY: chaos
 chaos: .venv/developing ## replicas, Redis, registry and keys fail or change under load; all promises are checked
 	@scripts/system-packages
@@ -37,6 +43,18 @@ chaos: .venv/developing ## replicas, Redis, registry and keys fail or change und
 chaos-short: .venv/developing ## the same with some seconds for each fault, as CI does
 	@scripts/system-packages
 	$(BIN)/python -m tests.chaos --short $(SCENARIOS)
+
+.PHONY: image
+image: ## the container image token-service, by docker, podman or buildah; BASE=… and LOCK=… as in the Dockerfile
+	@scripts/image
+
+# The kubectl of the release that is tested comes before any other on PATH.
+.PHONY: k8s-test
+k8s-test: .venv/developing ## k8s/ applied to a real API server, which is built once; that takes several minutes
+	@scripts/system-packages
+	@scripts/debian-program etcd-server etcd
+	@scripts/go-tools tests/k8s/cluster
+	PATH="$(CURDIR)/build/bin:$$PATH" REQUIRE_ALL=1 $(BIN)/python -m pytest tests/k8s/cluster
 
 .PHONY: lint
 lint: .venv/developing ## format, lint, types, import contracts and generated documents, nothing changed
@@ -89,6 +107,10 @@ bench-check: .venv/benchmarking ## fails where a ratio to the floor is below its
 docs: .venv/developing ## the generated documentation
 	$(BIN)/python -m scripts.docs
 
+.PHONY: pictures
+pictures: .venv/developing ## the pictures of README.md, taken by Chromium
+	$(BIN)/python -m scripts.pictures
+
 .PHONY: format
 format: .venv/developing ## the code in its one format, with what ruff can mend mended
 	$(BIN)/ruff check --fix .
@@ -96,22 +118,21 @@ format: .venv/developing ## the code in its one format, with what ruff can mend 
 
 .PHONY: lock
 lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
-	$(BIN)/uv pip compile $(LOCKING) --group install -o requirements.lock
-	$(BIN)/uv pip compile $(LOCKING) --extra tracing --group install -c requirements.lock -o requirements-tracing.lock
-	$(BIN)/uv pip compile $(LOCKING) --extra tracing --group install --group dev -c requirements-tracing.lock -o requirements-dev.lock
-LOCKING := pyproject.toml --quiet --upgrade --universal --generate-hashes --no-header
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --group install -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --extra tracing --group install -c requirements.lock -o requirements-tracing.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --extra tracing --group install --group dev -c requirements-tracing.lock -o requirements-dev.lock
+	$(BIN)/uv pip compile $(LOCKING) --group uv -c requirements-dev.lock -o requirements-uv.lock
+LOCKING := --quiet --upgrade --universal --generate-hashes --no-header
 
 .venv/bin/python:
-	scripts/create-venv
+	@scripts/create-venv
 
-# The service itself is an editable install, so that `token-service` is a command and edits count at once.
 .venv/installed: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "installing what the service needs into .venv"
-	@$(PIP) --require-hashes -r requirements.lock
-	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(INSTALL) requirements.lock
 	@touch $@
 
 .venv/developing: requirements-dev.lock .venv/installed
 	@echo "installing what the tests need into .venv"
-	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(INSTALL) requirements-dev.lock
 	@touch $@

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-# What scripts/kustomize and scripts/promtool made, too, is found by tests that need it.
-os.environ["PATH"] += os.pathsep + str(Path(__file__).parent / "build" / "bin")
+# Where scripts/go-tools and scripts/debian-program put programs, and where Debian keeps servers.
+os.environ["PATH"] += f"{os.pathsep}{Path(__file__).parent / 'build/bin'}{os.pathsep}/usr/sbin"
 
 pytest_plugins = ("tests.requirements",)
 pytest.register_assert_rewrite("tests.certification")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from benchmarks.works import HOUR, VERIFIER, authorization_of
-from service.authorize.parking import Parking
 from service.identity.consents import Wishes
 from service.identity.participants import tell
 from service.identity.sessions import SignIn
@@ -127,7 +126,7 @@ async def parked_request(parts: Parts, number: int) -> None:
             "code_challenge_method": S256,
         }.items()
     )
-    await Parking(stores=parts.stores, purpose="authorize").park(params, browser=new_selector())
+    await parts.flow.parking.park(params, browser=new_selector(), address=f"person-{number}")
 
 
 async def pending_sign_in(parts: Parts, number: int) -> None:

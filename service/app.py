@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from service.account_endpoints import account_endpoints
 from service.background import running
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.edge import Edge
 from service.endpoints import discovery, jwks, revocation, token, userinfo
-from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
-from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
-from service.endpoints.end_session import EndSessionEndpoint
-from service.endpoints.error import ErrorEndpoint
 from service.endpoints.health import HealthEndpoint
-from service.endpoints.home import HomeEndpoint
 from service.endpoints.identity_provider import IdentityProviderEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.jwks import JwksEndpoint
@@ -36,6 +32,7 @@ from service.endpoints.userinfo import UserinfoEndpoint
 from service.model.events import Emit
 from service.parts import Parts
 from service.store.keyvalue import KeyValue
+from service.web.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.web.cors import Cors
 from service.web.draining import Draining
 from service.web.endpoint import Endpoint, MachineEndpoint, routed
@@ -100,13 +97,14 @@ def create_app(
         registrable=parts.registrable,
     )
     app = _application(parts, edge, others, machines=(*machines, described))
+    app.middlewares.append(edge.errors.show_unknown_path)
     app.add_routes(edge.pages.routes())
     edge.pages.setup(app)
     app.cleanup_ctx.append(running(parts))
     if configuration.server.management_port is None:
         _add(app, operations)
         return Service(app=app, management=None, parts=parts, edge=edge)
-    management = _application(parts, edge, operations)
+    management = _application(parts, edge, operations, files_reserved=0)
     return Service(app=app, management=management, parts=parts, edge=edge)
 
 
@@ -197,6 +195,7 @@ def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
             sign_in=edge.sign_in_pages,
             login=edge.login_page,
             providers=parts.provider_sign_in,
+            client_address=edge.client_address,
             errors=edge.errors,
         ),
         SelectAccountEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
@@ -209,42 +208,13 @@ def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     )
 
 
-def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
-    """For people who end what they began: they sign out, or take back what clients may do."""
-    return (
-        EndSessionEndpoint(
-            clients=parts.clients,
-            hints=parts.id_token_hints,
-            front_channel=parts.front_channel,
-            parking=parts.parked_logouts,
-            visits=edge.visits,
-            pages=edge.pages,
-            errors=edge.errors,
-            emit=parts.emit,
-        ),
-        AccountEndpoint(
-            issuer=parts.issuer,
-            sign_in=edge.sign_in_pages,
-            sessions=parts.sessions,
-            front_channel=parts.front_channel,
-            access=parts.granted_access,
-            registry=parts.registry,
-            clients=parts.clients,
-            errors=edge.errors,
-            emit=parts.emit,
-        ),
-        CheckSessionEndpoint.reading(edge.visits.cookies.browser_state_name),
-        HomeEndpoint(pages=edge.pages),
-        ErrorEndpoint(errors=edge.errors),
-    )
-
-
 def operations_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
     """For the people and machines that run the service."""
     return (
         HealthEndpoint(
             ring=parts.keys,
             store=parts.kv,
+            memory=parts.store_memory,
             registry=parts.registry,
             draining=edge.draining,
             unready_after=parts.configuration.store.unready_after,
@@ -259,6 +229,7 @@ def _application(
     endpoints: Iterable[Endpoint],
     *,
     machines: Iterable[MachineEndpoint] = (),
+    files_reserved: int = FILES_RESERVED,
 ) -> web.Application:
     """An app that answers these endpoints, with the gate before it that all requests go through."""
     direct = [each for machine in machines for each in machine.direct()]
@@ -281,6 +252,7 @@ def _application(
         store_timeout=parts.configuration.store.timeout,
         emit=parts.emit if spans is None else spans.answered(parts.emit),
     )
+    app[CONNECTIONS] = Connections(parts.metrics.connections, files_reserved=files_reserved)
     app[GATE] = gate if spans is None else TracedGate(gate, spans.request)
     app.add_routes(map(routed, direct))
     _add(app, endpoints)

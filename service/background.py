@@ -25,7 +25,10 @@ def running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
         async with nullcontext() if parts.spans is None else parts.spans.exported():
             await parts.key_source.start()
             async with running_beside(
-                follow(parts.key_source), parts.logout_deliveries.run(), _settling(parts.metrics)
+                follow(parts.key_source),
+                parts.logout_deliveries.run(),
+                parts.store_memory.follow(),
+                _settling(parts.metrics),
             ):
                 yield
         parts.metrics.settle()

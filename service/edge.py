@@ -25,27 +25,34 @@ class Edge:
     @cached_property
     def pages(self) -> Pages:
         ui = self.parts.configuration.ui
-        return Pages(
-            issuer=self.parts.issuer,
-            title=ui.title,
-            templates=ui.templates,
-            locales=ui.locales,
-            default_locale=ui.default_locale,
-        )
+        return Pages(issuer=self.parts.issuer, ui=ui, cookies=self.cookies)
 
     @cached_property
-    def errors(self) -> ErrorPages:
-        return ErrorPages(pages=self.pages, emit=self.parts.emit)
-
-    @cached_property
-    def visits(self) -> Visits:
+    def cookies(self) -> Cookies:
         session = self.parts.configuration.session
-        cookies = Cookies(
+        return Cookies(
             secure=self.parts.issuer.startswith("https:"),
             session_name=session.cookie_name,
             same_site=session.cookie_same_site,
         )
-        return Visits(cookies=cookies, sessions=self.parts.sessions, subjects=self.parts.subjects)
+
+    @cached_property
+    def errors(self) -> ErrorPages:
+        parts = self.parts
+        return ErrorPages(
+            pages=self.pages,
+            emit=parts.emit,
+            accepted=parts.accepted_values if parts.configuration.is_development else None,
+        )
+
+    @cached_property
+    def visits(self) -> Visits:
+        return Visits(
+            cookies=self.cookies,
+            sessions=self.parts.sessions,
+            subjects=self.parts.subjects,
+            client_address=self.client_address,
+        )
 
     @cached_property
     def sign_in_pages(self) -> SignInPages:
@@ -53,11 +60,16 @@ class Edge:
 
     @cached_property
     def login_page(self) -> LoginPage:
-        return LoginPage(sign_in=self.sign_in_pages, registry=self.parts.registry)
+        return LoginPage(
+            sign_in=self.sign_in_pages,
+            registry=self.parts.registry,
+            lockout=self.parts.configuration.limits.lockout,
+        )
 
     @cached_property
     def client_address(self) -> ClientAddress:
-        return ClientAddress(self.parts.configuration.server.trusted_proxies)
+        server = self.parts.configuration.server
+        return ClientAddress(trusted=server.trusted_proxies, header=server.forwarded_header)
 
     @cached_property
     def draining(self) -> Draining:

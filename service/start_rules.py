@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.config.problem import Finding
+from service.config.problem import Finding, warning
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.keys.key_files import KeyFileError, read_key_files
@@ -81,10 +81,28 @@ def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("ui", "templates"), reason)
 
 
+def accent_is_readable(file: ConfigurationFile) -> Iterator[Finding]:
+    """Text in the accent colour, and on it, can be read (WCAG 2.2 §1.4.3)."""
+    if file.ui.accent is None:
+        return
+    from service.web.accent import READABLE, Accent  # noqa: PLC0415 - colours, for those who have any
+
+    try:
+        contrast = Accent.parse(file.ui.accent).contrast
+    except ValueError:
+        message = "is not an opaque colour of CSS, such as #0c6b62 or rebeccapurple"
+        yield Finding(("ui", "accent"), message)
+        return
+    if contrast < READABLE:
+        message = f"is hard to read: its contrast with light pages is {contrast:.1f}:1"
+        yield warning(("ui", "accent"), message, f"a darker colour reaches {READABLE}:1 (WCAG 2.2)")
+
+
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     certificate_fits_its_key,
     further_authorities_can_be_trusted,
     languages_have_messages,
     own_templates_are_sound,
+    accent_is_readable,
 )

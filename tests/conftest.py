@@ -8,9 +8,10 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from redis import Redis
 
 from service.app import create_app
 from service.config.load import load
+from service.web import locales
 from service.web.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -69,7 +71,7 @@ def redis_running(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]
     path = folder / "redis.sock"
     options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no"]
     process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
-    for _ in range(100):
+    for _ in range(2400):
         if path.exists():
             break
         time.sleep(0.05)
@@ -98,6 +100,15 @@ def _templates_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> It
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _catalogues_are_compiled_once() -> Iterator[None]:
+    """For all the services of a run, as the templates are."""
+    compiled = cache(locales._compiled)  # noqa: SLF001
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(locales, "_compiled", lambda source: copy(compiled(source)))
+        yield
+
+
 @pytest.fixture
 def config() -> dict[str, Any]:
     """The configuration; a test module changes it by a fixture of the same name."""
@@ -121,7 +132,9 @@ async def start(store_url: str, spans: Any, tmp_path: Path) -> AsyncIterator[Sta
         issuer = f"http://localhost:{listening.getsockname()[1]}"
         if configuration["issuer"] == "http://localhost:0":
             configuration["issuer"] = issuer
-        configuration["store"] = {"url": store_url} | configuration.get("store", {})
+        configuration["store"] = {"url": store_url, "timeout": "30s"} | configuration.get(
+            "store", {}
+        )
         configuration["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
         file = tmp_path / f"config-{len(runners)}.yaml"
         file.write_text(json.dumps(configuration))  # which is YAML too, and written faster

@@ -5,32 +5,69 @@ python api1.py ISSUER API2 PORT
 
 from __future__ import annotations
 
+import asyncio
+import math
 import sys
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
-from aiohttp import ClientSession, encode_basic_auth, web
-from joserfc import jwt
+from aiohttp import ClientError, ClientSession, ClientTimeout, encode_basic_auth, web
+from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 NAME = "api1"
 CREDENTIALS = {"Authorization": encode_basic_auth("api1", "api1-secret")}
 ALGORITHMS = ["ES256"]
+FETCH_AGAIN_AFTER = 10
+"""Seconds after which a key id that is not known may cause another fetch; callers can invent key ids."""
+TRUST_FOR = 3600
+"""Seconds after which the keys are fetched anyway, because the issuer may have withdrawn one."""
+
+
+@dataclass
+class IssuerKeys:
+    """The keys that the issuer publishes, which change while this API runs (RFC 7517)."""
+
+    url: str
+    http: ClientSession
+    keys: KeySet | None = None
+    fetched_at: float = -math.inf
+    fetching: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def find(self, kid: object) -> KeySet | None:
+        """Return the issuer's keys, fetched again where they do not have this one or are old."""
+        async with self.fetching:  # those who ask meanwhile wait for the same fetch
+            age = time.monotonic() - self.fetched_at
+            is_known = self.keys is not None and any(key.kid == kid for key in self.keys)
+            if age > (TRUST_FOR if is_known else FETCH_AGAIN_AFTER):
+                await self.fetch()
+        return self.keys
+
+    async def fetch(self) -> None:
+        """Read the published keys; where that fails, the ones before stay until the next attempt."""
+        self.fetched_at = time.monotonic()
+        try:
+            async with self.http.get(self.url) as answer:
+                answer.raise_for_status()
+                self.keys = KeySet.import_key_set(await answer.json())
+        except (ClientError, TimeoutError, JoseError, ValueError) as error:
+            print(f"the keys at {self.url} could not be read: {error!r}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
 class Api1:
-    """What a user wants here needs something of API 2's."""
+    """Reports for users, with numbers that come from API 2."""
 
     issuer: str
     api2: str
-    keys: KeySet
+    keys: IssuerKeys
     http: ClientSession
 
     async def report(self, request: web.Request) -> web.Response:
         """GET /report: ours and API 2's part of it."""
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        claims = self.claims_of(token)
+        claims = await self.claims_of(token)
         if claims is None:
             return refusal("the token is not a valid access token for API 1")
         delegated = await self.exchange(token)
@@ -41,7 +78,7 @@ class Api1:
             numbers = await answer.json()
         return web.json_response({"user": claims["sub"], "api2_says": numbers})
 
-    def claims_of(self, token: str) -> dict[str, object] | None:
+    async def claims_of(self, token: str) -> dict[str, object] | None:
         """The claims, if the token is the issuer's, for this API, and not expired (RFC 9068 §4)."""
         expected = jwt.JWTClaimsRegistry(
             iss={"essential": True, "value": self.issuer},
@@ -49,7 +86,11 @@ class Api1:
             exp={"essential": True},
         )
         try:
-            verified = jwt.decode(token, self.keys, algorithms=ALGORITHMS)
+            kid = jws.extract_compact(token.encode()).headers().get("kid")
+            keys = await self.keys.find(kid)
+            if keys is None:
+                return None
+            verified = jwt.decode(token, keys, algorithms=ALGORITHMS)
             expected.validate(verified.claims)
         except (JoseError, ValueError):
             return None
@@ -72,10 +113,9 @@ def refusal(why: str) -> web.Response:
 
 
 async def app(issuer: str, api2: str) -> web.Application:
-    """The API, which knows the issuer's keys from its start (real ones ask again for a new `kid`)."""
-    http = ClientSession()
-    async with http.get(f"{issuer}/.well-known/jwks.json") as answer:
-        keys = KeySet.import_key_set(await answer.json())
+    """The API."""
+    http = ClientSession(timeout=ClientTimeout(total=5))
+    keys = IssuerKeys(f"{issuer}/.well-known/jwks.json", http)
     made = web.Application()
     made.add_routes([web.get("/report", Api1(issuer, api2, keys, http).report)])
     made.on_cleanup.append(lambda _: http.close())

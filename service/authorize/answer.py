@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from service.authorize.claim import Claim
 from service.authorize.interaction import Interaction
 from service.authorize.request import AuthorizeRequest
 from service.identity.participants import takes_part
 from service.model.authorization import Authorization, new_family_key
-from service.model.events import AuthorizationGranted, Emit
+from service.model.events import Emit
 from service.model.handle import Handle, new_handle, new_selector
 from service.model.one_time import AuthorizationCode
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
-from service.protocol.errors import LoginRequired
+from service.model.token_events import AuthorizationGranted
+from service.protocol.errors import LoginRequired, OAuthError
 from service.protocol.scope import format_scope
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Write
@@ -36,8 +38,13 @@ class Answering:
     stores: Stores
     emit: Emit
 
-    async def grant(self, interaction: Interaction, session: Session) -> Mapping[str, str]:
-        """The parameters of the response, without those that every answer carries."""
+    async def grant(
+        self, interaction: Interaction, session: Session, claim: Claim | None
+    ) -> Mapping[str, str]:
+        """The parameters of the response, without those that every answer carries.
+
+        `claim` is that of a request which was parked; AlreadyAnswered where another one won.
+        """
         request, now = interaction.request, interaction.now
         kind = request.response_type
         authorization = _authorization(interaction, session, self.registry.current)
@@ -56,7 +63,9 @@ class Answering:
                 user_claims=interaction.user_claims,
                 now=now,
             )
-        await self._make_active(authorization, interaction, session, code, access)
+        await self._make_active(
+            authorization, interaction, session, code=code, access=access, claim=claim
+        )
         self.emit(
             AuthorizationGranted(
                 client_id=request.client.client_id,
@@ -85,12 +94,15 @@ class Answering:
         authorization: Authorization,
         interaction: Interaction,
         session: Session,
+        *,
         code: Handle | None,
         access: MintedToken | None,
+        claim: Claim | None,
     ) -> None:
         """Write it all in one round trip, unless the session ended in the same moment.
 
-        The session's presence is asked last: a logout that comes later finds the index filled.
+        The session's presence is asked after that: a logout that comes later finds the index filled.
+        The claim comes last, so that a request whose answer the store did not take still waits.
         """
         request, now, stores = interaction.request, interaction.now, self.stores
         client = request.client
@@ -112,10 +124,15 @@ class Answering:
         if access is not None:
             writes += access.writes
         alive = stores.sessions.exists(session.id)
-        answers = await stores.kv.write(*writes, alive)
-        if not answers[-1]:
+        answers = await stores.kv.write(*writes, alive, *([claim.write] if claim else []))
+        try:
+            if claim is not None:
+                await claim.check(answers[-1])
+            if not answers[len(writes)]:
+                raise LoginRequired("the session has ended")
+        except OAuthError:
             await stores.kv.write(stores.authorizations.drop(authorization.id))
-            raise LoginRequired("the session has ended")
+            raise
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
 
@@ -140,6 +157,7 @@ def _authorization(interaction: Interaction, session: Session, registry: Registr
         session_id=session.id,
         user_claims=session.user_claims,
         claims_request=claims_request,
+        grant_type="authorization_code" if request.response_type.code else "implicit",
         family_key=new_family_key(scope),
         created_at=interaction.now,
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from service.model.registry import Registry
+from service.model.session import Session
 from service.protocol.claims_request import ClaimsParameter
 
 
@@ -19,10 +20,12 @@ class AskedAcr:
     or_any: bool
     """Whether the session's own is told where none of them is met."""
 
-    def met_by(self, amr: tuple[str, ...], registry: Registry) -> str | None:
-        """The one of them that a sign-in meets."""
-        met = registry.acr_met(amr, self.values)
-        return registry.acr_met(amr) if met is None and self.or_any else met
+    def met_by(self, session: Session, registry: Registry) -> str | None:
+        """Return the one of them that a sign-in meets."""
+        met = registry.acr_met(session.amr, self.values, acr=session.acr)
+        if met is None and self.or_any:
+            return registry.acr_met(session.amr, acr=session.acr)
+        return met
 
 
 def asked_acr(acr_values: Collection[str], parameter: ClaimsParameter) -> AskedAcr:

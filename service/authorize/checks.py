@@ -8,6 +8,7 @@ from service.authorize.request import AuthorizeRequest
 from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, UnauthorizedClient
 from service.protocol.pkce import PLAIN
+from service.protocol.refused_value import RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
 from service.tokens.audience import check_resources
 from service.tokens.requested_scope import check_allowed
@@ -18,7 +19,12 @@ Check = Callable[[AuthorizeRequest, Registry], None]
 def response_type_is_allowed(request: AuthorizeRequest, _: Registry) -> None:
     """The client registered this response type (RFC 7591 §2)."""
     if request.response_type.name not in request.client.allowed_response_types:
-        raise UnauthorizedClient("the client is not registered for this response_type")
+        raise UnauthorizedClient(
+            "the client is not registered for this response_type",
+            refused=RefusedValue(
+                "response_type", request.response_type.name, request.client.client_id
+            ),
+        )
 
 
 def what_the_client_demands_is_served(request: AuthorizeRequest, _: Registry) -> None:

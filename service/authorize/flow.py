@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from service.authorize.answer import Answering
 from service.authorize.checks import check
+from service.authorize.claim import Claim
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parking import Parking
 from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
@@ -14,15 +15,19 @@ from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import RequestObjects
 from service.clients.directory import Clients
 from service.identity.consents import Consents
+from service.identity.providers.person import with_trusted_methods
 from service.model.delivery import Delivery
-from service.model.events import AuthorizationRefused, Emit
+from service.model.events import Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, ParkedRequest, Session
+from service.model.token_events import AuthorizationRefused
 from service.protocol.errors import (
+    AlreadyAnswered,
     InvalidRequest,
     LoginRequired,
     OAuthError,
     TemporarilyUnavailable,
+    TooManyRequests,
     UnmetAuthenticationRequirements,
 )
 from service.protocol.params import Params
@@ -51,6 +56,8 @@ class Arrival:
     reply_to: ReplyTo
     refusal: OAuthError | None
     """What is wrong with its request object."""
+    address: str
+    """Where it comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +87,20 @@ class AuthorizeFlow:
     emit: Emit
     now: Callable[[], int]
 
-    async def arrive(self, sent: Params, *, asker: str) -> Arrival:
+    async def arrive(self, sent: Params, *, address: str) -> Arrival:
         """Take a request in, from this address: from here on there are parameters only, and no request object.
 
         An OAuthError from here is a page, never a redirect.
         """
         client = await find_client(sent, self.clients)
-        merged = await self.request_objects.merged(sent, client, asker=asker)
+        merged = await self.request_objects.merged(sent, client, asker=address)
         try:
             reply_to = find_reply_to(merged.params, client, issuer=self.issuer)
         except InvalidRequest as untrusted:
-            raise merged.refusal or untrusted from untrusted
-        return Arrival(merged.params, reply_to, merged.refusal)
+            refusal = merged.refusal or untrusted
+            refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
+            raise refusal from untrusted
+        return Arrival(merged.params, reply_to, merged.refusal, address)
 
     async def reply_to(self, params: Params) -> ReplyTo:
         """Where the answer to a request that waited goes; an OAuthError from here is a page, too."""
@@ -109,7 +118,9 @@ class AuthorizeFlow:
         reply_to = arrival.reply_to.in_browser(visitor.browser_state)
         if arrival.refusal is not None:
             return self.refused(reply_to, arrival.refusal)
-        return await self._advance(arrival.params, reply_to, visitor, Answers(), parked_id=None)
+        return await self._advance(
+            arrival.params, reply_to, visitor, Answers(), address=arrival.address
+        )
 
     async def postpone(self, arrival: Arrival, path: str) -> Outcome:
         """A request that came without cookies: to be continued at a path of ours, by GET."""
@@ -117,7 +128,12 @@ class AuthorizeFlow:
             if arrival.refusal is not None:
                 raise arrival.refusal
             await self.read(arrival.params, arrival.reply_to)
-            return NextStep(path, await self.parking.park(arrival.params, browser=None))
+            parked_id = await self.parking.park(
+                arrival.params, browser=None, address=arrival.address
+            )
+            return NextStep(path, parked_id)
+        except TooManyRequests:
+            raise
         except OAuthError as error:
             return self.refused(arrival.reply_to, error)
 
@@ -131,17 +147,17 @@ class AuthorizeFlow:
         self, parked_id: str, parked: ParkedRequest, visitor: Visitor, error: OAuthError
     ) -> Delivery:
         """End a request that waited, because the person refused or cannot meet it."""
-        await self.parking.forget(parked_id)
         reply_to = await self.reply_to(Params(parked.params))
+        await self.parking.claim(parked_id).make()
         return self.refused(reply_to.in_browser(visitor.browser_state), error)
 
     async def interaction(
         self, request: AuthorizeRequest, visitor: Visitor, answers: Answers
     ) -> Interaction:
         """The request in front of this person."""
-        session = visitor.session
         known = self.registry.current
-        acr = request.acr.met_by(session.amr, known) if session else None
+        session = visitor.session and with_trusted_methods(visitor.session, known)
+        acr = request.acr.met_by(session, known) if session else None
         consent = session and await self.consents.find(
             session.subject, request.client.client_id, stranger_at=request.stranger_at
         )
@@ -165,35 +181,40 @@ class AuthorizeFlow:
         visitor: Visitor,
         answers: Answers,
         *,
-        parked_id: str | None,
+        parked_id: str = "",
+        address: str = "",
     ) -> Outcome:
+        """The next page or the answer; of a request that is not parked yet the address is needed."""
+        claim = self.parking.claim(parked_id) if parked_id else None
         try:
             request = await self.read(params, reply_to)
             interaction = await self.interaction(request, visitor, answers)
             interaction.refuse_another_person()
             step = next((step for step in self.steps if step.needed(interaction)), None)
             if step is None:
-                return await self._answered(interaction, parked_id)
+                return await self._answered(interaction, claim)
             if NONE in request.prompt:
                 raise step.refusal("prompt is none, and the person would have to be asked")
-            parked_id = parked_id or await self.parking.park(params, browser=visitor.browser)
+            parked_id = parked_id or await self.parking.park(
+                params, browser=visitor.browser, address=address
+            )
             return NextStep(step.path, parked_id)
+        except (AlreadyAnswered, TooManyRequests):
+            raise  # a page: the client has its answer, or would only send the person again
         except TemporarilyUnavailable as error:
             return self.refused(reply_to, error)  # what waits may be tried again
         except OAuthError as error:
-            if parked_id is not None:
-                await self.parking.forget(parked_id)
+            if claim is not None:
+                await claim.make()
             return self.refused(reply_to, error)
 
-    async def _answered(self, interaction: Interaction, parked_id: str | None) -> Delivery:
+    async def _answered(self, interaction: Interaction, claim: Claim | None) -> Delivery:
         request, session = interaction.request, interaction.session
         if session is None:
             raise LoginRequired("nobody is signed in")
         if request.acr.essential and interaction.acr is None:
             raise UnmetAuthenticationRequirements("the person did not sign in in a way that counts")
-        parameters = await self.answering.grant(interaction, session)
-        if parked_id is not None:
-            await self.parking.forget(parked_id)
+        parameters = await self.answering.grant(interaction, session, claim)
         if interaction.consented_scope:
             await self.consents.used(session.subject, request.client)
         return request.reply_to.deliver(parameters)
@@ -202,7 +223,11 @@ class AuthorizeFlow:
         """Tell the client."""
         self.emit(
             AuthorizationRefused(
-                client_id=reply_to.client.client_id, error=error.code, cause=error.description
+                client_id=reply_to.client.client_id,
+                error=error.code,
+                cause=error.description,
+                parameter=error.refused.parameter,
+                value=error.refused.shown,
             )
         )
         return reply_to.refuse(error)

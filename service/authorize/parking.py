@@ -15,15 +15,20 @@ from dataclasses import dataclass, replace
 import msgspec
 from cryptography.fernet import Fernet, InvalidToken
 
+from service.authorize.claim import ANSWERED, LIFETIME, Claim
+from service.model.client import MARK_LENGTH, client_mark
 from service.model.handle import digest
+from service.model.network import network
 from service.model.session import Answers, ParkedRequest, SealedRequest
-from service.protocol.errors import InvalidRequest
+from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
+from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
 
-LIFETIME = 15 * 60
-"""Seconds that a person has for all the pages of one request."""
+MAX_BYTES = 8 * 1024
+"""What is kept of one request: whoever sends it needs no secret."""
 
+KIB = 1024
 _MAX_ID_LENGTH = 64
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
@@ -37,11 +42,20 @@ class Parking:
     """What the requests are for; what was parked for another purpose is not found here."""
     parameters: frozenset[str]
     """What such a request can say; nothing else is kept."""
+    rate_limit: RateLimit
+    """For each network, which is all that is known of a stranger."""
 
-    async def park(self, params: Params, *, browser: str | None) -> str:
-        """Keep a request; its id. Without a browser it belongs to the first that continues it."""
-        parked_id = secrets.token_urlsafe(16)
+    async def park(self, params: Params, *, browser: str | None, address: str) -> str:
+        """Keep a request; its id. Without a browser it belongs to the first that continues it.
+
+        InvalidRequest where it is too long, TooManyRequests where its network has sent too many.
+        """
         kept = {name: params.values[name] for name in params if name in self.parameters}
+        size = len(msgspec.json.encode(kept))
+        if size > MAX_BYTES:
+            raise InvalidRequest("the parameters are too long to be kept while a person is asked")
+        await self.rate_limit.count(network(address), 1 + size // KIB)
+        parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
         parked = ParkedRequest(
             params=kept, browser_digest=None if browser is None else digest(browser)
         )
@@ -52,13 +66,16 @@ class Parking:
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
-        """The request with this id, in the browser that began it; InvalidRequest otherwise."""
+        """The request with this id, in the browser that began it; InvalidRequest otherwise.
+
+        AlreadyAnswered where it was.
+        """
         parked = await self._read(parked_id)
         if parked is None or not _is_of(parked, browser):
             raise InvalidRequest("the sign-in took too long or was begun in another browser")
         return parked
 
-    async def claim(self, parked_id: str, *, browser: str) -> ParkedRequest:
+    async def find_or_bind(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """The same, where a request that came by cross-site POST is this browser's from now on."""
         parked = await self._read(parked_id)
         if parked is not None and parked.browser_digest is None:
@@ -73,14 +90,19 @@ class Parking:
         await self._change(parked_id, answered)
         return answered
 
-    async def forget(self, parked_id: str) -> None:
-        """The request is answered."""
-        await self.stores.kv.write(self.stores.parked.drop(self._place(parked_id)))
+    def claim(self, parked_id: str) -> Claim:
+        """An attempt to answer the request."""
+        return Claim(stores=self.stores, place=self._place(parked_id))
 
     async def _read(self, parked_id: str) -> ParkedRequest | None:
         if len(parked_id) > _MAX_ID_LENGTH:
             return None
-        (sealed,) = await self.stores.kv.read(self.stores.parked.read(self._place(parked_id)))
+        place, stores = self._place(parked_id), self.stores
+        sealed, answer = await stores.kv.read(
+            stores.parked.read(place), stores.parked_answers.read(place)
+        )
+        if answer is not None:
+            raise AlreadyAnswered(ANSWERED)
         return None if sealed is None else self._opened(parked_id, sealed)
 
     async def _change(self, parked_id: str, parked: ParkedRequest) -> None:
@@ -108,6 +130,11 @@ class Parking:
         return ParkedRequest(
             params=params, browser_digest=sealed.browser_digest, answers=sealed.answers
         )
+
+
+def mark_in(parked_id: str) -> str:
+    """Return the mark of the client whose request has, or had, this id."""
+    return parked_id[-MARK_LENGTH:]
 
 
 def _cipher(parked_id: str) -> Fernet:

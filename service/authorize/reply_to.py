@@ -1,4 +1,4 @@
-"""Where the answer to an authorization request goes; until that is known, a refusal is a page."""
+"""Finds the client and the redirect URI of an authorization request; before that a refusal is a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from service.model.client import Client
 from service.model.delivery import Delivery
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import MAX_LENGTH, Params
-from service.protocol.redirect_uri import is_registered, origin_of
+from service.protocol.redirect_uri import origin_of
+from service.protocol.refused_value import RefusedValue
 from service.protocol.response_type import (
     ResponseMode,
     ResponseType,
@@ -61,21 +62,25 @@ class ReplyTo:
 
 
 async def find_client(params: Params, clients: Clients) -> Client:
-    """Who sends the request; InvalidRequest, to be shown on a page, where that is nobody known."""
-    client = await clients.find(_required_once(params, "client_id"))
+    """Return the client; raise InvalidRequest, for an error page, if it is unknown or disabled."""
+    client_id = _required_once(params, "client_id", None)
+    client = await clients.find(client_id)
     if client is None or not client.enabled:
-        raise InvalidRequest("client_id is not that of a registered client")
+        raise InvalidRequest(
+            "client_id is not that of a registered client",
+            refused=RefusedValue("client_id", client_id),
+        )
     return client
 
 
 def find_reply_to(params: Params, client: Client, *, issuer: str) -> ReplyTo:
-    """Where to answer; InvalidRequest, to be shown on a page, where that cannot be trusted."""
-    redirect_uri = _required_once(params, "redirect_uri")
-    if len(redirect_uri) > MAX_LENGTH["redirect_uri"] or not is_registered(
-        redirect_uri, client.redirect_uris, loopback_port_may_vary=client.is_public
-    ):
+    """Return the place of the answer; raise InvalidRequest, for an error page, if it is not registered."""
+    redirect_uri = _required_once(params, "redirect_uri", client)
+    is_too_long = len(redirect_uri) > MAX_LENGTH["redirect_uri"]
+    if is_too_long or not client.has_redirect_uri(redirect_uri):
         raise InvalidRequest(
-            "redirect_uri is not registered for this client, character by character"
+            "redirect_uri is not registered for this client, character by character",
+            refused=RefusedValue("redirect_uri", redirect_uri, client.client_id),
         )
     return ReplyTo(
         issuer=issuer,
@@ -87,17 +92,22 @@ def find_reply_to(params: Params, client: Client, *, issuer: str) -> ReplyTo:
     )
 
 
-def _required_once(params: Params, name: str) -> str:
-    """A value without which there is nowhere to send a refusal; sent twice, neither is trusted."""
-    if len(params.values.get(name, ())) > 1:
-        raise InvalidRequest(f"{name} is sent more than once")
-    return params.require(name)
+def _required_once(params: Params, name: str, client: Client | None) -> str:
+    """Return a value without which a refusal cannot be sent; if it is sent twice, neither is trusted."""
+    value = params.get(name)
+    repeated = len(params.values.get(name, ())) > 1
+    if value is None or repeated:
+        raise InvalidRequest(
+            f"{name} is sent more than once" if repeated else f"{name} is missing",
+            refused=RefusedValue(name, value, client.client_id if client else None),
+        )
+    return value
 
 
 def _mode_in_force(params: Params, client: Client) -> ResponseMode:
     """The mode asked for if it is possible, else the client's or the response type's default.
 
-    Query where there is no telling: an error holds no token.
+    An unknown response type means query, because an error contains no token.
     """
     response_type = _response_type(params)
     asked = _only(params, "response_mode")

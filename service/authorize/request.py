@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
 from service.authorize.asked_acr import AskedAcr, asked_acr
 from service.authorize.asked_claims import AskedClaims, asked_claims
 from service.authorize.reply_to import ReplyTo
 from service.model.client import Client
-from service.model.registry import Registry
+from service.model.registry import Registry, Tenant
 from service.protocol.claims_request import ClaimsParameter, parse_claims
 from service.protocol.errors import (
     InvalidRequest,
@@ -21,10 +22,13 @@ from service.protocol.errors import (
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.prompt import parse_prompt
+from service.protocol.refused_value import RefusedValue
 from service.protocol.response_type import ResponseType, parse_response_mode, parse_response_type
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.subject import NamedPerson
+
+T = TypeVar("T")
 
 _MAX_DIGITS = 12
 
@@ -53,13 +57,16 @@ class AuthorizeRequest:
     acr: AskedAcr
     idp: str | None
     """The identity provider to go straight to, if the client allows it."""
-    tenant: str | None
+    tenant: Tenant | None
 
     @property
     def stranger_at(self) -> str | None:
         """Where the answer to a client goes that registered itself: no operator knows it (RFC 7591 §5)."""
-        if not self.client.registered:
-            return None
+        return self.answer_host if self.client.registered else None
+
+    @property
+    def answer_host(self) -> str:
+        """The host that the answer goes to, or the scheme of an application on the person's device."""
         parts = urlsplit(self.reply_to.redirect_uri)
         return parts.hostname or f"{parts.scheme}:"
 
@@ -95,8 +102,8 @@ async def read_request(
         ui_locales=params.get("ui_locales"),
         claims=asked_claims(params, claims, scope=scope, client=reply_to.client, registry=registry),
         acr=asked_acr([v for v in acr_values if not v.startswith((IDP, TENANT))], claims),
-        idp=_after(acr_values, IDP, lambda name: _may_use(name, reply_to.client, registry)),
-        tenant=_after(acr_values, TENANT, lambda name: name in registry.tenants),
+        idp=_after(IDP, acr_values, partial(_allowed_provider, reply_to.client, registry)),
+        tenant=_after(TENANT, acr_values, registry.find_tenant),
     )
 
 
@@ -119,7 +126,9 @@ def _max_age(params: Params, client: Client) -> int | None:
     """The shortest of what the request and the client's registration ask for, in seconds."""
     text = params.get("max_age")
     if text is not None and not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
-        raise InvalidRequest("max_age is not a number of seconds")
+        raise InvalidRequest(
+            "max_age is not a number of seconds", refused=RefusedValue("max_age", text)
+        )
     asked = client.default_max_age if text is None else int(text)
     bounds = [bound for bound in (asked, client.user_sso_lifetime) if bound is not None]
     return min(bounds) if bounds else None
@@ -148,12 +157,13 @@ def _acr_values(params: Params, client: Client) -> tuple[str, ...]:
     return tuple(cast("Iterable[str]", registered))
 
 
-def _after(acr_values: tuple[str, ...], prefix: str, allowed: Callable[[str], bool]) -> str | None:
-    """The first name behind a prefix, dropped where it is not allowed."""
-    names = (value.removeprefix(prefix) for value in acr_values if value.startswith(prefix))
-    return next((name for name in names if allowed(name)), None)
+def _after(prefix: str, acr_values: tuple[str, ...], find: Callable[[str], T | None]) -> T | None:
+    """Return the first that is found by a name behind the prefix."""
+    names = [value.removeprefix(prefix) for value in acr_values if value.startswith(prefix)]
+    return next((found for name in names if (found := find(name)) is not None), None)
 
 
-def _may_use(name: str, client: Client, registry: Registry) -> bool:
-    allowed = client.identity_provider_restrictions
-    return name in registry.identity_providers and (not allowed or name in allowed)
+def _allowed_provider(client: Client, registry: Registry, name: str) -> str | None:
+    """Return the name of an identity provider if the client allows it."""
+    allowed = client.identity_provider_restrictions or registry.identity_providers
+    return name if name in allowed and name in registry.identity_providers else None

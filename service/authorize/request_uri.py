@@ -17,6 +17,7 @@ from service.model.client import Client
 from service.model.outgoing import HttpClient, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri
 from service.protocol.params import MAX_LENGTH
+from service.protocol.refused_value import RefusedValue
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -110,7 +111,10 @@ def _check(url: str, client: Client) -> None:
     """Only what was registered is fetched, and nothing else that a request names (RFC 9101 §10.4)."""
     registered = cast("tuple[str, ...]", client.metadata.get("request_uris", ()))
     if url not in map(_without_fragment, registered):
-        raise InvalidRequestUri("request_uri is not one that the client registered")
+        raise InvalidRequestUri(
+            "request_uri is not one that the client registered",
+            refused=RefusedValue("request_uri", url, client.client_id),
+        )
     if client.registered and not url.startswith("https://"):
         raise InvalidRequestUri("request_uri has to be https")
 

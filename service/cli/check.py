@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import click
 
 from service.cli.settings import FILE
+from service.cli.table import format_option, print_json
 from service.config.load import inspect
 from service.config.problem import Problem
 from service.config.rules.profiles import PROFILES
@@ -18,11 +18,11 @@ from service.start_rules import START_RULES
 
 @click.command("check")
 @click.argument("file", type=FILE, envvar="SERVICE_CONFIG", default="config.yaml")
+@format_option
 @click.option(
-    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-@click.option(
-    "--profile", type=click.Choice(sorted(PROFILES)), help="Stricter rules to check against."
+    "--profile",
+    type=click.Choice(sorted(PROFILES)),
+    help="Stricter rules to check against; fapi2 is fapi2_security.",
 )
 def check(file: Path, output: str, profile: str | None) -> None:
     """Check all that a start would, and say where and how to mend what is wrong.
@@ -37,9 +37,7 @@ def check(file: Path, output: str, profile: str | None) -> None:
     problems = inspect(file, os.environ, rules=(*START_RULES, *stricter))
     valid = all(problem.severity == "warning" for problem in problems)
     if output == "json":
-        click.echo(
-            json.dumps({"valid": valid, "problems": [asdict(each) for each in problems]}, indent=2)
-        )
+        print_json({"valid": valid, "problems": [asdict(each) for each in problems]})
     else:
         _print(file, problems)
     raise SystemExit(0 if valid else 1)
@@ -47,7 +45,7 @@ def check(file: Path, output: str, profile: str | None) -> None:
 
 def _print(file: Path, problems: tuple[Problem, ...]) -> None:
     for problem in problems:
-        click.echo(problem)
+        click.echo(problem.describe())
     errors = sum(problem.severity == "error" for problem in problems)
     found = (_counted(errors, "error"), _counted(len(problems) - errors, "warning"))
     click.echo(f"{file}: {', '.join(found)}", err=True)

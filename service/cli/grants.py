@@ -10,7 +10,7 @@ import click
 from service.cli.selection import Selection, selection_options
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_parts, store_option
-from service.cli.table import table, written
+from service.cli.table import format_option, print_rows, written
 from service.model.authorization import Authorization
 from service.parts import Parts
 from service.protocol.scope import format_scope
@@ -32,8 +32,14 @@ def grants() -> None:
 @selection_options
 @file_option
 @store_option
-def list_grants(
-    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
+@format_option
+def list_grants(  # noqa: PLR0917 - click calls it by name
+    subject: str | None,
+    client: str | None,
+    session: str | None,
+    file: Path,
+    store_url: str | None,
+    output: str,
 ) -> None:
     """Print every grant that all the options fit; without options, all there are.
 
@@ -42,7 +48,7 @@ def list_grants(
       python -m service grants list --subject 818727
     """
     chosen = Selection(subject=subject, client=client, session=session)
-    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.authorizations))
+    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.authorizations), output)
 
 
 @grants.command("revoke")
@@ -86,18 +92,17 @@ async def _withdraw(parts: Parts, subject: str | None, client_id: str | None) ->
             await parts.consents.withdraw(subject, consent.client_id)
 
 
-def _print(found: Iterable[Authorization]) -> None:
-    header = ("GRANT", "CLIENT", "SUBJECT", "SESSION", "GRANTED", "SCOPE")
+def _print(found: Iterable[Authorization], output: str) -> None:
+    names = ("grant", "client", "subject", "session", "granted", "scope")
     rows = [
         (
             one.id,
             one.client_id,
-            one.subject or "",
-            one.session_id or "",
+            one.subject,
+            one.session_id,
             written(one.created_at),
             format_scope(one.scope),
         )
         for one in found
     ]
-    for line in table([header, *rows]):
-        click.echo(line)
+    print_rows(names, rows, output)

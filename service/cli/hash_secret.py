@@ -1,22 +1,19 @@
-"""`hash-secret`: the line of config.yaml that stands for a client's or API's secret."""
+"""`hash-secret`: makes the line of config.yaml with the hash of a secret."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-
 import click
 
+from service.cli.new_secret import yaml_line
 from service.cli.secret_input import read_secret
 
 
 @click.command("hash-secret")
 def hash_secret() -> None:
-    """Print the YAML line for a secret, read from standard input or a prompt.
+    """Print the YAML line for a secret, read from standard input or a prompt; new-secret makes a new one.
 
     \b
     Example:
-      openssl rand -base64 32 | python -m service hash-secret
+      python -m service hash-secret < secret.txt
     """
-    digest = hashlib.sha256(read_secret("Secret").encode()).digest()
-    click.echo(f'- sha256: "{base64.b64encode(digest).decode()}"')
+    click.echo(yaml_line(read_secret("Secret")))

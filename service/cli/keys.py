@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_store, store_option
-from service.cli.table import written
+from service.cli.table import format_option, print_rows, written
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.by_hand import KeysByHand, NotPossible
 from service.keys.key_source import encryption_algorithms, stored_keys
@@ -19,6 +20,8 @@ from service.keys.schedule import Keys, signing_key
 from service.model.signing_key import SigningKey
 from service.observe.event_log import EventLog
 from service.store.keyvalue import KeyValue
+
+_COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 
 
 @click.group("keys")
@@ -34,14 +37,15 @@ def keys() -> None:
 @keys.command("list")
 @file_option
 @store_option
-def list_keys(file: Path, store_url: str | None) -> None:
+@format_option
+def list_keys(file: Path, store_url: str | None, output: str) -> None:
     """Print every key with its state: announced, signing (or decrypting), retired.
 
     \b
     Example:
       python -m service keys list --store redis://localhost:6379
     """
-    _print_after(file, store_url, _read)
+    _print_after(file, store_url, _read, output)
 
 
 @keys.command("rotate")
@@ -90,7 +94,10 @@ async def _read(stored: StoredKeys) -> Keys:
 
 
 def _print_after(
-    file: Path, store_url: str | None, work: Callable[[StoredKeys], Awaitable[Keys]]
+    file: Path,
+    store_url: str | None,
+    work: Callable[[StoredKeys], Awaitable[Keys]],
+    output: str = "text",
 ) -> None:
     """Do something with the keys in the store and print what they are then."""
     settings = load_settings(file, flags_of(store_url))
@@ -111,7 +118,7 @@ def _print_after(
                 longest_token=lambda: lifetime,
                 encryption=lambda: encryption,
                 now=_now,
-                emit=EventLog(),
+                emit=EventLog.on_standard_error(os.environ),
             )
         )
 
@@ -121,18 +128,20 @@ def _print_after(
         raise click.ClickException(str(error)) from error
     if not found:
         click.echo("there are no keys yet: the service makes them when it first starts", err=True)
-    width = max((len(key.alg) for key in found), default=0)
-    for key in sorted(found, key=lambda key: (key.alg, key.sign_from)):
-        click.echo(f"{key.kid}  {key.alg:<{width}}  {_state(key, found, _now())}")
+    ordered = sorted(found, key=lambda key: (key.alg, key.sign_from))
+    print_rows(_COLUMNS, [_row(key, found, _now()) for key in ordered], output)
 
 
-def _state(key: SigningKey, keys: Keys, now: int) -> str:
-    decrypts = key.alg in ENCRYPTION_ALGORITHMS
+def _row(key: SigningKey, keys: Keys, now: int) -> tuple[str | None, ...]:
+    in_use = "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
     if key is signing_key(keys, key.alg, now):
-        return f"{'decrypting' if decrypts else 'signing   '} since {written(key.sign_from)}"
-    if key.sign_from > now and not key.is_retired(now):
-        return f"announced  {'decrypts' if decrypts else 'signs'} from {written(key.sign_from)}"
-    return f"retired    since {written(key.retired_at or now)}"
+        state = in_use
+    elif key.sign_from > now and not key.is_retired(now):
+        state = "announced"
+    else:
+        state = "retired"
+    retired_at = None if key.retired_at is None else written(key.retired_at)
+    return key.kid, key.alg, state, written(key.sign_from), retired_at
 
 
 def _now() -> int:

@@ -1,8 +1,9 @@
-"""Where does the service listen? At each port by as many sockets as there are workers."""
+"""Opens the sockets that the service listens at: for each port as many as there are workers."""
 
 from __future__ import annotations
 
 import socket
+from errno import EADDRINUSE
 
 import click
 
@@ -21,7 +22,9 @@ def listen(server: Server) -> list[Sockets]:
     try:
         at_ports = [_listen_at(server.host, port, server.workers) for port in ports]
     except OSError as error:
-        raise click.ClickException(f"cannot listen on {server.host}: {error.strerror}") from error
+        remedy = "; choose another port by --port or SERVICE_PORT" * (error.errno == EADDRINUSE)
+        text = f"cannot listen on {server.host}: {error.strerror}{remedy}"
+        raise click.ClickException(text) from error
     return list(zip(*at_ports, strict=True))
 
 

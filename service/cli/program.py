@@ -17,6 +17,8 @@ COMMANDS = (  # To add one: a file of its name beside this one, and its name her
     "schema",
     "hash-secret",
     "hash-password",
+    "new",
+    "new-secret",
     "new-key",
     "diff",
     "keys",
@@ -44,6 +46,17 @@ class Commands(click.Group):
             command: click.Command = getattr(import_module(f"service.cli.{name}"), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name those that were probably meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=COMMANDS, ctx=ctx
+            ) from error
+
 
 @contextmanager
 def alone() -> Generator[None]:
@@ -62,8 +75,10 @@ def alone() -> Generator[None]:
             del modules[name]
 
 
-program = Commands(
-    help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done, 1 the input is wrong, 2 usage, "
-    "3 the store cannot be reached.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+program = click.version_option(package_name="token-service", message="token-service %(version)s")(
+    Commands(
+        help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done, 1 the input is wrong, 2 usage, "
+        "3 the store cannot be reached.\n\n\b\nExample:\n  python -m service check config.yaml",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 )

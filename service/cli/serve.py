@@ -15,6 +15,7 @@ from service.cli.shared_metrics import SharedMetrics
 from service.cli.shared_store import store_option
 from service.config.configuration import Configuration
 from service.observe.logs import LEVELS, configure_logs
+from service.observe.readable_lines import FORMAT, FORMATS
 from service.start_rules import START_RULES
 
 HTTP_PORT = 80
@@ -41,7 +42,16 @@ log = structlog.stdlib.get_logger(__name__)
     default="info",
     show_default=True,
     show_envvar=True,
-    help="What is logged at least.",
+    help="The lowest level that is logged.",
+)
+@click.option(
+    "--log-format",
+    envvar=FORMAT,
+    type=click.Choice(FORMATS, case_sensitive=False),
+    default="auto",
+    show_default=True,
+    show_envvar=True,
+    help="auto is text on a terminal, and json elsewhere.",
 )
 def serve(  # noqa: PLR0917 - click calls it by name
     file: Path,
@@ -51,6 +61,7 @@ def serve(  # noqa: PLR0917 - click calls it by name
     store_url: str | None,
     watch: bool,
     log_level: str,
+    log_format: str,
 ) -> None:
     """Run the service. SIGTERM drains it, SIGHUP reloads the registry.
 
@@ -67,16 +78,18 @@ def serve(  # noqa: PLR0917 - click calls it by name
         "SERVICE_PORT": None if port is None else str(port),
         "SERVICE_WORKERS": workers,
         "SERVICE_STORE_URL": store_url,
+        FORMAT: log_format,
     }
     given = {name: value for name, value in flags.items() if value is not None}
     configuration = load_settings(file, given, rules=START_RULES)
-    configure_logs(log_level)
+    environ = {**os.environ, **given}
+    configure_logs(log_level, environ)
     _warn(configuration)
     # Before any metric is made, for it decides where they live.
     metrics = SharedMetrics() if configuration.server.workers > 1 else None
     from service.cli.serving import Serving  # noqa: PLC0415 - the whole service, which no other command needs
 
-    serving = Serving(configuration=configuration, environ={**os.environ, **given}, watch=watch)
+    serving = Serving(configuration=configuration, environ=environ, watch=watch)
     places = listen(configuration.server)
     if metrics is None:
         serving.run(places[0])

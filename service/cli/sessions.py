@@ -10,7 +10,7 @@ import click
 from service.cli.selection import Selection, selection_options
 from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_parts, store_option
-from service.cli.table import table, written
+from service.cli.table import format_option, print_rows, written
 from service.model.session import Session
 from service.parts import Parts
 
@@ -29,8 +29,14 @@ def sessions() -> None:
 @selection_options
 @file_option
 @store_option
-def list_sessions(
-    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
+@format_option
+def list_sessions(  # noqa: PLR0917 - click calls it by name
+    subject: str | None,
+    client: str | None,
+    session: str | None,
+    file: Path,
+    store_url: str | None,
+    output: str,
 ) -> None:
     """Print every session that all the options fit; without options, all there are.
 
@@ -39,7 +45,7 @@ def list_sessions(
       python -m service sessions list --client web
     """
     chosen = Selection(subject=subject, client=client, session=session)
-    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.sessions))
+    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.sessions), output)
 
 
 @sessions.command("end")
@@ -68,8 +74,8 @@ def end(
     click.echo(f"sessions ended: {len(found)}")
 
 
-def _print(found: Iterable[Session]) -> None:
-    header = ("SESSION", "SUBJECT", "IDP", "SIGNED IN", "ENDS AT THE LATEST", "BROWSER")
+def _print(found: Iterable[Session], output: str) -> None:
+    names = ("session", "subject", "idp", "signed_in", "ends_at", "browser")
     rows = [
         (
             one.id,
@@ -81,5 +87,4 @@ def _print(found: Iterable[Session]) -> None:
         )
         for one in found
     ]
-    for line in table([header, *rows]):
-        click.echo(line)
+    print_rows(names, rows, output)

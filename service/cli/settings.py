@@ -38,11 +38,11 @@ _FLAGS = {
 
 
 class Refused(click.ClickException):
-    """A configuration cannot be used; shown as `check` shows it, one line for each problem."""
+    """A configuration cannot be used; shown as `check` shows it."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Take all of them."""
-        super().__init__("\n".join(map(str, problems)))
+        super().__init__("\n".join(each.describe() for each in problems))
 
     def show(self, file: IO[str] | None = None) -> None:
         """Print the problems as they are."""

@@ -38,12 +38,17 @@ def on_store(settings: Configuration, work: Callable[[KeyValue], Awaitable[T]]) 
 
 
 def on_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
-    """Do work with the parts of a service on that store, likewise."""
+    """Do work with the parts of a service on the shared store, which cannot be memory://."""
     if settings.store.url.startswith("memory:"):
         raise click.ClickException(
             "memory:// belongs to the process of the service; no other one can look into it. "
             "Name a Redis in store.url, SERVICE_STORE_URL or --store."
         )
+    return with_parts(settings, work)
+
+
+def with_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
+    """Do work with the parts of a service, or end the program with the reason why that cannot be."""
     try:
         return asyncio.run(_with_parts(settings, work))
     except CannotServe as error:

@@ -1,9 +1,36 @@
-"""Plain text in columns, as the commands print it."""
+"""Prints lists as a table with a header, or as JSON."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+
+import click
+
+format_option = click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How the result is printed.",
+)
+
+
+def print_rows(names: Sequence[str], rows: Iterable[Sequence[str | None]], output: str) -> None:
+    """Print rows below a header of the names, or as JSON objects that have these names."""
+    if output == "json":
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        return
+    header = [name.replace("_", " ").upper() for name in names]
+    for line in table([header, *([cell or "" for cell in row] for row in rows)]):
+        click.echo(line)
+
+
+def print_json(result: object) -> None:
+    """Print the result as indented JSON."""
+    click.echo(json.dumps(result, indent=2))
 
 
 def table(rows: Iterable[Sequence[str]]) -> Iterator[str]:

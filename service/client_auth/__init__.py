@@ -17,7 +17,7 @@ from service.model.credentials import ClientAuthMethod, CredentialSource, Presen
 from service.model.proven import Proven
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.challenge import basic_challenge
-from service.protocol.errors import InvalidClient, InvalidRequest
+from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 
 
 def builtin_client_auth_methods(assertions: ClientAssertions) -> tuple[ClientAuthMethod, ...]:
@@ -62,9 +62,13 @@ class ClientAuthentication:
         try:
             return await self._authenticated(source, self.registry.current)
         except InvalidClient as refused:
-            if source.authorization is not None:
-                refused.challenge = basic_challenge(self.realm)
+            self.add_challenge(refused, source.authorization)
             raise
+
+    def add_challenge(self, refused: OAuthError, authorization: str | None) -> None:
+        """Ask for Basic credentials if a client that sent an Authorization header is refused."""
+        if isinstance(refused, InvalidClient) and authorization is not None:
+            refused.challenge = basic_challenge(self.realm)
 
     async def _authenticated(self, source: CredentialSource, registry: Registry) -> Client:
         method, presented = self.offered(source)

@@ -1,4 +1,4 @@
-"""Who is asking about a token? An API resource, or a client about its own (RFC 7662 §2.1)."""
+"""Authenticates callers of introspection: an API resource, an API scope, or a client about its own tokens (RFC 7662 §2.1)."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource
 from service.model.proven import Proven
 from service.model.registry import LiveRegistry, Registry
-from service.model.resources import ApiResource
+from service.model.resources import Api
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient
 
-Caller = ApiResource | Client
+Caller = Api | Client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerAuthentication:
-    """Authenticates by Basic as an API resource, or else as a client by any of its methods."""
+    """Authenticates by Basic as an API resource or scope, or else as a client by any of its methods."""
 
     registry: LiveRegistry
     client_auth: ClientAuthentication
-    _proven: Proven[ApiResource] = field(default_factory=Proven[ApiResource], init=False)
+    _proven: Proven[Api] = field(default_factory=Proven[Api], init=False)
 
     def proven(self, source: CredentialSource) -> Caller | None:
-        """The API resource that sent the same header before and was authenticated; else `authenticate` tells."""
+        """The API that sent the same header before and was authenticated; else `authenticate` tells."""
         return self._proven.find(source, self.registry.current)
 
     async def authenticate(self, source: CredentialSource) -> Caller:
         """The caller; InvalidClient with a challenge where there is none (RFC 7662 §2.3)."""
         registry = self.registry.current
-        resource: ApiResource | None = None
+        named: tuple[Api | None, ...] = ()
         try:
-            resource, proven = self._resource(source, registry)
-            if resource is not None and proven:
-                name, secrets = resource.name, resource.secrets
-                self._proven.remember(source, registry, resource, name=name, secrets=secrets)
-                return resource
+            named, secret = self._named_apis(source, registry)
+            for api in named:
+                secrets = api.secrets if api is not None else ()
+                if verifies_any(secrets, secret, now=source.now) and api is not None:
+                    name = api.name
+                    self._proven.remember(source, registry, api, name=name, secrets=secrets)
+                    return api
             client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
         except InvalidClient as refused:
             refused.challenge = basic_challenge(self.client_auth.realm)
-            if resource is not None:
-                refused.claimed = resource.name
+            refused.claimed = next((api.name for api in named if api), refused.claimed)
             raise
         if client.is_public:
             raise InvalidClient(
@@ -52,13 +53,13 @@ class CallerAuthentication:
             )
         return client
 
-    def _resource(
+    def _named_apis(
         self, source: CredentialSource, registry: Registry
-    ) -> tuple[ApiResource | None, bool]:
-        """The API resource that the request names, and whether it proves to be that."""
+    ) -> tuple[tuple[Api | None, ...], str]:
+        """Return the resource and the scope that the request names, and the secret that it presents."""
         method, presented = self.client_auth.offered(source)
         if method.name != "client_secret_basic":
-            return None, False
-        resource = registry.api_resources.get(presented.client_id)
-        secrets = resource.secrets if resource else ()
-        return resource, verifies_any(secrets, presented.proof, now=source.now)
+            return (), ""
+        name = presented.client_id
+        named = (registry.api_resources.get(name), registry.api_scopes.get(name))
+        return named, presented.proof

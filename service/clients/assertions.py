@@ -35,6 +35,9 @@ MAX_LIFETIME = 3600
 
 _NOBODYS_RSA = {"kty": "RSA", "n": "_" * 341 + "w", "e": "AQAB"}
 
+_OF_A_REQUEST_OBJECT = frozenset({"client_id", "redirect_uri", "response_type", "scope"})
+"""Claims of which an authorization request has at least one (RFC 9101 §4); a client assertion has none."""
+
 _TYP = frozenset({"jwt", "client-authentication+jwt"})
 
 
@@ -100,7 +103,7 @@ class ClientAssertions:
         claims = await self.keys.verify(presented.proof, client, algorithms=accepted, typ=_TYP)
         if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):
             raise JwtRefused("iss and sub are not the client_id")
-        if "response_type" in claims or "redirect_uri" in claims:
+        if not _OF_A_REQUEST_OBJECT.isdisjoint(claims):
             raise JwtRefused("it is a request object, which every browser may have seen")
         self._check_audience(claims.get("aud"), source.endpoint)
         check_times(claims, now=source.now, clock_skew=self.clock_skew)

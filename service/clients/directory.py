@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.clients.registered import RegisteredClients
-from service.model.client import Client
+from service.model.client import Client, Permissions
 from service.model.registry import LiveRegistry
 
 
@@ -21,14 +21,17 @@ class Clients:
         """The client of this id, if the operator wrote it down."""
         return self.registry.current.clients.get(client_id)
 
-    def enabled_in_file(self, client_id: str) -> bool:
-        """Whether the operator wrote it down and lets it do anything."""
-        return client_id in self.registry.current.enabled_clients
+    def permissions_in_file(self, client_id: str) -> Permissions | None:
+        """Return what a client may do that the operator wrote down and did not disable."""
+        return self.registry.current.permissions.get(client_id)
 
-    async def enabled(self, client_id: str) -> bool:
-        """Whether there is such a client, and it may do anything."""
+    async def find_permissions(self, client_id: str) -> Permissions | None:
+        """Return what the client may do; None if it is disabled or unknown."""
+        written_down = self.permissions_in_file(client_id)
+        if written_down is not None:
+            return written_down
         client = await self.find(client_id)
-        return client is not None and client.enabled
+        return client.permissions if client is not None and client.enabled else None
 
     async def find(self, client_id: str) -> Client | None:
         """The client of this id, enabled or not."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options")
 """Only that they changed is said, never how; a handler's options are whatever it needs, such as a key of an API."""
-_DERIVED = ("resources_by_scope", "enabled_clients", "longest_token", "generation")
+_DERIVED = ("resources_by_scope", "clients_by_mark", "permissions", "longest_token", "generation")
 
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from service.config.files import FilesRead
 from service.config.landmarks import Landmarks
 from service.config.problem import Problem
+from service.config.rules.uris import is_loopback
 from service.config.schema.people import Session, Ui
 from service.config.schema.registration import Registration
 from service.config.schema.server import Limits, Outgoing, Server, Store
@@ -36,6 +38,12 @@ class Configuration:
     warnings: tuple[Problem, ...]
     landmarks: Landmarks = field(compare=False, repr=False)
     """The places of what may turn out wrong when it is made."""
+
+    @property
+    def is_development(self) -> bool:
+        """Return whether only a developer can use this service: on this machine, with no real store."""
+        host = urlsplit(self.issuer).hostname or ""
+        return self.store.url.startswith("memory:") and is_loopback(host)
 
 
 NEEDS_RESTART = (

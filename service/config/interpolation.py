@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from service.config.files import FilesRead
@@ -33,6 +33,8 @@ class Interpolation:
     """Where a relative path begins."""
     files: FilesRead
     """Learns of every file that is referred to."""
+    variables: set[str] = field(default_factory=set)
+    """The names of all environment variables that are referred to."""
 
     def replace(self, text: str) -> str:
         """The text with every reference replaced; what is put in is not looked at again."""
@@ -52,6 +54,7 @@ class Interpolation:
         return self._variable(variable["name"], variable["default"])
 
     def _variable(self, name: str, default: str | None) -> str:
+        self.variables.add(name)
         value = self.environ.get(name)
         if default is not None:
             return value or default

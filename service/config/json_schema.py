@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from service.config.belonging import LISTS
+from service.config.rules import unsupported
 from service.config.schema.client import ClientEntry
 from service.config.schema.client_metadata import ClientMetadata
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.people import Users
+from service.config.schema.server import Server, Tls
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
@@ -46,7 +48,25 @@ def plain_json_schema() -> dict[str, Any]:
     client = schema["$defs"][ClientEntry.__name__]["properties"]
     for name in ClientMetadata.model_fields:
         client[name] = client.pop(name)  # after the service's own keys
+    _mark_unsupported(schema["$defs"])
     return schema
+
+
+def _mark_unsupported(definitions: dict[str, Any]) -> None:
+    """Say in a key's description that this version does not support it, or which of its values."""
+    client = definitions[ClientEntry.__name__]["properties"]
+    marked = [
+        *(client[name] for name in (*unsupported.CLIENT_KEYS, "device_code_lifetime")),
+        *(definitions[Server.__name__]["properties"][name] for name in unsupported.SERVER_KEYS),
+        *(definitions[Tls.__name__]["properties"][name] for name in unsupported.TLS_KEYS),
+    ]
+    for key in marked:
+        key["description"] += " **Not supported yet.**"
+    for name, values in (
+        ("allowed_grant_types", unsupported.GRANT_TYPES),
+        ("token_endpoint_auth_method", unsupported.AUTH_METHODS),
+    ):
+        client[name]["description"] += f" **Not supported yet**: {', '.join(sorted(values))}."
 
 
 def _open_to_references(node: object) -> object:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from service.config.problem import Finding, Location
+from service.config.problem import Finding, Location, warning
 from service.config.rules.rule import FileRule
 from service.config.rules.table import FILE_RULES
 from service.config.schema.file import ConfigurationFile
@@ -18,6 +18,7 @@ from service.config.values import Value
 _ROUNDS = 4
 """Taking out a malformed value may leave a required key missing, and that its parent empty."""
 _STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid", "amr": ["missing"]}
+_SETS_OF_WORDS = ("allowed_grant_types", "allowed_response_types", "allowed_scopes")
 
 
 def judge(
@@ -35,8 +36,30 @@ def judge(
         return None, [
             *schema_findings(error),
             *_findings_of_the_rest(values, error, directory, rules),
+            *_find_repeated_words(values),
         ]
-    return file, list(_findings(file, rules))
+    return file, [*_findings(file, rules), *_find_repeated_words(values)]
+
+
+def _find_repeated_words(values: Value) -> Iterator[Finding]:
+    """Warn of words that a client lists twice; the sets of the schema do not show them."""
+    clients = values.get("clients") if isinstance(values, dict) else None
+    for at, client in enumerate(clients if isinstance(clients, list) else []):
+        for key in _SETS_OF_WORDS:
+            listed = client.get(key) if isinstance(client, dict) else None
+            words = listed if isinstance(listed, list) else []
+            for index in _positions_of_repeated(words):
+                location = ("clients", at, key, index)
+                yield warning(location, f"{words[index]} is listed twice", "remove one")
+
+
+def _positions_of_repeated(words: list[Value]) -> Iterator[int]:
+    seen = set[str]()
+    for index, word in enumerate(words):
+        if isinstance(word, str):
+            if word in seen:
+                yield index
+            seen.add(word)
 
 
 def _validate(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from service.config.configuration import NEEDS_RESTART, Configuration
+from service.config.environment import ENVIRONMENT, find_unknown_variables, override_values
 from service.config.files import FilesRead
 from service.config.generation import generation_of
 from service.config.include import included_by
@@ -13,20 +14,11 @@ from service.config.judge import judge
 from service.config.landmarks import Landmarks
 from service.config.pace import collector_paused, let_go
 from service.config.part import Part, read_part
-from service.config.problem import ConfigError, Finding, Location, Problem
+from service.config.problem import ConfigError, Finding, Problem
 from service.config.registry import build_registry
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.config.values import Value, resolve
 from service.config.whole import Whole
-
-ENVIRONMENT: Mapping[str, tuple[str, str]] = {
-    "SERVICE_HOST": ("server", "host"),
-    "SERVICE_PORT": ("server", "port"),
-    "SERVICE_WORKERS": ("server", "workers"),
-    "SERVICE_STORE_URL": ("store", "url"),
-}
-"""Environment variables that beat the file."""
 
 
 @collector_paused()
@@ -80,13 +72,15 @@ def _read(
     included = included_by(path, main.values, files)
     parts += _parts(included.paths, environ, files)
     whole = Whole(main, parts)
-    overriding = _override(whole.values, environ)
+    overriding = override_values(whole.values, environ)
     whole.overridden = {at: name for name, at in ENVIRONMENT.items() if at in overriding}
     replaced, directory = whole.replaced | overriding, path.absolute().parent
     file, findings = judge(whole.values, replaced=replaced, directory=directory, rules=rules)
     unresolved = whole.unresolved
     judged = [finding for finding in findings if finding.location not in unresolved]
-    problems = map(whole.problem, [*included.findings, *judged])
+    problems = [whole.problem(each) for each in (*included.findings, *judged)]
+    referred = {name for part in (main, *parts) for name in part.variables}
+    problems += find_unknown_variables(environ, referred)
     return whole, file, _in_order([*whole.problems_of_parts(), *problems])
 
 
@@ -116,26 +110,14 @@ def _noting(files: FilesRead, at_start_only: FilesRead) -> FileRule:
                 files.note(path)
         if file.outgoing.ca_file is not None:
             at_start_only.note(file.outgoing.ca_file)
+        if isinstance(file.ui.logo, Path):
+            at_start_only.note(file.ui.logo)
         if file.ui.templates is not None:
             for path in (file.ui.templates, *file.ui.templates.rglob("*")):
                 at_start_only.note(path)
         return iter(())
 
     return note
-
-
-def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:
-    """Put the environment's settings in the file's place."""
-    replaced: dict[Location, str] = {}
-    for variable, (section, key) in ENVIRONMENT.items():
-        text = environ.get(variable)
-        if not text or not isinstance(values, dict):
-            continue
-        settings = values.setdefault(section, {})
-        if isinstance(settings, dict):
-            settings[key] = resolve(text)
-            replaced[section, key] = text
-    return replaced
 
 
 def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from yaml import YAMLError
 
 from service.config.files import FilesRead
 from service.config.interpolation import Interpolation
@@ -12,8 +14,7 @@ from service.config.places import Places
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.values import Reader, Value
 from service.config.yaml_tree import Mark, TreeBuilder, UnreadableYaml
-
-_QUOTES = "inside of [ ] and { }, ${…} needs quotes"
+from service.config.yaml_trouble import explain_yaml_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,8 @@ class Part:
     """Where a reference or a tag stands for nothing, so that nothing else is to be said."""
     replaced: Mapping[Location, str]
     """The text behind each value that is one whole reference and does not look like text."""
+    variables: frozenset[str]
+    """The environment variables that it refers to."""
 
 
 def read_part(path: Path, environ: Mapping[str, str], files: FilesRead) -> Part:
@@ -37,11 +40,13 @@ def read_part(path: Path, environ: Mapping[str, str], files: FilesRead) -> Part:
     try:
         root = builder.build()
     except UnreadableYaml as error:
-        line = "".join(text.split("\n")[error.mark.line - 1 : error.mark.line])
-        hint = _QUOTES if "${" in line else None
-        raise ConfigError([_unreadable(path, error.message, error.mark, hint)]) from error
+        raise ConfigError([_not_yaml(path, error)]) from error
+    except YAMLError as error:
+        unreadable = explain_yaml_error(error, text, builder.last_scalar)
+        raise ConfigError([_not_yaml(path, unreadable)]) from error
     directory = path.absolute().parent
-    reader = Reader(Interpolation(environ=environ, directory=directory, files=files))
+    interpolation = Interpolation(environ=environ, directory=directory, files=files)
+    reader = Reader(interpolation)
     values = reader.read(root)
     unresolved = [*builder.tagged, *reader.findings]
     return Part(
@@ -50,6 +55,7 @@ def read_part(path: Path, environ: Mapping[str, str], files: FilesRead) -> Part:
         findings=(*builder.findings, *unresolved),
         unresolved=frozenset(finding.location for finding in unresolved),
         replaced=reader.replaced,
+        variables=frozenset(interpolation.variables),
     )
 
 
@@ -67,7 +73,12 @@ def _text(path: Path, files: FilesRead) -> str:
         raise ConfigError([_unreadable(path, "it is no path", Mark())]) from error
 
 
-def _unreadable(path: Path, message: str, mark: Mark, hint: str | None = None) -> Problem:
+def _not_yaml(path: Path, error: UnreadableYaml) -> Problem:
+    problem = _unreadable(path, error.message, error.mark)
+    return replace(problem, hint=error.hint, excerpt=error.excerpt)
+
+
+def _unreadable(path: Path, message: str, mark: Mark) -> Problem:
     return Problem(
         file=str(path),
         line=mark.line,
@@ -75,5 +86,5 @@ def _unreadable(path: Path, message: str, mark: Mark, hint: str | None = None) -
         path="",
         message=message,
         severity="error",
-        hint=hint,
+        hint=None,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import Literal
 
 from service.config.files import FilesRead
@@ -49,6 +50,8 @@ class Problem:
     message: str
     severity: Severity
     hint: str | None
+    excerpt: str | None = None
+    """The line of the file with a caret below it, where that helps; without values, which may be secret."""
 
     def __str__(self) -> str:
         """One line, whatever control characters the file's keys and names have."""
@@ -57,6 +60,10 @@ class Problem:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         line = f"{place}: {self.severity}: {path}{self.message}{hint}"
         return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+    def describe(self) -> str:
+        """Return the line for a terminal, with the excerpt below it."""
+        return f"{self}\n{indent(self.excerpt, '    ')}" if self.excerpt else str(self)
 
 
 class CannotServe(Exception):

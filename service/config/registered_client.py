@@ -25,7 +25,7 @@ from service.config.rules import (
     client_keys,
     logout_uris,
     redirect_uris,
-    unserved,
+    unsupported,
 )
 from service.config.rules.registered_client import GRANT_TYPES, RULES, Offered
 from service.config.rules.rule import ClientRule
@@ -33,6 +33,7 @@ from service.config.schema.client import ClientEntry
 from service.config.schema.types import Text, WebUrl
 from service.config.schema_findings import schema_findings
 from service.model.client import Client, Secret
+from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.registered_client import RegisteredClient
 from service.model.registrable import Registrable
 from service.protocol.errors import (
@@ -43,6 +44,7 @@ from service.protocol.errors import (
 )
 from service.protocol.response_type import RESPONSE_TYPES
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
+from service.protocol.shown_name import unfit_name
 
 _RULES_OF_ALL: tuple[ClientRule, ...] = (
     redirect_uris.redirect_uris_are_safe,
@@ -64,6 +66,7 @@ REGISTERED_TOKEN_LIFETIME: int = ClientEntry.model_fields["access_token_lifetime
 """Seconds, the longest that a registered client's tokens which a key signs live."""
 
 _PLACEHOLDER = "a secret is made when all is well"
+_NAME_IN_LANGUAGE = "client_name#"
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)
 
@@ -94,6 +97,8 @@ class RegistrationPolicy:
         metadata["scope"] = self._scope(metadata)
         if not isinstance(metadata.get("default_max_age", 0), int):  # the file may write 15m
             raise InvalidClientMetadata("default_max_age: expected a whole number of seconds")
+        if isinstance(metadata.get("client_name"), dict):  # as the file may have it
+            raise InvalidClientMetadata("client_name: expected text; client_name#de is German")
         try:
             entry = self._entry("dc_", metadata)
         except ValidationError as error:
@@ -105,15 +110,16 @@ class RegistrationPolicy:
     def client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
         """The client that a record stands for; a scope that is allowed no longer is not the client's."""
         made = client_of(self._entry(record.client_id, record.metadata), {})
+        made = replace(made, registered=True, client_name=_name(record.metadata), client_secrets=())
         if record.secret_sha256 is None:
-            return replace(made, registered=True, client_secrets=())
+            return made
         secret = Secret(
             sha256=record.secret_sha256,
             value=secret_value,
             description=None,
             expires_at=record.expires_at,
         )
-        return replace(made, registered=True, client_secrets=(secret,))
+        return replace(made, client_secrets=(secret,))
 
     def _entry(self, client_id: str, metadata: Mapping[str, object]) -> ClientEntry:
         """The metadata as if an operator had written them, with what an operator decides for strangers."""
@@ -152,7 +158,23 @@ class RegistrationPolicy:
         for each in RULES:
             yield from each(entry, self.offered)
         # Warnings in the file; to a stranger, a protection that is not served is not promised.
-        yield from unserved.client_asks_for_what_is_not_served(entry)
+        yield from unsupported.client_uses_supported_features(entry)
+
+
+def _name(metadata: Mapping[str, object]) -> LocalText | None:
+    """Return the client's name in each language that it registered (OpenID Connect Registration §2.1).
+
+    A name that only an earlier release accepted is left out.
+    """
+    names = {
+        name.removeprefix(_NAME_IN_LANGUAGE): str(value)
+        for name, value in metadata.items()
+        if name.startswith(_NAME_IN_LANGUAGE)
+    }
+    if "client_name" in metadata:
+        names[NO_LANGUAGE] = str(metadata["client_name"])
+    shown = {language: name for language, name in names.items() if unfit_name(name) is None}
+    return local_text(shown) if shown else None
 
 
 def _is_pairwise(metadata: Mapping[str, object]) -> bool:
@@ -170,11 +192,15 @@ def _tagged(asked: Mapping[str, object]) -> dict[str, object]:
     """What a person is shown, in further languages: kept and told, as it is (§2.1)."""
     tagged = {name: value for name, value in asked.items() if TAGGED.fullmatch(name)}
     for name, value in tagged.items():
-        check = _NAME if name.startswith("client_name#") else _LINK
+        is_name = name.startswith(_NAME_IN_LANGUAGE)
+        check = _NAME if is_name else _LINK
         try:
             check.validate_python(value, strict=True)
         except ValidationError as error:
             raise InvalidClientMetadata(f"{name}: is not what {name.split('#')[0]} is") from error
+        unfit = unfit_name(str(value)) if is_name else None
+        if unfit is not None:
+            raise InvalidClientMetadata(f"{name}: {unfit}")
     return tagged
 
 

@@ -14,7 +14,7 @@ from service.config.schema.client import ClientEntry
 from service.config.schema.client_metadata import ClientMetadata
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.resources import ApiResourceEntry, ScopeEntry, SecretEntry
-from service.model.client import Client, Secret
+from service.model.client import Client, Permissions, Secret, client_mark
 from service.model.registry import (
     AuthenticationContext,
     ExtensionGrantRegistration,
@@ -65,8 +65,9 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
     """Everything that a reload replaces, as one whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
+    clients = {entry.client_id: client_of(entry, resources) for entry in file.clients}
     return Registry(
-        clients={entry.client_id: client_of(entry, resources) for entry in file.clients},
+        clients=clients,
         api_resources=resources,
         api_scopes=_api_scopes(file, resources.values()),
         identity_resources=_identity_resources(file),
@@ -87,15 +88,25 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
         users=tuple(_same(User, entry) for entry in file.users.list),
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=_resources_by_scope(resources.values()),
-        enabled_clients=_side_by_side(file.clients),
+        clients_by_mark={
+            client_mark(client.client_id): client
+            for client in clients.values()
+            if client.enabled and (client.login_uri or client.client_uri)
+        },
+        permissions=_permissions(clients.values()),
         longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
 
 
-def _side_by_side(clients: Iterable[ClientEntry]) -> frozenset[str]:
-    """The ids of enabled clients, copied so that they lie next to each other."""
-    return frozenset([entry.client_id.encode().decode() for entry in clients if entry.enabled])
+def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:
+    """Return what enabled clients may do; their ids are copied, so that they lie next to each other."""
+    shared: dict[Permissions, Permissions] = {}
+    enabled = [(client.client_id, client.permissions) for client in clients if client.enabled]
+    return {
+        client_id.encode().decode(): shared.setdefault(permissions, permissions)
+        for client_id, permissions in enabled
+    }
 
 
 def longest_token(client: ClientEntry) -> int:
@@ -122,7 +133,7 @@ def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Clien
     return _same(
         Client,
         entry,
-        client_secrets=tuple(_secret(secret) for secret in entry.client_secrets),
+        client_secrets=_secrets(entry.client_secrets),
         allowed_response_types=response_types(entry),
         api_resource=entry.api_resource or own_resource,
         allowed_cors_origins=_cors_origins(entry),
@@ -131,9 +142,12 @@ def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Clien
     )
 
 
-def _secret(entry: SecretEntry) -> Secret:
-    digest = entry.sha256 or hashlib.sha256((entry.value or "").encode()).digest()
-    return _same(Secret, entry, sha256=digest)
+def _secrets(entries: Iterable[SecretEntry]) -> tuple[Secret, ...]:
+    return tuple([_same(Secret, entry, sha256=_sha256(entry)) for entry in entries])
+
+
+def _sha256(entry: SecretEntry) -> bytes:
+    return entry.sha256 or hashlib.sha256((entry.value or "").encode()).digest()
 
 
 def response_types(entry: ClientEntry) -> frozenset[str]:
@@ -171,7 +185,7 @@ def _api_resource(entry: ApiResourceEntry) -> ApiResource:
     return _same(
         ApiResource,
         entry,
-        secrets=tuple(_secret(secret) for secret in entry.secrets),
+        secrets=_secrets(entry.secrets),
         scopes=frozenset({entry.name}) if entry.scopes is None else entry.scopes,
     )
 
@@ -179,7 +193,10 @@ def _api_resource(entry: ApiResourceEntry) -> ApiResource:
 def _api_scopes(
     file: ConfigurationFile, resources: Iterable[ApiResource]
 ) -> Mapping[str, ApiScope]:
-    described = {entry.name: _same(ApiScope, entry) for entry in file.api_scopes}
+    described = {
+        entry.name: _same(ApiScope, entry, secrets=_secrets(entry.secrets))
+        for entry in file.api_scopes
+    }
     names = sorted({name for resource in resources for name in resource.scopes})
     return {name: _plain_scope(ApiScope, name, ()) for name in names} | described
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import get_args
 
@@ -31,6 +33,21 @@ _MESSAGES = {
 }
 
 
+_LOG_LEVEL = "the level of the log is set by SERVICE_LOG_LEVEL or `serve --log-level`"
+_SET_ELSEWHERE: Mapping[str, str] = dict.fromkeys(
+    ("log", "log_level", "logging", "loglevel", "logs"), _LOG_LEVEL
+)
+"""Unknown keys whose remedy is not another key."""
+_BOOLS: Mapping[str, str] = {
+    **dict.fromkeys(("yes", "y", "on"), "write true"),
+    **dict.fromkeys(("no", "n", "off"), "write false"),
+}
+"""The words for true and false of YAML 1.1."""
+_SECRET_LISTS = frozenset({"client_secrets", "secrets"})
+_SECRET = "write `- sha256: …` as `python -m service hash-secret` prints it"
+_PLAIN_WORDS = re.compile(r"{word}([\s,]+{word})*".format(word=r"[\w/](?:[\w./:+?=&%~-]*[\w/])?"))
+
+
 def schema_findings(error: ValidationError) -> Iterator[Finding]:
     """Every error as a finding; an unknown key and a wrong word come with the nearest right one."""
     errors = error.errors(include_url=False)
@@ -57,23 +74,52 @@ def _closest(word: object, known: Iterable[str]) -> str | None:
 def _meant(unknown: Location) -> Location:
     """Where the key would stand that somebody may have misspelt."""
     parent, key = unknown[:-1], unknown[-1]
-    return (*parent, _closest(key, _keys_at(parent)) or key)
+    return (*parent, _closest(key, _model_at(parent).model_fields) or key)
 
 
 def _finding(details: ErrorDetails) -> Finding:
     location: Location = details["loc"]
     kind, value = details["type"], details["input"]
+    if location[-1:] == ("[key]",):  # pydantic's mark of an error in a key
+        return replace(_finding({**details, "loc": location[:-1]}), at_key=True)
     if kind == "extra_forbidden":
-        keys = _keys_at(location[:-1])
-        hint = nearest(location[-1], keys) or f"known keys here: {', '.join(keys)}"
-        return Finding(location, "unknown key", hint, at_key=True)
+        return Finding(location, "unknown key", _known_key(location), at_key=True)
     if kind == "literal_error":
         words = str(details.get("ctx", {})["expected"]).replace("'", "")
         known = words.replace(" or ", ", ").split(", ")
         return Finding(location, f"expected {words}", nearest(value, known))
     if kind == "string_type" and isinstance(value, bool | int | float):
         return Finding(location, "expected text", "put it into quotes")
-    return Finding(location, _in_our_words(details))
+    return Finding(location, _in_our_words(details), _remedy(kind, location, value))
+
+
+def _known_key(unknown: Location) -> str:
+    keys = _model_at(unknown[:-1]).model_fields
+    close = _SET_ELSEWHERE.get(str(unknown[-1])) or nearest(unknown[-1], keys)
+    return close or f"known keys here: {', '.join(keys)}"
+
+
+def _remedy(kind: str, location: Location, value: object) -> str | None:
+    """Return what to write instead, without the value where it may be a secret."""
+    if kind == "bool_type":
+        return _BOOLS.get(str(value).lower())
+    if _SECRET_LISTS & set(location[-2:]) and isinstance(value, str):
+        return _SECRET
+    if kind in {"tuple_type", "frozen_set_type"} and isinstance(value, str):
+        return _as_list(value) if _is_shown(location) else "write a list: [one, two]"
+    return None
+
+
+def _as_list(value: str) -> str:
+    if not _PLAIN_WORDS.fullmatch(value):
+        return "write a list: [one, two]"
+    return f"write [{', '.join(value.replace(',', ' ').split())}]"
+
+
+def _is_shown(location: Location) -> bool:
+    """Whether the key at a location holds no secret."""
+    field = _model_at(location[:-1]).model_fields.get(str(location[-1]))
+    return field is not None and field.repr
 
 
 def _in_our_words(details: ErrorDetails) -> str:
@@ -86,13 +132,13 @@ def _in_our_words(details: ErrorDetails) -> str:
     return details["msg"].removeprefix("Value error, ").removeprefix("Input ")
 
 
-def _keys_at(location: Location) -> tuple[str, ...]:
-    """The keys that the schema knows in the mapping at a location."""
+def _model_at(location: Location) -> type[BaseModel]:
+    """Return the part of the schema that a location is in."""
     model: type[BaseModel] = ConfigurationFile
     for part in location:
         if isinstance(part, str) and part in model.model_fields:
             model = _model_in(model.model_fields[part].annotation) or model
-    return tuple(model.model_fields)
+    return model
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -15,8 +14,6 @@ from service.config.problem import Finding
 MAX_DEPTH = 40
 MAX_ALIASED_NODES = 100_000
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""YAML 1.2 §5.1."""
 _CORE = "tag:yaml.org,2002:"
 _AS_IT_LOOKS = frozenset(_CORE + name for name in ("null", "bool", "int", "float"))
 """The tags of scalars that say no more than that the text means what it looks like."""
@@ -92,10 +89,15 @@ Node = Scalar | Sequence | Mapping
 class UnreadableYaml(Exception):
     """The text is not YAML that can be read on."""
 
-    def __init__(self, message: str, mark: Mark) -> None:
+    def __init__(
+        self, message: str, mark: Mark, *, hint: str | None = None, excerpt: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.mark = mark
+        self.hint = hint
+        self.excerpt = excerpt
+        """The line with a caret below it."""
 
 
 class TreeBuilder:
@@ -106,42 +108,16 @@ class TreeBuilder:
         """Keys that stand twice."""
         self.tagged: list[Finding] = []
         """Values whose tag would have them read in some other way than it is done here."""
-        self._text = text
         self._next = cast("Callable[[], yaml.Event]", _LOADER(BytesIO(text.encode())).get_event)
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
         self._location: list[str | int] = []
         """The keys and positions on the way to the node that is being built."""
-        self._last_scalar: yaml.ScalarEvent | None = None
+        self.last_scalar: yaml.ScalarEvent | None = None
         """The scalar that was built last."""
 
     def build(self) -> Node:
         """The only document of the file."""
-        try:
-            return self._document()
-        except yaml.MarkedYAMLError as error:
-            raise self._unreadable(error) from error
-        except yaml.YAMLError as error:
-            found = _FORBIDDEN.search(self._text)
-            mark = Mark.after(self._text[: found.start()]) if found else Mark()
-            raise UnreadableYaml(
-                "the file has characters that YAML does not allow", mark
-            ) from error
-
-    def _unreadable(self, error: yaml.MarkedYAMLError) -> UnreadableYaml:
-        """What the parser stumbled over; where that is the end of a quote, the quote."""
-        problem = Mark.of(error.problem_mark)
-        if error.context == "while scanning a quoted scalar":
-            return UnreadableYaml("this quote is not closed", Mark.of(error.context_mark))
-        last = self._last_scalar
-        if last is not None and last.style in {"'", '"'}:
-            begin, end = Mark.of(last.start_mark), Mark.of(last.end_mark)
-            if begin.line < end.line == problem.line:
-                message = f"this quote ends in line {end.line} only, and more follows there"
-                return UnreadableYaml(message, begin)
-        return UnreadableYaml(error.problem or "not YAML", problem)
-
-    def _document(self) -> Node:
         root: Node = Mapping(None)
         documents = 0
         while not isinstance(event := self._next(), yaml.StreamEndEvent):
@@ -160,7 +136,7 @@ class TreeBuilder:
             raise UnreadableYaml(f"nested more than {MAX_DEPTH} levels deep", Mark.of(at))
         if isinstance(event, yaml.ScalarEvent):
             node: Node = Scalar(at, event.value, _is_plain(event))
-            self._last_scalar = event
+            self.last_scalar = event
         elif isinstance(event, yaml.AliasEvent):
             return self._aliased_node(event)
         elif isinstance(event, yaml.SequenceStartEvent):

@@ -16,21 +16,18 @@ from service.identity.granted_access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
 from service.model.client import Client
-from service.model.events import Emit, LoggedOut
+from service.model.events import Emit
+from service.model.people_events import LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.protocol.errors import InvalidRequest
-from service.protocol.redirect_uri import with_query
 from service.tokens.claims import claims_of_scope
+from service.web.dead_ends import start_uri
 from service.web.error_page import ErrorPages
 from service.web.logged_out_page import logged_out_page
-from service.web.login_page import ACCOUNT
 from service.web.respond import see_other
 from service.web.shown_scopes import shown_scopes
-from service.web.sign_in_pages import SignInPages
-
-LOGIN_URI = "initiate_login_uri"
-"""Where a client takes a login that somebody else starts (OpenID Connect Registration §2)."""
+from service.web.sign_in_pages import ACCOUNT, SignInPages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +88,14 @@ class AccountEndpoint:
                 return await self._signed_out(request, visitor, visitor.session)
             case "end-session":
                 await self._end(params.require("session"), visitor.session)
+            case "end-other-sessions":
+                for session in await self.sessions.of_subject(visitor.session.subject):
+                    if session.id != visitor.session.id:
+                        await self.sessions.end(session)
             case "revoke":
                 await self.access.take_back(visitor.session.subject, params.require("client_id"))
             case _:
-                raise InvalidRequest("action is neither end-session nor revoke")
+                raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
         return self._go(request, visitor, ACCOUNT)
 
     async def _end(self, sid: str, current: Session) -> None:
@@ -125,6 +126,7 @@ class AccountEndpoint:
             {
                 "id": session.id,
                 "user_agent": session.user_agent,
+                "address": session.address,
                 "created_at": session.started_at,
                 "last_used_at": used,
                 "current": session.id == current.id,
@@ -142,21 +144,20 @@ class AccountEndpoint:
         written_down = self.registry.current.clients.values()
         asked = await self.clients.find(named) if named else None
         known = {one.client_id: one for one in (*written_down, *granted, asked) if one is not None}
-        return [one for one in known.values() if one.enabled and LOGIN_URI in one.metadata]
+        return [one for one in known.values() if one.enabled and one.login_uri]
 
     def _start(self, client: Client, *, is_known: bool) -> Mapping[str, Any]:
         """The link that begins a login at the client; who the person is, it is not told (OIDC Core §4).
 
-        Anybody may send a person here for a client that registered itself: its logo is a stranger's.
+        Anybody may send a person here for a client that registered itself: only its host is shown.
         """
-        uri = str(client.metadata[LOGIN_URI])
-        href = with_query(uri, {"iss": self.issuer})
-        logo = client.logo_uri if is_known else None
+        host = urlsplit(client.login_uri or "").hostname or ""
+        shown = client if is_known else client.under_host(host)
         return {
-            "client": client,
-            "logo_uri": logo,
-            "host": urlsplit(uri).hostname,
-            "href": href,
+            "client": shown,
+            "logo_uri": shown.logo_uri,
+            "host": host,
+            "href": start_uri(client, issuer=self.issuer),
         }
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:

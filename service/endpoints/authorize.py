@@ -10,7 +10,7 @@ from aiohttp import web
 
 from service.authorize.flow import Arrival
 from service.model.registrable import Registrable
-from service.protocol.errors import ServerError, TemporarilyUnavailable
+from service.protocol.errors import ServerError, TemporarilyUnavailable, TooManyRequests
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
 from service.protocol.prompt import PROMPTS
@@ -68,6 +68,8 @@ class AuthorizeEndpoint:
         try:
             visitor = await self.sign_in.visits.visitor(request)
             outcome = await flow.begin(arrival, visitor)
+        except TooManyRequests:
+            raise  # as a page: the client would only send the person again
         except TemporarilyUnavailable as error:
             outcome = flow.refused(arrival.reply_to, error)
         except Exception:
@@ -83,13 +85,13 @@ class AuthorizeEndpoint:
         return self.sign_in.go_on(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
-        return await self.sign_in.flow.arrive(sent, asker=self.client_address.of(request))
+        return await self.sign_in.flow.arrive(sent, address=self.client_address.of(request))
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Go on with what came by POST, now with the browser's cookies."""
         visitor, params = await self.sign_in.open(request)
         flow, parked_id = self.sign_in.flow, params.get("request") or ""
-        parked = await flow.parking.claim(parked_id, browser=visitor.browser)
+        parked = await self.sign_in.find_parked(params, visitor, arriving=True)
         outcome = await flow.resume(parked_id, parked, visitor)
         return self.sign_in.go_on(
             request, outcome, visitor, Params(parked.params).get("ui_locales")

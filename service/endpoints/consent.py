@@ -11,7 +11,8 @@ from service.authorize.flow import Outcome, Visitor
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps.consent import AskConsent
 from service.identity.consents import Wishes
-from service.model.events import ConsentDenied, ConsentGiven, Emit
+from service.model.events import Emit
+from service.model.people_events import ConsentDenied, ConsentGiven
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
 from service.model.session import Session
@@ -19,7 +20,7 @@ from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
 from service.web.error_page import ErrorPages
-from service.web.shown_scopes import shown_scopes
+from service.web.shown_scopes import shown_scopes, shown_values
 from service.web.sign_in_pages import SignInPages, Waiting, who_answers
 
 PATH = AskConsent.path
@@ -57,7 +58,11 @@ class ConsentEndpoint:
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
             "claims": sorted(waiting.request.claims.beyond_scope),
             "can_remember": waiting.request.client.allow_remember_consent,
-            "stranger_at": waiting.request.stranger_at,
+            "values": {each.name: self._values(each, visitor) for each in scopes},
+            "claim_values": dict(
+                shown_values(visitor.user_claims, waiting.request.claims.beyond_scope)
+            ),
+            "answer_host": waiting.request.answer_host,
         }
         return self.sign_in.show(request, "consent.html", visitor, waiting, context=context)
 
@@ -118,6 +123,12 @@ class ConsentEndpoint:
             scope=request.scope & (frozenset(params.every("scope")) | required),
             claims=request.claims.beyond_scope & frozenset(params.every("claim")),
         )
+
+    def _values(self, scope: Scope, visitor: Visitor) -> list[tuple[str, str]]:
+        """What the client or an API learns of the person by the scope value."""
+        resources = self.registry.current.resources_by_scope.get(scope.name, ())
+        names = [*scope.user_claims, *(name for one in resources for name in one.user_claims)]
+        return shown_values(visitor.user_claims, names)
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
         """What is shown of each value; openid is what makes it a sign-in at all."""

@@ -13,16 +13,19 @@ from service.authorize.parking import Parking
 from service.clients.directory import Clients
 from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
-from service.model.events import Emit, LoggedOut
-from service.protocol.errors import InvalidRequest
+from service.model.events import Emit
+from service.model.people_events import LoggedOut
+from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
 from service.tokens.id_token_hint import IdTokenHints
 from service.web.csrf import check_csrf, csrf_token
 from service.web.error_page import ErrorPages
 from service.web.logged_out_page import logged_out_page
 from service.web.pages import Pages
+from service.web.proxy import ClientAddress
 from service.web.read import form_params, query_params
 from service.web.respond import see_other
+from service.web.sign_in_pages import ACCOUNT
 from service.web.visits import Visits
 
 PATH = "/connect/endsession"
@@ -39,6 +42,7 @@ class EndSessionEndpoint:
     parking: Parking
     visits: Visits
     pages: Pages
+    client_address: ClientAddress
     errors: ErrorPages
     emit: Emit
 
@@ -69,7 +73,7 @@ class EndSessionEndpoint:
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
         params = await form_params(request)
-        return self._to_confirmation(await self.parking.park(params, browser=None))
+        return await self._to_confirmation(request, params, browser=None)
 
     async def confirm(self, request: web.Request) -> web.Response:
         """What came by POST goes on; otherwise ask the person."""
@@ -78,7 +82,7 @@ class EndSessionEndpoint:
         params = await self._parked(parked_id, visitor)
         asked = await self._read(params)
         if not asked.must_ask(visitor.session):
-            return await self._ended(request, asked, visitor)
+            return await self._ended(request, asked, visitor, parked_id)
         page = self.pages.render(
             request,
             "logout.html",
@@ -88,30 +92,37 @@ class EndSessionEndpoint:
                 "action": CONFIRM,
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": parked_id or "",
-                "client": asked.client,
+                "client": asked.shown_client,
                 "user": await self.visits.shown_user(visitor),
             },
         )
         return self.visits.mark(request, page, visitor)
 
     async def confirmed(self, request: web.Request) -> web.Response:
-        """The person said yes."""
+        """The person said yes, or goes back to the account without signing out."""
         params = await form_params(request)
         check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
+        if params.get("action") == "cancel":
+            return see_other(self.pages.url(ACCOUNT))
         visitor = await self.visits.visitor(request)
-        asked = await self._read(await self._parked(params.get("request"), visitor))
-        return await self._ended(request, asked, visitor)
+        parked_id = params.get("request")
+        asked = await self._read(await self._parked(parked_id, visitor))
+        return await self._ended(request, asked, visitor, parked_id)
 
     async def _asked(self, request: web.Request, params: Params) -> web.Response:
         visitor = await self.visits.visitor(request)
         asked = await self._read(params)
         if not asked.must_ask(visitor.session):
             return await self._ended(request, asked, visitor)
-        response = self._to_confirmation(await self.parking.park(params, browser=visitor.browser))
+        response = await self._to_confirmation(request, params, browser=visitor.browser)
         return self.visits.mark(request, response, visitor)
 
     async def _ended(
-        self, request: web.Request, asked: LogoutRequest, visitor: Visitor
+        self,
+        request: web.Request,
+        asked: LogoutRequest,
+        visitor: Visitor,
+        parked_id: str | None = None,
     ) -> web.Response:
         """The session is over, in the store first; then clients are told and the person goes where it may."""
         session, frames = visitor.session, tuple[str, ...]()
@@ -120,6 +131,8 @@ class EndSessionEndpoint:
             self.emit(LoggedOut(subject=session.subject, session_id=session.id))
             frames = await self.front_channel.uris(session, took_part)
         continue_uri = asked.continue_after(session)
+        if continue_uri is not None and not await self._is_first_answer(parked_id):
+            continue_uri = None
         if continue_uri is not None and not frames:
             response = see_other(continue_uri)
         else:
@@ -127,7 +140,7 @@ class EndSessionEndpoint:
                 self.pages,
                 request,
                 frames=frames,
-                client=asked.client,
+                client=asked.shown_client,
                 continue_uri=continue_uri,
                 ui_locales=asked.ui_locales,
             )
@@ -135,10 +148,19 @@ class EndSessionEndpoint:
             self.visits.cookies.clear_session(response)
         return response
 
+    async def _is_first_answer(self, parked_id: str | None) -> bool:
+        """Whether no other post of the same form leads back to the client; the logout itself may be repeated."""
+        try:
+            if parked_id is not None:
+                await self.parking.claim(parked_id).make()
+        except AlreadyAnswered:
+            return False
+        return True
+
     async def _parked(self, parked_id: str | None, visitor: Visitor) -> Params:
         """The parameters that wait; none where a person came by itself, or too late."""
         try:
-            parked = await self.parking.claim(parked_id or "", browser=visitor.browser)
+            parked = await self.parking.find_or_bind(parked_id or "", browser=visitor.browser)
         except InvalidRequest:
             return Params({})
         return Params(parked.params)
@@ -146,5 +168,9 @@ class EndSessionEndpoint:
     async def _read(self, params: Params) -> LogoutRequest:
         return await read_logout_request(params, self.clients, self.hints)
 
-    def _to_confirmation(self, parked_id: str) -> web.Response:
+    async def _to_confirmation(
+        self, request: web.Request, params: Params, *, browser: str | None
+    ) -> web.Response:
+        address = self.client_address.of(request)
+        parked_id = await self.parking.park(params, browser=browser, address=address)
         return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")

@@ -11,6 +11,7 @@ from aiohttp import web
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
+from service.store.memory import StoreMemory
 from service.web.draining import Draining
 from service.web.respond import json_response
 
@@ -24,6 +25,7 @@ class HealthEndpoint:
 
     ring: KeyRing
     store: KeyValue
+    memory: StoreMemory
     registry: LiveRegistry
     draining: Draining
     unready_after: float
@@ -50,7 +52,11 @@ class HealthEndpoint:
         if reasons:
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
             return json_response(unready, status=503)
-        return json_response({"status": "ready", "registry": registry})
+        ready: dict[str, object] = {"status": "ready", "registry": registry}
+        if self.memory.is_nearly_full:  # not a reason to be unready: all replicas share it
+            used = f"{self.memory.used} of {self.memory.limit} bytes are used"
+            ready["degraded"] = [f"store: {used}"]
+        return json_response(ready)
 
     def _reasons(self) -> Iterator[str]:
         if self.draining.began:

@@ -1,4 +1,4 @@
-"""GET /: whoever types the service's address is taken to the own account."""
+"""GET /: the way to a person's account; in development there is a page to try everything instead."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.web.login_page import ACCOUNT
 from service.web.pages import Pages
 from service.web.respond import see_other
+from service.web.sign_in_pages import ACCOUNT
 
 PATH = "/"
 
@@ -25,7 +25,7 @@ class HomeEndpoint:
         return (web.get(PATH, self.home),)
 
     def metadata(self) -> Mapping[str, object]:
-        """Pages are no metadata."""
+        """Return nothing; discovery does not list pages."""
         return {}
 
     async def home(self, _: web.Request) -> web.Response:

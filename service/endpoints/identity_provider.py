@@ -16,8 +16,10 @@ from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_
 from service.model.registry import IdentityProvider
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
+from service.web.dead_ends import SignInOver
 from service.web.error_page import ErrorPages
 from service.web.login_page import LoginPage
+from service.web.proxy import ClientAddress
 from service.web.respond import see_other
 from service.web.sign_in_pages import SignInPages, Waiting
 
@@ -31,6 +33,7 @@ class IdentityProviderEndpoint:
     sign_in: SignInPages
     login: LoginPage
     providers: ProviderSignIn
+    client_address: ClientAddress
     errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -59,6 +62,7 @@ class IdentityProviderEndpoint:
                 provider,
                 _wishes(waiting),
                 browser=visitor.browser,
+                address=self.client_address.of(request),
                 parked_id=waiting.parked_id if waiting else None,
             )
         except ProviderFailed as failure:
@@ -68,7 +72,11 @@ class IdentityProviderEndpoint:
     async def come_back(self, request: web.Request) -> web.Response:
         """Begin a session for whom the provider vouches, and go on."""
         visitor, params = await self.sign_in.open(request)
-        pending, provider = await self.providers.take(params, browser=visitor.browser)
+        try:
+            pending, provider = await self.providers.take(params, browser=visitor.browser)
+        except InvalidRequest as error:
+            way_on = self.sign_in.way_on(parked_id_in(params))
+            raise SignInOver(error.description, way_on=way_on) from error
         waiting = await self._waiting(parked_id_in(params), visitor)
         try:
             who = await self.providers.finish(pending, provider, params)

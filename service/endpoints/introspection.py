@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from service.client_auth.resource_server import Caller, CallerAuthentication
 from service.keys.keyring import KeyRing
 from service.model.client import Client
-from service.model.events import ClientRefused, Emit, TokenIntrospected
+from service.model.events import Emit
 from service.model.registry import LiveRegistry
-from service.model.resources import ApiResource
+from service.model.resources import Api, ApiResource
+from service.model.token_events import ClientRefused, TokenIntrospected
+from service.protocol.accept import prefers
 from service.protocol.errors import InvalidClient
 from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
@@ -19,7 +21,7 @@ from service.tokens.subject import SubjectIdentifiers
 from service.web.answer import Answer, json_answer, jwt_fields
 from service.web.endpoint import Direct
 from service.web.message import Message
-from service.web.read import credentials, form_params
+from service.web.read import JSON, credentials, form_params
 
 PATH = "/connect/introspect"
 SIGNED = "application/token-introspection+jwt"
@@ -31,7 +33,7 @@ INACTIVE: Mapping[str, object] = {"active": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectionEndpoint:
-    """Answers API resources about tokens for them, and clients about their own."""
+    """Answers API resources and scopes about tokens for them, and clients about their own."""
 
     callers: CallerAuthentication
     active_tokens: ActiveTokens
@@ -84,24 +86,24 @@ class IntrospectionEndpoint:
 
     async def _answer(self, token: str, caller: Caller) -> Mapping[str, object]:
         found = await self.active_tokens.find(token)
-        if isinstance(caller, ApiResource):
-            return INACTIVE if found is None else self._told_to_resource(found, caller)
+        if not isinstance(caller, Client):
+            return INACTIVE if found is None else self._claims_for_api(found, caller)
         if found is not None:
-            return self._told_to_client(found, caller)
+            return self._claims_for_client(found, caller)
         refresh = await self.active_tokens.find_refresh_token(token)
-        return INACTIVE if refresh is None else self._told_of_refresh_token(refresh, caller)
+        return INACTIVE if refresh is None else self._claims_of_refresh_token(refresh, caller)
 
-    def _told_to_resource(self, token: ActiveToken, resource: ApiResource) -> Mapping[str, object]:
-        """The token's claims, with scope and user claims cut to what is this resource's."""
+    def _claims_for_api(self, token: ActiveToken, api: Api) -> Mapping[str, object]:
+        """Return the token's claims, with scope and user claims cut to those of this API."""
         granted, audience = token.scope, token.audience
-        scope = granted & resource.scopes
-        if resource.name not in audience or not scope:
+        scope = granted & api.scopes
+        if not scope or (isinstance(api, ApiResource) and api.name not in audience):
             return INACTIVE
-        others = foreign_claims(self.registry.current, audience, granted, resource)
+        others = foreign_claims(self.registry.current, audience, granted, api)
         claims = {name: value for name, value in token.claims.items() if name not in others}
         return {"active": True, **claims, "scope": format_scope(scope), "token_type": "Bearer"}
 
-    def _told_to_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
+    def _claims_for_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
         """The token's claims, with the person called as the client knows it (OIDC Core §8)."""
         if token.claims["client_id"] != client.client_id:
             return INACTIVE
@@ -110,7 +112,7 @@ class IntrospectionEndpoint:
             claims["sub"] = self.identifiers.of(client, token.subject)
         return {"active": True, **claims, "token_type": "Bearer"}
 
-    def _told_of_refresh_token(
+    def _claims_of_refresh_token(
         self, token: ActiveRefreshToken, client: Client
     ) -> Mapping[str, object]:
         authorization = token.authorization
@@ -131,8 +133,8 @@ class IntrospectionEndpoint:
 def _wants_signature(request: Message, caller: Caller) -> bool:
     """Whether the caller asked for a signed answer, now or by its registration (RFC 9701 §4)."""
     registered = isinstance(caller, ApiResource) and caller.introspection_signed_response
-    return registered or SIGNED in request.headers.get("Accept", "")
+    return registered or prefers(",".join(request.headers.getall("Accept", ())), SIGNED, to=JSON)
 
 
 def _name(caller: Caller) -> str:
-    return caller.name if isinstance(caller, ApiResource) else caller.client_id
+    return caller.client_id if isinstance(caller, Client) else caller.name

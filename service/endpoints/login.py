@@ -66,9 +66,7 @@ class LoginEndpoint:
             address=self.client_address.of(request),
         )
         if user is None:
-            return self.login.show(
-                request, visitor, waiting, username=username, error="invalid_credentials"
-            )
+            return self.login.show_failure(request, visitor, waiting, username=username)
         who = SignIn(subject=user.sub, idp=LOCAL, amr=AMR, auth_time=self.now())
         remember = params.get("remember") is not None
         return await self.login.continue_as(request, visitor, waiting, who, remember=remember)

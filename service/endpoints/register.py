@@ -11,9 +11,10 @@ from http import HTTPStatus
 from aiohttp import web
 
 from service.clients.registration import ClientRegistration, Registered
-from service.model.events import Emit, RegistrationRefused
+from service.model.events import Emit
 from service.model.network import network
 from service.model.registered_client import RegisteredClient
+from service.model.token_events import RegistrationRefused
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, OAuthError, TemporarilyUnavailable
 from service.store.rate_limit import RateLimit

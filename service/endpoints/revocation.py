@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.model.client import Client
-from service.model.events import ClientRefused, Emit, TokenRevoked
+from service.model.events import Emit
+from service.model.token_events import ClientRefused, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.tokens.active import ActiveTokens
 from service.tokens.revocation import Revocation

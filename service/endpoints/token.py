@@ -9,9 +9,10 @@ from service.client_auth import ClientAuthentication
 from service.grants import Grants
 from service.identity.subjects import Subjects
 from service.model.client import Client
-from service.model.events import Emit, TokenRefused
+from service.model.events import Emit
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry
+from service.model.token_events import TokenRefused
 from service.protocol.errors import (
     InvalidClient,
     InvalidGrant,
@@ -20,6 +21,7 @@ from service.protocol.errors import (
     UnsupportedGrantType,
 )
 from service.protocol.params import Params
+from service.protocol.refused_value import RefusedValue
 from service.store.rate_limit import RateLimit
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
@@ -29,7 +31,7 @@ from service.web.answer import Answer, json_answer
 from service.web.endpoint import Direct
 from service.web.message import Message
 from service.web.proxy import ClientAddress
-from service.web.read import credentials, form_params
+from service.web.read import authorization, credentials, form_params
 
 PATH = "/connect/token"
 
@@ -102,6 +104,7 @@ class TokenEndpoint:
             )
         )
         if isinstance(result, OAuthError):
+            self.client_auth.add_challenge(result, authorization(request))
             raise result
         user_claims: Mapping[str, object] | None = {}
         if result.authorization.subject is not None:
@@ -113,15 +116,21 @@ class TokenEndpoint:
     def _grant(self, grant_type: str, client: Client) -> Grant:
         grant = self.grants.find(grant_type)
         if grant is None:
-            raise UnsupportedGrantType("grant_type is not one that this server knows")
+            raise UnsupportedGrantType(
+                "grant_type is not one that this server knows",
+                refused=RefusedValue("grant_type", grant_type, client.client_id),
+            )
         if grant_type not in client.allowed_grant_types:
-            raise UnauthorizedClient("the client is not registered for this grant_type")
+            raise UnauthorizedClient(
+                "the client is not registered for this grant_type",
+                refused=RefusedValue("grant_type", grant_type, client.client_id),
+            )
         if client.demands_what_is_not_served:
             raise UnauthorizedClient("the client is registered for a protection that is not served")
         return grant
 
     def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:
-        """Tell the log, without the caller's own words: a credential may stand in the wrong place."""
+        """Tell the log, without anything that looks like a credential: it may be in the wrong place."""
         asked = params.get("grant_type")
         claimed = error.claimed if isinstance(error, InvalidClient) else None
         self.emit(
@@ -130,5 +139,7 @@ class TokenEndpoint:
                 grant_type=asked if asked in self.grants.types else None,
                 error=error.code,
                 cause=error.description,
+                parameter=error.refused.parameter,
+                value=error.refused.shown,
             )
         )

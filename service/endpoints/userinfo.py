@@ -29,7 +29,7 @@ from service.tokens.subject import SubjectIdentifiers
 from service.web.answer import Answer, json_answer, jwt_fields
 from service.web.endpoint import Direct
 from service.web.message import Message
-from service.web.read import FORM, authorization, form_params
+from service.web.read import FORM, authorization, form_params, media_type
 
 PATH = "/connect/userinfo"
 _JWT = jwt_fields("application/jwt")
@@ -140,7 +140,7 @@ async def _bearer_token(request: Message) -> str:
     scheme, _, token = (authorization(request) or "").partition(" ")
     in_header = token.strip() if scheme.lower() == "bearer" else ""
     in_body = None
-    if request.method == "POST" and request.content_type == FORM:
+    if request.method == "POST" and media_type(request) == FORM:
         in_body = (await form_params(request)).get("access_token")
     if in_header and in_body:
         raise InvalidRequest("the access token is sent in more than one way")

@@ -8,15 +8,18 @@ from typing import ClassVar
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import CodeReplayed, Emit
+from service.model.events import Emit
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import AuthorizationCode, Spent
 from service.model.registry import LiveRegistry
+from service.model.token_events import CodeReplayed
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
+from service.protocol.refused_value import RefusedValue
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.tokens.audience import narrowed_resources
 from service.tokens.granting import GrantResult, GrantSuccess, ScopeRule, Spending, TokenRequest
+from service.tokens.permitted import continued
 from service.tokens.revocation import Revocation
 
 
@@ -46,11 +49,12 @@ class AuthorizationCodeGrant:
             return InvalidGrant("the code was issued to another client")
         if isinstance(code, Spent):
             return await self._ended(authorization)
+        authorization = _permitted(code, authorization, request.client)
         spending = self._spending(handle, authorization, request.client, request.now)
         wrong = _mismatch(code, request.params)
         if wrong is not None:
             (before,) = await self.stores.kv.write(spending.swap, durable=True)
-            return InvalidGrant(wrong) if spending.won(before) else await self._ended(authorization)
+            return wrong if spending.won(before) else await self._ended(authorization)
         return GrantSuccess(
             grant_type=self.grant_type,
             authorization=authorization,
@@ -87,13 +91,30 @@ class AuthorizationCodeGrant:
         return InvalidGrant("the code has been used")
 
 
-def _mismatch(code: AuthorizationCode, params: Params) -> str | None:
-    """What the code is bound to and the request does not match (RFC 6749 §4.1.3, RFC 7636 §4.6)."""
-    if params.get("redirect_uri") != code.redirect_uri:
-        return "redirect_uri is not the one of the authorization request"
-    verifier = params.get("code_verifier")
+def _permitted(
+    code: AuthorizationCode, authorization: Authorization, client: Client
+) -> Authorization:
+    """Return what the client may still have of the authorization; InvalidGrant if that is nothing."""
+    if not client.has_redirect_uri(code.redirect_uri):
+        raise InvalidGrant(
+            "the redirect_uri of the authorization request is no longer registered",
+            refused=RefusedValue("redirect_uri", code.redirect_uri),
+        )
+    return continued(authorization, client.permissions)
+
+
+def _mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:
+    """Return the refusal if the request does not match the code (RFC 6749 §4.1.3, RFC 7636 §4.6)."""
+    redirect_uri, verifier = params.get("redirect_uri"), params.get("code_verifier")
+    if redirect_uri != code.redirect_uri:
+        return InvalidGrant(
+            "redirect_uri is not the one of the authorization request",
+            refused=RefusedValue("redirect_uri", redirect_uri),
+        )
     if code.code_challenge is None:
-        return None if verifier is None else "code_verifier was sent where no challenge was made"
+        if verifier is None:
+            return None
+        return InvalidGrant("code_verifier was sent where no challenge was made")
     if verifier is None or not code.code_challenge.verifies(verifier):
-        return "code_verifier does not match the code_challenge"
+        return InvalidGrant("code_verifier does not match the code_challenge")
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
-from service.model.authorization import Authorization
+from service.model.authorization import DELEGATION, Authorization
 from service.model.client import Client
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
@@ -28,7 +28,7 @@ MAX_ACTORS = 5
 class DelegationGrant:
     """Issues a token for the same user, with only the scope that was asked for."""
 
-    grant_type: ClassVar[str] = "delegation"
+    grant_type: ClassVar[str] = DELEGATION
     scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
     only_asks_the_store: ClassVar[bool] = True
 
@@ -81,7 +81,7 @@ def _delegated(
         scope=request.scope,
         resources=request.resources,
         subject=authorization.subject,
-        amr=(DelegationGrant.grant_type,),
+        amr=(DELEGATION,),
         acr=None,
         idp=authorization.idp,
         auth_time=authorization.auth_time,

@@ -13,8 +13,9 @@ import structlog
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import CannotServe, Finding
 from service.config.shapes import WrongShape, is_handler, raised
-from service.model.events import Emit, ExtensionGrantFailed
+from service.model.events import Emit
 from service.model.registry import ExtensionGrantRegistration
+from service.model.token_events import ExtensionGrantFailed
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import (
     GrantHandler,

@@ -40,6 +40,7 @@ class PasswordGrant:
             acr=self.registry.current.acr_met(AMR),
             idp=LOCAL,
             auth_time=request.now,
+            grant_type=self.grant_type,
             family_key=new_family_key(request.scope),
             created_at=request.now,
         )

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import Emit, RefreshTokenReused
+from service.model.events import Emit
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.registry import LiveRegistry
+from service.model.token_events import RefreshTokenReused
 from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
@@ -24,8 +25,10 @@ from service.tokens.granting import (
     Spending,
     TokenRequest,
 )
+from service.tokens.permitted import refreshable
 from service.tokens.refresh_token import RefreshTokens
 from service.tokens.revocation import Revocation
+from service.tokens.sealed_claims import open_claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class RefreshTokenGrant:
             return self._reused(authorization)
         if record.ends_at <= request.now:
             return InvalidGrant("the refresh token is unknown, expired or revoked")
+        authorization = refreshable(authorization, request.client.permissions)
         scope = _scope_of(authorization, request)
         spends, rotation = self._continued(handle, found, record, authorization, request)
         keep_claims = not request.client.update_access_token_claims_on_refresh
@@ -71,7 +75,7 @@ class RefreshTokenGrant:
             identifies=authorization.session_id is not None,
             spends=spends,
             rotation=rotation,
-            user_claims=record.user_claims if keep_claims else None,
+            user_claims=open_claims(record, handle) if keep_claims else None,
         )
 
     def _continued(
@@ -116,13 +120,10 @@ def _usable(found: RefreshToken | Spent | None, client: Client, *, now: int) -> 
 
 
 def _scope_of(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
-    """What was granted and the registration still allows, or the part of it that was asked for."""
-    client = request.client
-    offline = {OFFLINE_ACCESS} if client.allow_offline_access else frozenset[str]()
-    allowed = authorization.scope & (client.allowed_scopes | offline)
-    if not request.scope <= allowed:
-        raise InvalidScope("scope is wider than what was granted")
-    scope = request.scope or allowed
+    """Return the authorization's scope, or the part of it that is asked for."""
+    if not request.scope <= authorization.scope:
+        raise InvalidScope("scope is wider than what was granted and is still allowed")
+    scope = request.scope or authorization.scope
     if not scope - {OFFLINE_ACCESS}:
-        raise InvalidScope("nothing that gives access to anything is asked for, or still allowed")
+        raise InvalidScope("scope holds nothing to give access to")
     return scope

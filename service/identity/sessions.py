@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from service.identity import participants
 from service.model.authorization import Authorization
-from service.model.events import Emit, SessionEnded, SessionStarted
+from service.model.events import Emit
 from service.model.handle import (
     Handle,
     digest,
@@ -18,6 +18,7 @@ from service.model.handle import (
     new_selector,
     parse_handle,
 )
+from service.model.people_events import SessionEnded, SessionStarted
 from service.model.session import Session
 from service.store.stores import Stores
 from service.store.verbs import Drop, Swap, Write
@@ -41,6 +42,8 @@ class SignIn:
     idp: str
     amr: tuple[str, ...]
     auth_time: int
+    acr: str | None = None
+    """The authentication context that an identity provider named."""
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """What an identity provider told of the user; empty for a local one."""
 
@@ -57,17 +60,29 @@ class Sessions:
     emit: Emit
 
     async def start(
-        self, sign_in: SignIn, *, previous: Session | None, remember: bool, user_agent: str
+        self,
+        sign_in: SignIn,
+        *,
+        previous: Session | None,
+        remember: bool,
+        user_agent: str,
+        address: str = "",
     ) -> tuple[Session, str]:
         """The session after a sign-in and its new cookie: an old one is worth nothing from now on."""
         if previous is not None and previous.subject != sign_in.subject:
             await self.end(previous)
             previous = None
         sid = previous.id if previous else new_selector()
-        session, cookie = self._begin(sid, sign_in, remember=remember, user_agent=user_agent)
+        session, cookie = self._begin(
+            sid, sign_in, remember=remember, user_agent=user_agent, address=address
+        )
         if not await self._keep(session, renewed=previous is not None):
             return await self.start(
-                sign_in, previous=None, remember=remember, user_agent=user_agent
+                sign_in,
+                previous=None,
+                remember=remember,
+                user_agent=user_agent,
+                address=address,
             )
         self.emit(
             SessionStarted(
@@ -172,7 +187,7 @@ class Sessions:
         ]
 
     def _begin(
-        self, sid: str, sign_in: SignIn, *, remember: bool, user_agent: str
+        self, sid: str, sign_in: SignIn, *, remember: bool, user_agent: str, address: str
     ) -> tuple[Session, Handle]:
         cookie, now = new_handle("session", sid), self.now()
         session = Session(
@@ -181,11 +196,13 @@ class Sessions:
             subject=sign_in.subject,
             idp=sign_in.idp,
             amr=sign_in.amr,
+            acr=sign_in.acr,
             auth_time=sign_in.auth_time,
             started_at=now,
             ends_at=now + self.limits.max_lifetime,
             remember=remember,
             user_agent=_readable(user_agent),
+            address=address,
             user_claims=sign_in.user_claims,
         )
         return session, cookie

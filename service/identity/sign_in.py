@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic
 
+from service.identity.fair_turns import FairTurns
 from service.identity.passwords import MAX_PASSWORD, Passwords, is_plain_text
+from service.identity.refusal_times import RefusalTimes
 from service.identity.throttle import Throttle
-from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
+from service.model.events import Emit
 from service.model.handle import digest
+from service.model.network import network
+from service.model.people_events import LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.user import User, UserStore
 from service.model.usernames import MAX_USERNAME, folded
 
@@ -21,6 +26,8 @@ class LocalSignIn:
 
     users: UserStore
     passwords: Passwords
+    turns: FairTurns
+    refusal_times: RefusalTimes
     throttle: Throttle
     emit: Emit
 
@@ -29,33 +36,30 @@ class LocalSignIn:
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
             return None
-        async with self.passwords.turn():  # first, so that a burst cannot outrun the counters
-            locked = await self.throttle.is_locked(username, address)
-            user = await self.users.by_username(username)
-            failure = await self._failure(user, password, locked=locked)
-            if user is None or failure is not None:
+        here = network(address)
+        async with self.turns.place(here):
+            async with self.turns.turn(here):  # first, so that a burst cannot outrun the counters
+                began = monotonic()
+                locked = await self.throttle.is_locked(username, address)
+                user = await self.users.by_username(username)
+                stored = user.password if user and user.enabled and not locked else None
+                hashes = not locked or not self.refusal_times.known
+                verifies = hashes and await self._verifies(password, stored)
+                failure = _failure(user, locked=locked, verifies=verifies)
+                if user is not None and failure is None:
+                    await self.throttle.clear(username, address)
+                    self.emit(LoginSucceeded(subject=user.sub, username=username, address=address))
+                    return user
                 await self._refuse(username, user, failure or "unknown", address=address)
-                return None
-            await self.throttle.clear(username, address)
-        self.emit(LoginSucceeded(subject=user.sub, username=username, address=address))
-        return user
+            full_cost = hashes and self.passwords.has_full_cost(stored)
+            await self.refusal_times.even_out(monotonic() - began, full_cost=full_cost)
+        return None
 
-    async def _failure(
-        self, user: User | None, password: str, *, locked: bool
-    ) -> LoginFailure | None:
-        """Why it fails, for the audit log alone; a password is hashed in every case."""
-        eligible = user if user is not None and user.enabled and not locked else None
+    async def _verifies(self, password: str, stored: str | None) -> bool:
+        """Whether it is the right password, and one that can be; something is hashed in every case."""
         well_formed = is_plain_text(password, longest=MAX_PASSWORD)
-        verifies = await self.passwords.verifies(
-            password if well_formed else "", eligible.password if eligible else None
-        )
-        if locked:
-            return "locked"
-        if user is None:
-            return "unknown"
-        if not user.enabled:
-            return "disabled"
-        return None if verifies and well_formed else "wrong_password"
+        verifies = await self.passwords.verifies(password if well_formed else "", stored)
+        return verifies and well_formed
 
     async def _refuse(
         self, username: str, user: User | None, reason: LoginFailure, *, address: str
@@ -66,6 +70,17 @@ class LocalSignIn:
             return
         if await self.throttle.count_failure(username, address):
             self.emit(LoginLocked(username=shown, address=address))
+
+
+def _failure(user: User | None, *, locked: bool, verifies: bool) -> LoginFailure | None:
+    """Why it fails, for the audit log alone."""
+    if locked:
+        return "locked"
+    if user is None:
+        return "unknown"
+    if not user.enabled:
+        return "disabled"
+    return None if verifies else "wrong_password"
 
 
 def _shown(username: str, user: User | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from service.model.authorization import Authorization
+from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.model.user import LOCAL, UserStore
 
@@ -15,13 +16,15 @@ class Subjects:
     """Tells of local users what the user store says now, of others what their provider said then."""
 
     users: UserStore
+    registry: LiveRegistry
 
     async def claims_of(self, person: Authorization | Session) -> Mapping[str, object] | None:
-        """The user's claims; None where the user is disabled or gone (RFC 7662 §2.2)."""
+        """Return the user's claims; None if the user, or the user's provider, is disabled or gone (RFC 7662 §2.2)."""
         if person.subject is None:
             return {}
         if person.idp != LOCAL:
-            return person.user_claims
+            is_known = person.idp is None or person.idp in self.registry.current.identity_providers
+            return person.user_claims if is_known else None
         user = await self.users.by_subject(person.subject)
         return user.claims if user is not None and user.enabled else None
 

@@ -30,6 +30,11 @@ class LogoutRequest:
     """The same with `state`, if it belongs to the client and nothing is amiss."""
     ui_locales: str | None
 
+    @property
+    def shown_client(self) -> Client | None:
+        """The client to name on pages; none that registered itself, for a link alone leads here."""
+        return None if self.client is None or self.client.registered else self.client
+
     def must_ask(self, session: Session | None) -> bool:
         """Whether only the person can say that this session is to end; a stranger is not asked."""
         if session is None:

@@ -9,6 +9,9 @@ import msgspec
 
 from service.protocol.claims_request import ClaimsRequest
 
+DELEGATION = "delegation"
+"""The grant type of a token that an API exchanged for a user's token, and its only `amr` value."""
+
 
 class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which subject let which client do what, and how and when it authenticated.
@@ -38,6 +41,8 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Who acts for the subject (RFC 8693 §4.1)."""
     claims_request: ClaimsRequest | None = None
     """What the client asked for by name, at its own userinfo and in its identity tokens (OIDC Core §5.5)."""
+    grant_type: str | None = None
+    """By which grant it began: it ends when the client may no longer use that; None in older records."""
     family_key: str | None = None
     """By which its refresh tokens are known again after they were used; None where it has none."""
     created_at: int

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Literal
+
+from service.model.handle import digest
+from service.model.local_text import LocalText
+from service.model.user import LOCAL
+from service.protocol.redirect_uri import is_registered
+from service.protocol.scope import OFFLINE_ACCESS
+
+MARK_LENGTH = 8
+"""Characters of a client's mark, as `client_mark` makes it."""
 
 NEVER_MATCHES = bytes(32)
 """Compared with where there is no secret, so that an unknown client takes as long as a known one."""
@@ -32,12 +41,34 @@ def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
     return any(matches) and bool(known)
 
 
+def client_mark(client_id: str) -> str:
+    """Return a few characters by which the service recognises the client, and nobody else does."""
+    return digest(client_id)[:MARK_LENGTH]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """What a client may do; clients that may do the same can share one object."""
+
+    grant_types: frozenset[str]
+    scope: frozenset[str]
+    enable_local_login: bool
+    identity_providers: frozenset[str]
+    """Empty for all of them."""
+
+    def accepts_users_of(self, idp: str | None) -> bool:
+        """Return whether people who signed in there may use the client."""
+        if idp == LOCAL:
+            return self.enable_local_login
+        return not self.identity_providers or idp in self.identity_providers
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """A registered client; every member bears the name of its key in the registry."""
 
     client_id: str
-    client_name: str | None
+    client_name: str | LocalText | None
     enabled: bool
     client_uri: str | None
     logo_uri: str | None
@@ -128,6 +159,33 @@ class Client:
         )
 
     @property
+    def login_uri(self) -> str | None:
+        """Where a third party may begin a login at the client (OIDC Core §4)."""
+        uri = self.metadata.get("initiate_login_uri")
+        return None if uri is None else str(uri)
+
+    @property
+    def permissions(self) -> Permissions:
+        """What the client may do today, also with what was issued before."""
+        offline = {OFFLINE_ACCESS} if self.allow_offline_access else frozenset[str]()
+        return Permissions(
+            grant_types=self.allowed_grant_types,
+            scope=self.allowed_scopes | offline,
+            enable_local_login=self.enable_local_login,
+            identity_providers=frozenset(self.identity_provider_restrictions),
+        )
+
+    def has_redirect_uri(self, uri: str) -> bool:
+        """Return whether this is one of its redirect URIs; a public client's loopback port may vary (RFC 8252 §7.3)."""
+        return is_registered(uri, self.redirect_uris, loopback_port_may_vary=self.is_public)
+
+    def under_host(self, host: str) -> Client:
+        """Return the client with its host in place of the words and pictures that it chose for itself."""
+        return replace(
+            self, client_name=host, client_uri=None, logo_uri=None, policy_uri=None, tos_uri=None
+        )
+
+    @property
     def display_name(self) -> str:
         """What a person is shown as the client's name."""
-        return self.client_name or self.client_id
+        return str(self.client_name or self.client_id)

@@ -24,8 +24,10 @@ class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """From which, with the token itself, the successor is derived: a repeat finds the same one."""
     ends_at: int
     """The absolute end of the family, seconds since the epoch."""
+    sealed_claims: bytes = b""
+    """The user's claims as the first access token carried them, under a key that is made of the token."""
     user_claims: Mapping[str, object] = {}
-    """The user's claims as the first access token carried them."""
+    """The same in the clear, as the first version of the record had them; not written any more."""
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

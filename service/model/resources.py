@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.model.client import Secret
+from service.model.local_text import LocalText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +13,7 @@ class ApiResource:
     """A resource server, which is an audience of access tokens (RFC 8707 §2) and may introspect (RFC 7662 §2.1)."""
 
     name: str
-    display_name: str | None
+    display_name: str | LocalText | None
     secrets: tuple[Secret, ...]
     scopes: frozenset[str]
     user_claims: tuple[str, ...]
@@ -26,8 +27,8 @@ class Scope:
     """A scope value with what the consent page says of it (RFC 6749 §3.3)."""
 
     name: str
-    display_name: str | None
-    description: str | None
+    display_name: str | LocalText | None
+    description: str | LocalText | None
     required: bool
     emphasize: bool
     show_in_discovery: bool
@@ -36,7 +37,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiScope(Scope):
-    """A scope value that an API resource understands."""
+    """A scope value that an API resource understands; with a secret it may introspect for itself alone."""
+
+    secrets: tuple[Secret, ...] = ()
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """Itself, as an API resource has its scope values."""
+        return frozenset({self.name})
+
+
+Api = ApiResource | ApiScope
+"""What introspects by a name and a secret of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

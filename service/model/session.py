@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+EXTERNAL = ("external",)
+"""The amr of a sign-in at an identity provider that does not say how, or is not trusted to say it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
@@ -23,6 +26,10 @@ class Session:
     """The absolute end; idle expiry is the record's TTL."""
     remember: bool
     user_agent: str
+    acr: str | None = None
+    """The authentication context that an identity provider named."""
+    address: str = ""
+    """Where the person last signed in from, for the person to recognise the session by; empty if unknown."""
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """Mapped claims of a user from an identity provider; empty for a local user."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +11,9 @@ LOCAL = "local"
 """The `idp` of those who sign in here and not at another provider."""
 
 PASSWORD_COST = "m=19456,t=2,p=1"
-"""What one password costs to verify, as PHC strings write it; the same for all, or time tells who exists."""
+"""What one password costs to verify unless its hash says otherwise, as PHC strings write it."""
+
+_COST = re.compile(r"m=(?P<memory>[0-9]{1,9}),t=(?P<passes>[0-9]{1,9}),p=[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +38,9 @@ class UserStore(Protocol):
     async def by_username(self, username: str) -> User | None:
         """The user who signs in by this name, compared in NFKC case-folded form."""
         ...
+
+
+def hashing_work(cost: str) -> int:
+    """Blocks of memory that are filled: its size times the passes over it (RFC 9106 §3.2)."""
+    found = _COST.fullmatch(cost)
+    return int(found["memory"]) * int(found["passes"]) if found else 0

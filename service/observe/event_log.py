@@ -1,4 +1,4 @@
-"""The audit log and the request log: one line of JSON per event, with its request's id."""
+"""Writes the audit log and the request log: one line per event, with the id of its request."""
 
 from __future__ import annotations
 
@@ -6,37 +6,59 @@ import asyncio
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import msgspec
 
-from service.model.events import RequestAnswered, TokenIntrospected, current_request_id
+from service.model.events import RegistryReloadRefused, RequestAnswered, current_request_id
+from service.model.logout_events import BackChannelLogoutFailed
+from service.model.people_events import LoginLocked
+from service.model.token_events import (
+    CodeReplayed,
+    ExtensionGrantFailed,
+    RefreshTokenReused,
+    TokenIntrospected,
+)
 from service.model.trace import trace_id
+from service.observe.readable_lines import text_of_json, text_renderer, wants_text
 
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")
-REFUSED = 400
-"""The first status of an answer that is none (RFC 9110 §15.5)."""
+REFUSED, FAILED = 400, 500
+"""The first status of a refusal, and of a failure of this service (RFC 9110 §15.5, §15.6)."""
+
+WARNINGS = frozenset(
+    {
+        BackChannelLogoutFailed,
+        CodeReplayed,
+        ExtensionGrantFailed,
+        LoginLocked,
+        RefreshTokenReused,
+        RegistryReloadRefused,
+    }
+)
+"""Events that an operator should look into."""
 
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
-"""Sets become lists, in an order that can be compared."""
+"""Sets become sorted lists."""
 
 _SAYS_SOMETHING = b'{"'
+_NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Lines:
-    """Writes to standard error what one turn of the event loop has logged, at once.
+    """Collects the lines of one turn of the event loop, and writes them to standard error together.
 
-    A write is a call of the kernel, and costs more than making the line.
+    A write is a system call, and costs more than making the line.
     """
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
 
     def __call__(self, line: str) -> None:
-        """Write the line before the loop waits again; at once where no loop runs."""
+        """Write the line before the loop waits again; immediately if no loop runs."""
         self._waiting.append(line)
         if len(self._waiting) > 1:
             return
@@ -46,14 +68,14 @@ class Lines:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the collected lines."""
         waiting, self._waiting = self._waiting, []
         sys.stderr.write("".join(waiting))
         sys.stderr.flush()
 
 
 class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How every line begins."""
+    """The members that every line begins with."""
 
     timestamp: datetime
     level: str
@@ -61,39 +83,55 @@ class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
     event: str
     request_id: str | None
     trace_id: str | None = None
-    """The trace in which it happened, where it is traced."""
+    """The trace of the request, if it is traced."""
 
 
 class EventLog:
-    """Writes every event down; JSON keeps a line one line, whatever is in it."""
+    """Writes every event; JSON keeps a line one line, whatever is in it."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
-        """Take where the lines go; standard error where nothing is said."""
+        """Take the function that writes a line; standard error by default."""
         self._write = write or Lines()
-        self._names: dict[type[object], str] = {}
+        self._kinds: dict[type[object], tuple[str, str]] = {}
+
+    @classmethod
+    def on_standard_error(cls, environ: Mapping[str, str]) -> EventLog:
+        """Return a log of JSON, or of readable lines where the environment or a terminal wants them."""
+        if not wants_text(environ):
+            return cls()
+        write, render = Lines(), text_renderer(environ)
+        return cls(lambda line: write(text_of_json(line, render)))
 
     def __call__(self, event: object) -> None:
-        """Write one event; what happens all day and went well is told at level debug only."""
+        """Write one event; successful requests and introspections only at level debug."""
         if isinstance(event, RequestAnswered):
-            well = event.status < REFUSED
-            if _requests.isEnabledFor(logging.DEBUG if well else logging.INFO):
-                self._write(self._line(event, logger="requests"))
+            level = "debug" if event.status < REFUSED else "info"
+            if event.status >= FAILED:
+                level = "warning"
+            if _requests.isEnabledFor(_NUMBERS[level]):
+                self._write(self._line(event, level, "request_answered", logger="requests"))
         elif not isinstance(event, TokenIntrospected) or _audit.isEnabledFor(logging.DEBUG):
-            self._write(self._line(event, logger="audit"))
+            kind = type(event)
+            known = self._kinds.get(kind)
+            if known is None:
+                known = self._kinds[kind] = (_level(kind), event_name(kind))
+            self._write(self._line(event, *known, logger="audit"))
 
-    def _line(self, event: object, *, logger: str) -> str:
-        kind = type(event)
-        name = self._names.get(kind)
-        if name is None:
-            name = self._names[kind] = event_name(kind)
+    def _line(self, event: object, level: str, name: str, *, logger: str) -> str:
         now = datetime.now(UTC)
-        head = _encode(_Head(now, "info", logger, name, current_request_id.get(), trace_id()))
+        head = _encode(_Head(now, level, logger, name, current_request_id.get(), trace_id()))
         said = _encode(event)
         # Two objects made one: this takes half as long as a dictionary of both.
         rest = b"," + said[1:] if said.startswith(_SAYS_SOMETHING) else b"}"
         return (head[:-1] + rest + b"\n").decode()
 
 
+def _level(kind: type[object]) -> str:
+    if kind is TokenIntrospected:
+        return "debug"
+    return "warning" if kind in WARNINGS else "info"
+
+
 def event_name(kind: type[object]) -> str:
-    """What an event is called in the log: `TokenIssued` is `token_issued`."""
+    """Return the name of an event in the log: `token_issued` for `TokenIssued`."""
     return _WORD.sub("_", kind.__name__).lower()

@@ -1,9 +1,11 @@
-"""How is everything else logged? As JSON on standard error, at the level that SERVICE_LOG_LEVEL names."""
+"""Configures the log: JSON on standard error, or readable lines on a terminal, from a level on."""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from collections.abc import Mapping
 
 import orjson
 import structlog
@@ -11,12 +13,13 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from service.model.events import current_request_id
 from service.model.trace import trace_id
+from service.observe.readable_lines import text_renderer, wants_text
 
 LEVELS = ("debug", "info", "warning", "error")
 
 
-def configure_logs(level: str) -> None:
-    """Send this program's logs and those of its libraries through one formatter."""
+def configure_logs(level: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Send the logs of this program and of its libraries through one formatter."""
     shared: list[Processor] = [
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
@@ -41,7 +44,9 @@ def configure_logs(level: str) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(serializer=_json),
+                text_renderer(environ)
+                if wants_text(environ)
+                else structlog.processors.JSONRenderer(serializer=_json),
             ],
         )
     )

@@ -13,8 +13,10 @@ from prometheus_client import CollectorRegistry, Counter, disable_created_metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import events, logout_events
+from service.model import events, logout_events, people_events, token_events
+from service.observe.connection_metrics import ConnectionMetrics
 from service.observe.durations import Durations
+from service.observe.process_metrics import ProcessMetrics
 from service.observe.readings import NAMESPACE, Readings
 from service.observe.store_gauges import StoreGauges, StoreState
 from service.protocol.errors import OAuthError
@@ -47,32 +49,42 @@ class Counted:
 
 
 COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell which accounts exist.
-    Counted(events.TokenIssued, "tokens_issued", "Token responses.", ("grant_type",)),
+    Counted(token_events.TokenIssued, "tokens_issued", "Token responses.", ("grant_type",)),
     Counted(
-        events.TokenRefused, "token_refusals", "Refused token requests.", ("grant_type", "error")
+        token_events.TokenRefused,
+        "token_refusals",
+        "Refused token requests.",
+        ("grant_type", "error"),
     ),
-    Counted(events.ClientRefused, "client_refusals", "Callers not authenticated.", ("endpoint",)),
-    Counted(events.ClientRegistered, "clients_registered", "Clients that registered themselves."),
     Counted(
-        events.RegistrationRefused, "registration_refusals", "Refused registrations.", ("error",)
+        token_events.ClientRefused, "client_refusals", "Callers not authenticated.", ("endpoint",)
     ),
-    Counted(events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
     Counted(
-        events.AuthorizationRefused,
+        token_events.ClientRegistered, "clients_registered", "Clients that registered themselves."
+    ),
+    Counted(
+        token_events.RegistrationRefused,
+        "registration_refusals",
+        "Refused registrations.",
+        ("error",),
+    ),
+    Counted(token_events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
+    Counted(
+        token_events.AuthorizationRefused,
         "authorization_refusals",
         "Refused authorization requests.",
         ("error",),
     ),
-    Counted(events.LoginSucceeded, "logins", "Logins by password."),
-    Counted(events.LoginFailed, "login_failures", "Failed logins."),
-    Counted(events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
+    Counted(people_events.LoginSucceeded, "logins", "Logins by password."),
+    Counted(people_events.LoginFailed, "login_failures", "Failed logins."),
+    Counted(people_events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
     Counted(
-        events.ProviderSignInFailed,
+        people_events.ProviderSignInFailed,
         "provider_sign_in_failures",
         "Sign-ins at identity providers that failed.",
     ),
-    Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
-    Counted(events.LoggedOut, "logouts", "Logouts by the session's person."),
+    Counted(people_events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
+    Counted(people_events.LoggedOut, "logouts", "Logouts by the session's person."),
     Counted(
         logout_events.BackChannelLogoutDelivered,
         "backchannel_logouts_delivered",
@@ -88,13 +100,15 @@ COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell 
         "backchannel_logouts_failed",
         "Clients that could not be told.",
     ),
-    Counted(events.TokenIntrospected, "introspections", "Answers about tokens.", ("active",)),
-    Counted(events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
-    Counted(events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
-    Counted(events.CodeReplayed, "code_replays", "Authorization codes that came twice."),
-    Counted(events.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."),
+    Counted(token_events.TokenIntrospected, "introspections", "Answers about tokens.", ("active",)),
+    Counted(token_events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
+    Counted(token_events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
+    Counted(token_events.CodeReplayed, "code_replays", "Authorization codes that came twice."),
     Counted(
-        events.ExtensionGrantFailed,
+        token_events.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."
+    ),
+    Counted(
+        token_events.ExtensionGrantFailed,
         "extension_grant_failures",
         "Handlers that failed.",
         ("grant_type",),
@@ -121,11 +135,13 @@ class Metrics:
         grant_types: Callable[[], Container[str]],
         store: StoreState,
         readings: Readings,
+        processes: ProcessMetrics,
     ) -> None:
         """Take the grant types that are installed, and what is looked at when the metrics are asked for."""
         disable_created_metrics()  # type: ignore[no-untyped-call] # they double the series for nothing
         self._grant_types = grant_types
         self._readings = readings
+        self._processes = processes
         self._registry = CollectorRegistry()
         self._counters = {
             counted.event: (
@@ -144,6 +160,7 @@ class Metrics:
         self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
         self._store = StoreGauges(store, self._registry)
+        self.connections = ConnectionMetrics(self._registry)
         self.timed = Durations(self._registry)
         """Hears how long things took."""
 
@@ -197,6 +214,7 @@ class Metrics:
             MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
         read = CollectorRegistry()
         read.register(self._readings)
+        read.register(self._processes)
         return generate_latest(counted) + generate_latest(read)
 
     def _bounded(self, label: str, value: object) -> str:

@@ -21,6 +21,8 @@ class Readings(Collector):
     signing_since: Callable[[], Mapping[str, int]]
     """From when on it does, by algorithm, as far as that is known."""
     logout_deliveries: Callable[[], int]
+    store_memory: Callable[[], tuple[int | None, int]]
+    """Bytes that Redis uses, as far as that is known, and may use, 0 for no limit."""
     now: Callable[[], int]
 
     def collect(self) -> Iterator[Metric]:
@@ -36,6 +38,19 @@ class Readings(Collector):
         registry.add_metric((self.registry_generation(),), 1)
         yield registry
         yield from self._keys()
+        yield from self._memory()
+
+    def _memory(self) -> Iterator[Metric]:
+        used, limit = self.store_memory()
+        if used is not None:
+            yield GaugeMetricFamily(
+                f"{NAMESPACE}_store_memory_bytes", "Memory that Redis uses.", used
+            )
+            yield GaugeMetricFamily(
+                f"{NAMESPACE}_store_memory_limit_bytes",
+                "Memory that Redis may use; 0 where it has no limit.",
+                limit,
+            )
 
     def _keys(self) -> Iterator[Metric]:
         """Each key that signs now, and for how long it has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from service.authorize import request_parameters
+from service.authorize.accepted_values import AcceptedValues
 from service.authorize.answer import Answering
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parking import Parking
@@ -68,14 +69,16 @@ class Parts(Tokens):
             request_objects=self.request_objects,
             hints=self.id_token_hints,
             steps=builtin_steps(),
-            parking=Parking(
-                stores=self.stores, purpose="authorize", parameters=request_parameters.PARAMETERS
-            ),
+            parking=self._parking("authorize", request_parameters.PARAMETERS),
             consents=self.consents,
             answering=answering,
             emit=self.emit,
             now=self.now,
         )
+
+    @cached_property
+    def accepted_values(self) -> AcceptedValues:
+        return AcceptedValues(clients=self.clients, registry=self.registry)
 
     @cached_property
     def front_channel(self) -> FrontChannel:
@@ -113,4 +116,12 @@ class Parts(Tokens):
 
     @cached_property
     def parked_logouts(self) -> Parking:
-        return Parking(stores=self.stores, purpose="logout", parameters=logout_request.PARAMETERS)
+        return self._parking("logout", logout_request.PARAMETERS)
+
+    def _parking(self, purpose: str, parameters: frozenset[str]) -> Parking:
+        return Parking(
+            stores=self.stores,
+            purpose=purpose,
+            parameters=parameters,
+            rate_limit=self.parking_rate_limit,
+        )

@@ -32,11 +32,13 @@ from service.model.registry import Registry
 from service.observe.event_log import EventLog
 from service.observe.fan_out import FanOut, both
 from service.observe.metrics import Metrics
+from service.observe.process_metrics import ProcessMetrics
 from service.observe.readings import Readings
 from service.observe.store_gauges import StoreState
 from service.start_rules import START_RULES
 from service.store.connection import open_store
 from service.store.keyvalue import KeyValue
+from service.store.memory import StoreMemory
 from service.store.stores import Stores
 from service.web.addresses import AddressPolicy
 from service.web.guarded import GuardedOutgoing
@@ -77,7 +79,7 @@ class Foundation(ABC):
 
     @cached_property
     def emit(self) -> Emit:
-        return FanOut(EventLog(), self.metrics, *self._listeners)
+        return FanOut(EventLog.on_standard_error(self._environ), self.metrics, *self._listeners)
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -94,8 +96,10 @@ class Foundation(ABC):
                 signing_keys=lambda: self.keys.signing_kids,
                 signing_since=lambda: self.keys.signing_since,
                 logout_deliveries=lambda: self.logout_queue.waiting,
+                store_memory=lambda: (self.store_memory.used, self.store_memory.limit),
                 now=self.now,
             ),
+            processes=ProcessMetrics(has_workers=self.configuration.server.workers > 1),
         )
 
     @cached_property
@@ -130,6 +134,10 @@ class Foundation(ABC):
             wait_for_replicas=store.wait_for_replicas,
             timed=self.timed,
         )
+
+    @cached_property
+    def store_memory(self) -> StoreMemory:
+        return StoreMemory(kv=self.kv)
 
     @cached_property
     def stores(self) -> Stores:

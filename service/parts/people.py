@@ -7,10 +7,12 @@ from functools import cached_property
 
 from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents
+from service.identity.decoy import Decoy
 from service.identity.granted_access import GrantedAccess
-from service.identity.passwords import Passwords
+from service.identity.passwords import Passwords, turns_per_core
 from service.identity.providers.directory import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
+from service.identity.refusal_times import RefusalTimes
 from service.identity.sessions import SessionLimits, Sessions
 from service.identity.sign_in import LocalSignIn
 from service.identity.subjects import Subjects
@@ -18,6 +20,7 @@ from service.identity.throttle import LoginLimits, Throttle
 from service.identity.users import open_users
 from service.model.user import UserStore
 from service.parts.registration import Registration
+from service.store.rate_limit import RateLimit
 
 
 class People(Registration):
@@ -29,7 +32,7 @@ class People(Registration):
 
     @cached_property
     def subjects(self) -> Subjects:
-        return Subjects(users=self.users)
+        return Subjects(users=self.users, registry=self.registry)
 
     @cached_property
     def local_sign_in(self) -> LocalSignIn:
@@ -42,7 +45,23 @@ class People(Registration):
             ),
         )
         return LocalSignIn(
-            users=self.users, passwords=Passwords(), throttle=throttle, emit=self.emit
+            users=self.users,
+            passwords=Passwords(decoy=Decoy(self.registry)),
+            turns=turns_per_core(),
+            refusal_times=RefusalTimes(),
+            throttle=throttle,
+            emit=self.emit,
+        )
+
+    @cached_property
+    def parking_rate_limit(self) -> RateLimit:
+        """For each network: what is kept while a person is asked, here or at a provider."""
+        return RateLimit(
+            kv=self.kv,
+            prefix=self.prefix,
+            name="parked",
+            per_minute=self.configuration.limits.parked_requests_per_minute,
+            now=self.now,
         )
 
     @cached_property
@@ -54,6 +73,7 @@ class People(Registration):
             directory=ProviderDirectory(http=http, now=self.now),
             http=http,
             stores=self.stores,
+            rate_limit=self.parking_rate_limit,
             clock_skew=self.configuration.server.clock_skew,
             emit=self.emit,
             now=self.now,

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
+from service.protocol.refused_value import NO_VALUE, RefusedValue
+
 _NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 _NOT_FOR_DESCRIPTIONS = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
 
@@ -23,9 +25,10 @@ class OAuthError(Exception):
         *,
         members: Mapping[str, object] = _NO_MEMBERS,
         challenge: str | None = None,
+        refused: RefusedValue = NO_VALUE,
     ) -> None:
         """Take a description without secrets, members that a grant adds at the top level,
-        and what `WWW-Authenticate` asks for (RFC 9110 §11.6.1).
+        what `WWW-Authenticate` asks for (RFC 9110 §11.6.1), and for the log the refused value.
 
         What no description may hold is replaced: others write them too (RFC 6749 §5.2).
         """
@@ -33,12 +36,17 @@ class OAuthError(Exception):
         self.description = _NOT_FOR_DESCRIPTIONS.sub("?", description)
         self.members = members
         self.challenge = challenge
+        self.refused = refused
 
 
 class InvalidRequest(OAuthError):
     """A parameter is missing, repeated, malformed or too long (RFC 6749 §5.2)."""
 
     code = "invalid_request"
+
+
+class AlreadyAnswered(InvalidRequest):
+    """Another post of the same form, or the same form at another replica, was faster."""
 
 
 class UnsupportedMediaType(InvalidRequest):

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest
+from service.protocol.refused_value import RefusedValue
 
 PLAIN: Final = "plain"
 S256: Final = "S256"
@@ -44,7 +45,10 @@ def parse_code_challenge(value: str | None, method: str | None) -> CodeChallenge
         return CodeChallenge(value=value, method=S256)
     if method in (None, PLAIN):
         return CodeChallenge(value=value, method=PLAIN)
-    raise InvalidRequest("code_challenge_method is not S256 or plain")
+    raise InvalidRequest(
+        "code_challenge_method is not S256 or plain",
+        refused=RefusedValue("code_challenge_method", method),
+    )
 
 
 def s256(code_verifier: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service.protocol.errors import InvalidRequest, UnsupportedResponseType
+from service.protocol.refused_value import RefusedValue
 
 ResponseMode = Literal["query", "fragment", "form_post"]
 RESPONSE_MODES: tuple[ResponseMode, ...] = ("query", "fragment", "form_post")
@@ -61,7 +62,10 @@ def parse_response_type(text: str) -> ResponseType:
     words = text.split(" ")
     known = _BY_WORDS.get(frozenset(words))
     if known is None or len(words) != len(set(words)):
-        raise UnsupportedResponseType("response_type is not one that this server knows")
+        raise UnsupportedResponseType(
+            "response_type is not one that this server knows",
+            refused=RefusedValue("response_type", text),
+        )
     return known
 
 
@@ -72,4 +76,7 @@ def parse_response_mode(text: str, response_type: ResponseType) -> ResponseMode:
             if mode == "query" and response_type.from_front_channel:
                 raise InvalidRequest("response_mode query is not allowed where a token is returned")
             return mode
-    raise InvalidRequest("response_mode is not one of query, fragment, form_post")
+    raise InvalidRequest(
+        "response_mode is not one of query, fragment, form_post",
+        refused=RefusedValue("response_mode", text),
+    )

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from service.protocol.errors import InvalidScope
+from service.protocol.refused_value import RefusedValue
 
 OPENID = "openid"
 OFFLINE_ACCESS = "offline_access"
@@ -18,8 +19,17 @@ def parse_scope(text: str) -> frozenset[str]:
     """Read a scope parameter; order and repetition mean nothing (RFC 6749 §3.3)."""
     values = frozenset(text.split(" ")) - {""}
     if not values or not all(_SCOPE_VALUE.fullmatch(value) for value in values):
-        raise InvalidScope("scope is not a list of scope values separated by spaces")
+        raise InvalidScope(
+            "scope is not a list of scope values separated by spaces",
+            refused=RefusedValue("scope", text),
+        )
     return values
+
+
+@lru_cache(maxsize=1000)
+def split_scope(text: str) -> frozenset[str]:
+    """Return the values of a scope that this service has written."""
+    return frozenset(text.split())
 
 
 @lru_cache(maxsize=1000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
@@ -177,6 +179,26 @@ class KeyValue:
         except StoreUnavailable:
             return None
         return answer[1].decode() if answer else None
+
+    async def memory(self) -> tuple[int, int] | None:
+        """Bytes in use and at most (0: no limit), of the server that is nearest to its limit.
+
+        None where Redis does not tell: it is away, embedded, or its user may not ask.
+        """
+        everywhere = {"target_nodes": "primaries"} if hasattr(self._redis, "get_primaries") else {}
+        try:
+            async with asyncio.timeout(2 * self._timeout):
+                told: dict[str, Any] = await self._redis.info("memory", **everywhere)
+        except TROUBLE:
+            return None
+        one_alone = not everywhere or "used_memory" in told
+        servers: list[dict[str, Any]] = [told] if one_alone else [*told.values()]
+        usages = [
+            (int(one["used_memory"]), int(one.get("maxmemory", 0)))
+            for one in servers
+            if "used_memory" in one  # some servers that speak for Redis leave it out
+        ]
+        return max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf), default=None)
 
     async def close(self) -> None:
         """Give the connections back."""

@@ -1,4 +1,4 @@
-"""How often a client may ask per minute, counted in the store for all replicas together."""
+"""How often a client or network may ask per minute, counted in the store for all replicas together."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class RateLimit:
     per_minute: int | None
     now: Callable[[], int]
 
-    async def count(self, caller: str) -> None:
-        """Count one request; TooManyRequests where it is one too many (RFC 6585 §4)."""
+    async def count(self, caller: str, amount: int = 1) -> None:
+        """Count one request, or one that weighs as many; TooManyRequests where it is too much (RFC 6585 §4)."""
         if self.per_minute is None:
             return
         window, elapsed = divmod(self.now(), MINUTE)
         key = f"{self.prefix}:{{{digest(caller)}}}:rl:{self.name}:{window}"
-        (count,) = await self.kv.write(Count(key, 2 * MINUTE))
+        (count,) = await self.kv.write(Count(key, 2 * MINUTE, amount))
         if count > self.per_minute:
             raise TooManyRequests(
                 f"more than {self.per_minute} requests per minute", retry_after=MINUTE - elapsed

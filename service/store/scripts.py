@@ -10,8 +10,9 @@ LINGERS = 60
 """Seconds that an index outlives its last member: clocks of replicas differ."""
 
 COUNT = """\
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+local count, amount = 0, tonumber(ARGV[2])
+for _ = 1, amount do count = redis.call('INCR', KEYS[1]) end
+if count == amount then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count"""
 
 REPLACE = """\

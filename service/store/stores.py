@@ -53,6 +53,7 @@ class Stores:
     subject_authorizations: Index
     subject_consents: Index
     parked: Records[SealedRequest]
+    parked_answers: Records[str]
     pending_sign_ins: OneTimeRecords[PendingSignIn]
     registered_clients: Records[RegisteredClient]
     registered_origins: Index
@@ -83,16 +84,16 @@ class Stores:
         return cls(
             kv=kv,
             # Under an authorization's id:              it lives until
-            authorizations=Records(prefix, "az", Authorization),  # its last token expires
+            authorizations=Records(prefix, "az", Authorization, 2),  # its last token expires
             codes=OneTimeRecords(
                 Records(prefix, "ac", AuthorizationCode)
             ),  # lifetime, REPLAY_WINDOW
             access_tokens=Records(prefix, "at", dict[str, object]),  # access_token_lifetime
-            refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken)),  # sliding, absolute
+            refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken, 2)),  # its end
             revoked=Records(prefix, "rv", bool),  # the JWT with that jti expires
             delegated=index("de"),  # source token → tokens that were made from it
             # Under a session's sid:
-            sessions=Records(prefix, "ss", Session),  # idle or absolute end
+            sessions=Records(prefix, "ss", Session, 2),  # idle or absolute end
             session_uses=Records(prefix, "su", int),  # likewise; when it was last used
             session_authorizations=index("sa"),  # what ends with the session
             session_clients=index("sc"),  # who is told when it ends
@@ -106,6 +107,7 @@ class Stores:
             subject_consents=index("uc"),
             # Under the digest of an opaque id:
             parked=Records(prefix, "pk", SealedRequest),  # 15 minutes
+            parked_answers=Records(prefix, "pa", str),  # likewise; who was the first to answer it
             pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
             # Under a part of the client_id:
             registered_clients=Records(prefix, "rc", RegisteredClient),  # client_lifetime, if any

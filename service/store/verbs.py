@@ -124,15 +124,16 @@ class Drop(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """Add one to a counter that lasts `ttl` seconds from its first use; answers the new count."""
+    """Add to a counter that lasts `ttl` seconds from its first use; answers the new count."""
 
     key: str
     ttl: int
+    amount: int = 1
 
     @property
     def command(self) -> Command:
         """What Redis is told."""
-        return ("EVAL", scripts.COUNT, 1, self.key, max(self.ttl, 1))
+        return ("EVAL", scripts.COUNT, 1, self.key, max(self.ttl, 1), self.amount)
 
 
 class Exists(msgspec.Struct, frozen=True):

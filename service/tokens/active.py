@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,12 +17,22 @@ from service.keys.jose import (
     verify,
 )
 from service.keys.keyring import KeyRing
-from service.model.authorization import Authorization
+from service.model.authorization import DELEGATION, Authorization
+from service.model.client import Permissions
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.user import LOCAL, UserStore
+from service.protocol.errors import InvalidGrant
+from service.protocol.scope import format_scope, split_scope
 from service.store.stores import Stores
 from service.tokens.family import is_of_family
+from service.tokens.permitted import (
+    actors_in,
+    continued,
+    missing_permission,
+    permitted_scope,
+    refreshable,
+)
 
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
 """What `typ` says in the header of a JWT access token (RFC 9068 §2.1)."""
@@ -46,6 +56,8 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     """The handle where it is a reference token; None for a JWT."""
     authorization: Authorization | None
     """None where a client acts for itself."""
+    scope: frozenset[str]
+    """What is still allowed of the token's scope; its claims say the same."""
 
     @property
     def name(self) -> str:
@@ -58,11 +70,6 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
         if self.reference is not None:
             return self.reference.selector
         return selector_of(str(self.claims["jti"]))
-
-    @property
-    def scope(self) -> frozenset[str]:
-        """The scope values of the token."""
-        return frozenset(str(self.claims.get("scope", "")).split())
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -86,6 +93,7 @@ class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
 
     handle: Handle
     authorization: Authorization
+    """With the scope that is still allowed."""
     record: RefreshToken
 
 
@@ -93,6 +101,9 @@ class Inactive(msgspec.Struct, frozen=True):
     """Why a token is not active; for the log and the operator, never for the caller."""
 
     reason: str
+
+
+_DISABLED = "its client or user is disabled or unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +127,18 @@ class ActiveTokens:
         found = await self._not_ended(token)
         if isinstance(found, Inactive):
             return found
-        if await self._is_of_living_parties(self._clients_of(found), found.authorization):
-            return found
-        return Inactive("its client or user is disabled or unknown")
+        client_id, authorization = str(found.claims["client_id"]), found.authorization
+        own = self.clients.permissions_in_file(client_id)
+        own = own or await self.clients.find_permissions(client_id)
+        if own is None or not await self._is_of_active_user(authorization):
+            return Inactive(_DISABLED)
+        if authorization is None or (
+            authorization.client_id == client_id and "act" not in found.claims
+        ):
+            missing = missing_permission(authorization, own)
+        else:
+            missing = await self._missing_at_a_source(found.claims, authorization, own)
+        return _narrowed(found, own) if missing is None else Inactive(missing)
 
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """The access token unless it has ended; one of a disabled user may be enabled again."""
@@ -158,9 +178,10 @@ class ActiveTokens:
             return Inactive("its record is gone: it expired, or never was")
         if record is None or isinstance(record, Spent):
             return Inactive("it was used, and another one took its place")
-        if not await self._is_of_living_parties((authorization.client_id,), authorization):
-            return Inactive("its client or user is disabled or unknown")
-        return ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
+        permitted = await self._permitted_to_refresh(authorization)
+        if isinstance(permitted, Inactive):
+            return permitted
+        return ActiveRefreshToken(handle=handle, authorization=permitted, record=record)
 
     async def _not_ended(self, token: str) -> ActiveToken | Inactive:
         handle = parse_handle(token, "access_token")
@@ -176,9 +197,7 @@ class ActiveTokens:
             return Inactive("its record is gone: it expired, was revoked, or never was")
         if is_bound(str(claims["jti"])) and authorization is None:
             return Inactive("its authorization has ended")
-        return ActiveToken(
-            claims=VerifiedClaims(claims), reference=handle, authorization=authorization
-        )
+        return _active_token(VerifiedClaims(claims), handle, authorization)
 
     async def _jwt(self, token: str) -> ActiveToken | Inactive:
         try:
@@ -199,37 +218,60 @@ class ActiveTokens:
             return Inactive("it was revoked")
         if is_bound(jti) and authorization is None:
             return Inactive("its authorization has ended")
-        return ActiveToken(claims=claims, reference=None, authorization=authorization)
+        return _active_token(claims, None, authorization)
 
-    def _clients_of(self, token: ActiveToken) -> tuple[str, ...]:
-        """Its client; where that made it from another's token, whom the user let in and who passed it on, too."""
-        own = str(token.claims["client_id"])
-        first = own if token.authorization is None else token.authorization.client_id
-        act = token.claims.get("act")
-        if act is None and first == own:
-            return (own,)
-        # An extension grant may call actors what it likes; none of them is a client that registered itself.
-        return (own, first, *filter(self.clients.in_file, _actors(act)))
+    async def _permitted_to_refresh(self, authorization: Authorization) -> Authorization | Inactive:
+        permissions = await self.clients.find_permissions(authorization.client_id)
+        if permissions is None or not await self._is_of_active_user(authorization):
+            return Inactive(_DISABLED)
+        try:
+            return refreshable(authorization, permissions)
+        except InvalidGrant as refused:
+            return Inactive(refused.description)
 
-    async def _is_of_living_parties(
-        self, client_ids: tuple[str, ...], authorization: Authorization | None
-    ) -> bool:
-        clients = self.clients
-        for client_id in client_ids:
-            if not (clients.enabled_in_file(client_id) or await clients.enabled(client_id)):
-                return False
-        if authorization is None or authorization.subject is None or authorization.idp != LOCAL:
+    async def _missing_at_a_source(
+        self, claims: VerifiedClaims, authorization: Authorization, own: Permissions
+    ) -> str | None:
+        """Return which permission was lost by a client that the token came by, if any."""
+        if claims.get("amr") == [DELEGATION] and DELEGATION not in own.grant_types:
+            return "its client may no longer delegate"
+        for actor in actors_in(claims.get("act"), authorization.act):
+            if await self.clients.find_permissions(actor) is None:
+                return _DISABLED
+        first = await self.clients.find_permissions(authorization.client_id)
+        if first is None:
+            return _DISABLED
+        try:
+            continued(authorization, first)
+        except InvalidGrant as refused:
+            return refused.description
+        return None
+
+    async def _is_of_active_user(self, authorization: Authorization | None) -> bool:
+        if authorization is None or authorization.subject is None or authorization.idp is None:
             return True
+        if authorization.idp != LOCAL:
+            return authorization.idp in self.clients.registry.current.identity_providers
         user = await self.users.by_subject(authorization.subject)
         return user is not None and user.enabled
 
 
-def _actors(act: object) -> Iterator[str]:
-    """Who acts, and before whom (RFC 8693 §4.1)."""
-    while isinstance(act, Mapping):
-        actor = cast("Mapping[str, object]", act)
-        yield str(actor.get("sub"))
-        act = actor.get("act")
+def _active_token(
+    claims: VerifiedClaims, reference: Handle | None, authorization: Authorization | None
+) -> ActiveToken:
+    scope = split_scope(str(claims.get("scope", "")))
+    return ActiveToken(claims=claims, reference=reference, authorization=authorization, scope=scope)
+
+
+def _narrowed(token: ActiveToken, permissions: Permissions) -> ActiveToken | Inactive:
+    """Return the token with the scope that its client is still allowed."""
+    scope = permitted_scope(token.scope, permissions)
+    if scope is None:
+        return Inactive("its client is no longer allowed any of its scope")
+    if scope is token.scope:
+        return token
+    claims = VerifiedClaims({**token.claims, "scope": format_scope(scope)})
+    return msgspec.structs.replace(token, scope=scope, claims=claims)
 
 
 def is_bound(jti: str) -> bool:

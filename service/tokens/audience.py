@@ -9,6 +9,7 @@ import msgspec
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import InvalidTarget
+from service.protocol.refused_value import RefusedValue
 from service.tokens.claims import api_claims
 
 REMEMBERED = 1000
@@ -79,12 +80,23 @@ def _target(registry: Registry, scope: frozenset[str], audience: Collection[str]
 
 def check_resources(registry: Registry, resources: Collection[str], scope: frozenset[str]) -> None:
     """Refuse a resource that is unknown or understands none of the scope (RFC 8707 §2)."""
+    check_known(registry, resources)
     for name in resources:
-        resource = registry.api_resources.get(name)
-        if resource is None:
-            raise InvalidTarget("resource names no API resource of this service")
-        if resource.scopes.isdisjoint(scope):
-            raise InvalidTarget("resource understands none of the scope values asked for")
+        if registry.api_resources[name].scopes.isdisjoint(scope):
+            raise InvalidTarget(
+                "resource understands none of the scope values asked for",
+                refused=RefusedValue("resource", name),
+            )
+
+
+def check_known(registry: Registry, resources: Collection[str]) -> None:
+    """Refuse a resource that is unknown (RFC 8707 §2)."""
+    for name in resources:
+        if name not in registry.api_resources:
+            raise InvalidTarget(
+                "resource names no API resource of this service",
+                refused=RefusedValue("resource", name),
+            )
 
 
 def narrowed_resources(

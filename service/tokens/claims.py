@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from service.model.client import Client
 from service.model.registry import Registry
-from service.model.resources import ApiResource
+from service.model.resources import Api, ApiResource
 from service.protocol.claim_names import find_claim, untagged
 from service.protocol.claims_request import ClaimsRequest
 
@@ -97,12 +97,15 @@ def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]
 
 
 def foreign_claims(
-    registry: Registry, audience: Collection[str], scope: Iterable[str], resource: ApiResource
+    registry: Registry, audience: Collection[str], scope: Iterable[str], api: Api
 ) -> frozenset[str]:
-    """User claims that stand in a token for other API resources than this one (RFC 7662 §5)."""
-    if len(audience) == 1 and registry.api_scopes.keys().isdisjoint(set(scope) - resource.scopes):
+    """Return the names of user claims that stand in a token for other APIs than this one (RFC 7662 §5)."""
+    own_audience = (api.name,) if isinstance(api, ApiResource) else ()
+    if len(audience) == len(own_audience) and registry.api_scopes.keys().isdisjoint(
+        set(scope) - api.scopes
+    ):
         return frozenset()
-    own = api_claims(registry, resource.scopes.intersection(scope), (resource.name,))
+    own = api_claims(registry, api.scopes.intersection(scope), own_audience)
     return api_claims(registry, scope, audience) - own
 
 

@@ -69,6 +69,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
                 idp=LOCAL,
                 auth_time=self.now,
                 claims=claims or {},
+                grant_type=self.grant_type,
                 family_key=new_family_key(granted),
                 created_at=self.now,
             ),

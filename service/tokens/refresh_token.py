@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.handle import Handle
@@ -16,6 +14,7 @@ from service.protocol.errors import OAuthError
 from service.store.stores import Stores
 from service.tokens.family import first_token, is_of_family, successor
 from service.tokens.granting import Rotation, Spending
+from service.tokens.sealed_claims import open_claims, seal_claims
 
 SPENT_FOR = 60
 """Seconds for which a used token's marker outlives the reuse interval, for requests under way; then
@@ -37,12 +36,12 @@ class RefreshTokens:
         now: int,
     ) -> Rotation:
         """The first token of a family, which ends at the absolute lifetime whatever happens."""
+        handle = first_token(authorization)
         record = RefreshToken(
             seed=secrets.token_urlsafe(32),
             ends_at=now + client.absolute_refresh_token_lifetime,
-            user_claims=user_claims,
+            sealed_claims=seal_claims(user_claims, handle),
         )
-        handle = first_token(authorization)
         seconds = lifetime(client, record, now=now)
         write = self.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=seconds)
         return Rotation(handle=handle, lifetime=seconds, writes=(write,))
@@ -62,7 +61,11 @@ class RefreshTokens:
         # Only where it is not there yet: it may be in use, or spent already. But a repeat writes it
         # too: whatever kept the first answer from arriving may have kept Redis from writing it.
         write = self.stores.refresh_tokens.put_new(
-            msgspec.structs.replace(record, seed=secrets.token_urlsafe(32)),
+            RefreshToken(
+                seed=secrets.token_urlsafe(32),
+                ends_at=record.ends_at,
+                sealed_claims=seal_claims(open_claims(record, handle), following),
+            ),
             following.selector,
             following.digest,
             ttl=seconds,

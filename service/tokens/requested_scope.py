@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from service.model.client import Client
 from service.model.registry import Registry
-from service.protocol.errors import InvalidScope, InvalidTarget
+from service.protocol.errors import InvalidScope
 from service.protocol.params import Params
+from service.protocol.refused_value import RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
-from service.tokens.audience import check_resources, scopes_of
+from service.tokens.audience import check_known, check_resources, scopes_of
 from service.tokens.granting import ScopeRule
 
 
@@ -36,8 +37,7 @@ def requested_resources(
     if not asked:
         return ()
     resources = tuple(dict.fromkeys(asked))
-    if any(name not in registry.api_resources for name in resources):
-        raise InvalidTarget("resource names no API resource of this service")
+    check_known(registry, resources)
     if scope:
         check_resources(registry, resources, scope)
     return resources
@@ -48,9 +48,15 @@ def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> 
     for value in scope:
         if value == OFFLINE_ACCESS:
             if not client.allow_offline_access:
-                raise InvalidScope("offline_access is not allowed for this client")
+                raise InvalidScope(
+                    "offline_access is not allowed for this client",
+                    refused=RefusedValue("scope", value, client.client_id),
+                )
         elif value not in client.allowed_scopes or registry.scope(value) is None:
-            raise InvalidScope("scope holds a value that is unknown or not allowed for this client")
+            raise InvalidScope(
+                "scope holds a value that is unknown or not allowed for this client",
+                refused=RefusedValue("scope", value, client.client_id),
+            )
 
 
 def _defaulted(params: Params, client: Client, registry: Registry) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Which file does a /static/ URL stand for, and how long may it be cached?"""
+"""Serves the static files from memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from aiohttp import web
 
 _HASHED = re.compile(r"(?P<stem>.+)\.(?P<digest>[0-9a-f]{12})(?P<suffix>\.\w+)")
+_A_DAY = "public, max-age=86400"
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -31,14 +32,19 @@ class Assets:
     files: Mapping[str, Asset]
 
     @classmethod
-    def load(cls, folders: Sequence[Path]) -> Assets:
-        """Read every file; one in an earlier folder replaces its namesake in a later one."""
+    def load(cls, folders: Sequence[Path], generated: Mapping[str, bytes]) -> Assets:
+        """Read every file; one in an earlier folder replaces its namesake in a later one.
+
+        Generated files come before all of them.
+        """
         files: dict[str, Asset] = {}
         for folder in reversed(folders):
             root = folder / "static"
             for path in sorted(root.rglob("*")):
                 if path.is_file():
-                    files[path.relative_to(root).as_posix()] = _read(path)
+                    name = path.relative_to(root).as_posix()
+                    files[name] = _asset(name, path.read_bytes())
+        files |= {name: _asset(name, body) for name, body in generated.items()}
         return cls(files=files)
 
     def path(self, name: str) -> str:
@@ -56,20 +62,21 @@ class Assets:
         if asset is None:
             raise web.HTTPNotFound
         exact = hashed is not None and hashed["digest"] == asset.digest
-        return web.Response(
-            body=asset.body,
-            content_type=asset.content_type,
-            headers={
-                "Cache-Control": _FOR_EVER if exact else "no-cache",
-                "X-Content-Type-Options": "nosniff",
-            },
-        )
+        return _response(asset, _FOR_EVER if exact else "no-cache")
+
+    async def serve_icon(self, _: web.Request) -> web.Response:
+        """Answer GET /favicon.ico; browsers ask for it where the answer does not name an icon."""
+        return _response(self.files.get("favicon.ico", self.files["icon.svg"]), _A_DAY)
 
 
-def _read(path: Path) -> Asset:
-    body = path.read_bytes()
+def _response(asset: Asset, cache_control: str) -> web.Response:
+    headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
+    return web.Response(body=asset.body, content_type=asset.content_type, headers=headers)
+
+
+def _asset(name: str, body: bytes) -> Asset:
     return Asset(
         body=body,
-        content_type=mimetypes.guess_type(path.name)[0] or "application/octet-stream",
+        content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
         digest=hashlib.sha256(body).hexdigest()[:12],
     )

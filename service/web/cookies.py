@@ -1,4 +1,8 @@
-"""The three cookies: which browser this is, who is signed in there, and whether that has changed (RFC 6265, ASVS 3.4)."""
+"""The cookies of the service (RFC 6265, ASVS 3.4).
+
+They mark the browser, hold the session's handle, show scripts whether the session has changed, remember the language
+that the person has chosen, and count failed sign-ins.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ from aiohttp import web
 
 BROWSER = "browser"
 BROWSER_STATE = "browser_state"
+LANGUAGE = "language"
+FAILED_SIGN_INS = "failed_sign_ins"
+_YEAR = 365 * 86400
 SameSite = Literal["lax", "none"]
 _OURS = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -28,7 +35,7 @@ class Cookies:
         return self._get(request, BROWSER)
 
     def session(self, request: web.Request) -> str | None:
-        """The handle of the session, for whoever can find it."""
+        """Return the handle of the session."""
         return self._get(request, self.session_name)
 
     def set_browser(self, response: web.StreamResponse, value: str) -> None:
@@ -45,7 +52,7 @@ class Cookies:
         self.set_browser_state(response, "", max_age=0)
 
     def browser_state(self, request: web.Request) -> str | None:
-        """What scripts of ours can read in this browser; it is no secret and proves nothing."""
+        """Return the value that scripts of this service can read; it is not a secret."""
         return self._get(request, BROWSER_STATE)
 
     @property
@@ -65,9 +72,36 @@ class Cookies:
             response, BROWSER_STATE, value, max_age=max_age, same_site=same_site, httponly=False
         )
 
+    def language(self, request: web.Request) -> str | None:
+        """Return the language that the person has chosen in this browser."""
+        return self._get(request, LANGUAGE)
+
+    def set_language(self, response: web.StreamResponse, tag: str) -> None:
+        """Remember the language that the person has chosen."""
+        self._set(response, LANGUAGE, tag, max_age=_YEAR, same_site="lax")
+
+    def failed_sign_ins(self, request: web.Request) -> int:
+        """Return how often signing in has failed in this browser, as far as it says."""
+        counted = self._get(request, FAILED_SIGN_INS) or ""
+        return int(counted) if counted in {"1", "2", "3"} else 0
+
+    def set_failed_sign_ins(
+        self, response: web.StreamResponse, count: int, *, max_age: int
+    ) -> None:
+        """Count failures up to three, for `max_age` seconds; none deletes the cookie."""
+        value = str(min(count, 3)) if count else ""
+        self._set(
+            response, FAILED_SIGN_INS, value, max_age=max_age if count else 0, same_site="lax"
+        )
+
     def _get(self, request: web.Request, name: str) -> str | None:
-        """The value, if it looks like one that was set here: any program can send a cookie."""
-        value = request.cookies.get(self._name(name), "")
+        """Return the value, if it looks like one that was set here: any program can send a cookie.
+
+        Of two with one name the last counts, whose path is the shortest, as ours is (RFC 6265 §5.4). aiohttp's own
+        parser takes a second for a header full of names.
+        """
+        sent = ";" + request.headers.get("Cookie", "").replace(" ", "")
+        value = sent.rpartition(f";{self._name(name)}=")[2].partition(";")[0]
         return value if _OURS.fullmatch(value) else None
 
     def _set(

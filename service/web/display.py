@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from babel.dates import format_date, format_timedelta
+from babel.dates import format_date, format_datetime, format_timedelta
+
+from service.model.local_text import LocalText
 
 # The first that is found counts: most browsers also claim to be those further down.
 _BROWSERS = (
@@ -50,7 +52,16 @@ def device(user_agent: str | None) -> Device:
     return Device(browser=_first(_BROWSERS, text), system=_first(_SYSTEMS, text))
 
 
-def times_in(tag: str) -> dict[str, Callable[[int], str]]:
+def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]]:
+    """Return the filters of one language; a text that lacks it is shown in the default one."""
+
+    def local(text: str | LocalText | None) -> str:
+        return text.in_language(tag, default) if isinstance(text, LocalText) else text or ""
+
+    return {**_times_in(tag), "local": local}
+
+
+def _times_in(tag: str) -> dict[str, Callable[[int], str]]:
     """Give the filters that write times in one language."""
     locale = tag.replace("-", "_")
 
@@ -61,7 +72,14 @@ def times_in(tag: str) -> dict[str, Callable[[int], str]]:
     def date(seconds: int) -> str:
         return format_date(datetime.fromtimestamp(seconds, UTC), format="long", locale=locale)
 
-    return {"ago": ago, "date": date, "iso": _iso}
+    def date_time(seconds: int) -> str:
+        moment = datetime.fromtimestamp(seconds, UTC)
+        return f"{format_datetime(moment, format='medium', locale=locale)} UTC"
+
+    def span(seconds: int) -> str:
+        return format_timedelta(timedelta(seconds=seconds), threshold=2, locale=locale)
+
+    return {"ago": ago, "date": date, "date_time": date_time, "span": span, "iso": _iso}
 
 
 def _iso(seconds: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -15,11 +14,11 @@ from aiohttp import HttpVersion11, web
 from service.model.events import Emit, RequestAnswered, current_request_id
 from service.protocol.errors import OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
+from service.web.admission import reason_to_refuse
 from service.web.answer import Answer
 from service.web.cors import Cors, allow
 from service.web.draining import Draining
 from service.web.errors import error_answer, http_error
-from service.web.head_limit import head_is_too_large
 from service.web.message import Message, WholeRequest
 from service.web.request_id import HEADER, request_id_of
 from service.web.security_headers import SecurityHeaders
@@ -67,8 +66,9 @@ class Gate:
         path = request.rel_url.raw_path
         handler: Callable[[web.Request], Awaitable[Answered]] = route
         endpoint = None
-        if head_is_too_large(request):
-            handler = _refuse_head
+        refused = reason_to_refuse(request)
+        if refused is not None:
+            handler = partial(_refuse, refused)
         elif direct := self.direct.get((request.method, path)):
             handler, endpoint = partial(_invited, direct), path
         elif request.method == "OPTIONS" and self.cors.opens(path, request):
@@ -76,7 +76,7 @@ class Gate:
         answered = await self._guarded(request, path, handler, endpoint=endpoint)
         response = answered.for_aiohttp() if isinstance(answered, Answer) else answered
         self.security_headers.add(response.headers)
-        if "Connection" in response.headers:
+        if refused is not None or "Connection" in response.headers:
             response.force_close()
         return response
 
@@ -128,9 +128,8 @@ class Gate:
         return answered
 
 
-async def _refuse_head(_: web.Request) -> web.Response:
-    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-    return web.Response(status=status, text="request header fields too large")
+async def _refuse(reason: web.HTTPException, _: web.Request) -> web.Response:
+    raise reason
 
 
 async def _invited(direct: DirectHandler, request: web.Request) -> Answer:

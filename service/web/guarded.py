@@ -9,6 +9,7 @@ from yarl import URL
 
 from service.model.outgoing import HttpAnswer, Unreachable
 from service.web.addresses import AddressPolicy
+from service.web.guarded_names import GuardedNames
 from service.web.outgoing import Outgoing
 
 PER_HOST = 5
@@ -20,8 +21,11 @@ class GuardedOutgoing:
 
     def __init__(self, *, timeout: float, ca_file: Path | None, policy: AddressPolicy) -> None:
         """Take the limits and the policy."""
+        names = GuardedNames()
         self._by_https, self._by_http = (
-            Outgoing(timeout=timeout, ca_file=ca_file, permits=permits, per_host=PER_HOST)
+            Outgoing(
+                timeout=timeout, ca_file=ca_file, permits=permits, per_host=PER_HOST, names=names
+            )
             for permits in (policy.allows, policy.exempts)
         )
 

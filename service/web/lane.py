@@ -18,6 +18,7 @@ from wsgiref.handlers import format_date_time
 import structlog
 
 from service.web.answer import Answer
+from service.web.connections import Connections
 from service.web.message import WholeRequest
 from service.web.whole_requests import LARGEST, WholeRequestReader
 
@@ -39,6 +40,7 @@ class Lane:
         always: str,
         otherwise: Callable[[], asyncio.Protocol],
         idle_seconds: float,
+        accepted: Connections,
         largest: int = LARGEST,
     ) -> None:
         """Take the methods and paths that are served here, how, and aiohttp's protocol for all else.
@@ -51,6 +53,7 @@ class Lane:
         self.always = always
         self.otherwise = otherwise
         self.connections: set[LaneConnection] = set()
+        self.accepted = accepted
         self.closing = False
         self._idle_seconds = idle_seconds
         self._date = (0, "")
@@ -134,11 +137,23 @@ class LaneConnection(asyncio.Protocol):
         peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
         self._remote = peer[0] if peer else None  # none at a unix socket
         self._lane.connections.add(self)
+        self._lane.accepted.add(self, transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it; an answer that is being made reaches nobody."""
         self._transport = None
         self._lane.connections.discard(self)
+        self._lane.accepted.remove(self)
+
+    @property
+    def idle_since(self) -> float | None:
+        """Since when it waits for a request; None during one."""
+        return self._idle_since if self.answering is None else None
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the system does not take yet."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def data_received(self, data: bytes) -> None:
         """Begin to answer, or let aiohttp have the connection; what comes too early waits."""
@@ -233,6 +248,7 @@ class LaneConnection(asyncio.Protocol):
         if transport is None:
             return
         self._lane.connections.discard(self)
+        self._lane.accepted.remove(self)
         self._transport = None
         transport.set_protocol(protocol)
         protocol.connection_made(transport)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 SOURCE_LANGUAGE = "en"
 MOST_PREFERENCES = 10
+MAX_ACCEPT_LANGUAGE_LENGTH = 1000
 CATALOGUE = "locales/{}/LC_MESSAGES/messages.po"
 
 
@@ -37,10 +38,10 @@ class Locales:
             default=_tag(default),
         )
 
-    def choose(self, ui_locales: str | None, accept_language: str | None) -> str:
-        """Give the first language that the request, then the browser prefers (OIDC Core §3.1.2.1, RFC 9110 §12.5.4)."""
+    def choose(self, *tags: str, accept_language: str | None) -> str:
+        """Return the first of these languages that is on offer, else the first that the browser prefers (RFC 9110 §12.5.4)."""
         known = {tag.lower(): tag for tag in self.translations}
-        for preferred in ((ui_locales or "").split(), _accepted(accept_language or "")):
+        for preferred in (tags, _accepted(accept_language or "")):
             names = [_tag(name).lower() for name in preferred[:MOST_PREFERENCES]]
             chosen = negotiate_locale(names, known, sep="-")
             if chosen is not None:
@@ -87,6 +88,12 @@ def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Marku
     return {"_": gettext, "gettext": gettext, "ngettext": ngettext}
 
 
+def own_name(tag: str) -> str:
+    """Return what a language calls itself, such as Deutsch."""
+    name = Locale.parse(tag, sep="-").get_display_name() or tag
+    return name[:1].upper() + name[1:]
+
+
 def text_direction(tag: str) -> str:
     """Tell whether a language is written from the left or from the right."""
     return Locale.parse(tag, sep="-").text_direction
@@ -97,7 +104,8 @@ def _tag(name: str) -> str:
 
 
 def _accepted(header: str) -> list[str]:
-    weighted = [_weighted(item) for item in header.split(",")[:MOST_PREFERENCES]]
+    items = header[:MAX_ACCEPT_LANGUAGE_LENGTH].split(",")
+    weighted = [_weighted(item) for item in items[:MOST_PREFERENCES]]
     by_preference = sorted(weighted, key=lambda pair: pair[1], reverse=True)
     return [name for name, weight in by_preference if name and weight > 0]
 

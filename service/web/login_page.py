@@ -12,12 +12,13 @@ from service.authorize.flow import Visitor
 from service.authorize.steps.identity_provider import SignInAtProvider
 from service.authorize.steps.login import Login
 from service.identity.sessions import SignIn
+from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider, LiveRegistry
 from service.web.respond import see_other
-from service.web.sign_in_pages import SignInPages, Waiting
+from service.web.sign_in_pages import ACCOUNT, SignInPages, Waiting
 
-ACCOUNT = "/account"
-"""Where a person goes who signs in without a client's request."""
+FEW_FAILURES = 2
+"""After more of them the login page speaks of waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class LoginPage:
 
     sign_in: SignInPages
     registry: LiveRegistry
+    lockout: int
+    """Seconds that an account is locked after too many failures."""
 
     def show(
         self,
@@ -35,7 +38,8 @@ class LoginPage:
         *,
         username: str = "",
         error: str | None = None,
-        provider: str | None = None,
+        provider: str | LocalText | None = None,
+        has_failed_often: bool = False,
     ) -> web.Response:
         """The page; `error` is what went wrong before, `provider` the display name of where."""
         providers = list(self._providers(waiting))
@@ -54,8 +58,35 @@ class LoginPage:
                 "providers": [self._link(each, waiting) for each in providers],
                 "error": error,
                 "provider": provider,
+                "wait_seconds": self.lockout if has_failed_often else 0,
             },
         )
+
+    def show_failure(
+        self,
+        request: web.Request,
+        visitor: Visitor,
+        waiting: Waiting | None,
+        *,
+        username: str,
+    ) -> web.Response:
+        """Return the page after a wrong user name or password.
+
+        From the third failure on it says that one may have to wait. That depends on this browser's failures alone, so
+        that it discloses neither whether the account exists nor whether it is locked.
+        """
+        cookies = self.sign_in.visits.cookies
+        failures = cookies.failed_sign_ins(request) + 1
+        page = self.show(
+            request,
+            visitor,
+            waiting,
+            username=username,
+            error="invalid_credentials",
+            has_failed_often=failures > FEW_FAILURES,
+        )
+        cookies.set_failed_sign_ins(page, failures, max_age=self.lockout)
+        return page
 
     async def continue_as(
         self,
@@ -77,6 +108,8 @@ class LoginPage:
             answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
             outcome = await self.sign_in.answered(waiting, signed_in, answers)
             response = self.sign_in.go_on(request, outcome, signed_in, waiting.request.ui_locales)
+        if self.sign_in.visits.cookies.failed_sign_ins(request):
+            self.sign_in.visits.cookies.set_failed_sign_ins(response, 0, max_age=0)
         if signed_in.session is not None:
             self.sign_in.visits.keep(response, signed_in.session, cookie)
         return response

@@ -19,11 +19,5 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     remote: str | None
 
-    @property
-    def content_type(self) -> str:
-        """The media type without its parameters (RFC 9110 §8.3.1)."""
-        named = self.headers.get("Content-Type", "application/octet-stream")
-        return named.partition(";")[0].strip().lower()
-
 
 Message = web.Request | WholeRequest

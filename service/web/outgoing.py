@@ -16,6 +16,7 @@ from aiohttp import (
     DummyCookieJar,
     TCPConnector,
 )
+from aiohttp.abc import AbstractResolver
 
 from service.model.outgoing import HttpAnswer, Unreachable
 from service.model.trace import current_traceparent
@@ -49,12 +50,15 @@ class Outgoing:
         ca_file: Path | None,
         permits: Callable[[str], bool] | None,
         per_host: int = PER_HOST,
+        names: AbstractResolver | None = None,
     ) -> None:
-        """Take the limits, and which IP addresses may be reached; nothing is connected yet."""
+        """Take the limits, which IP addresses may be reached, and what looks names up if not the
+        event loop; nothing is connected yet."""
         self._timeout = ClientTimeout(total=timeout)
         self._ca_file = ca_file
         self._permits = permits
         self._per_host = per_host
+        self._names = names
         self._session: ClientSession | None = None
 
     async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
@@ -96,6 +100,7 @@ class Outgoing:
                     ssl=trusted,
                     limit_per_host=self._per_host,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
+                    resolver=self._names,
                     socket_factory=self._socket,
                 ),
                 cookie_jar=DummyCookieJar(),

@@ -19,7 +19,7 @@ def templates_in(folder: Path) -> list[str]:
 def why_not_compiled(folder: Path) -> Iterator[str]:
     """For each template that does not compile its file, its line, and why."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True)
-    environment.filters.update(display.times_in("en"))
+    environment.filters.update(display.filters_in("en"))
     for name in templates_in(folder):
         try:
             environment.get_template(name)

@@ -18,7 +18,10 @@ def content_security_policy(
     frame_src: Iterable[str] = (),
     script: str | None = None,
 ) -> str:
-    """Write the policy of a page that posts to, shows and frames these URIs and runs this one script (CSP3)."""
+    """Write the policy of a page that posts to, shows and frames these URIs (CSP3).
+
+    It runs this one inline script, or else static files of this service.
+    """
     directives = {
         "default-src": ["'none'"],
         "style-src": ["'self'"],
@@ -26,7 +29,7 @@ def content_security_policy(
         "img-src": ["'self'", "data:", *_sources(img_src)],
         "form-action": ["'self'", *_sources(form_action)],
         "frame-src": _sources(frame_src),
-        "script-src": [] if script is None else [_hash(script)],
+        "script-src": ["'self'" if script is None else _hash(script)],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
     }

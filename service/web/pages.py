@@ -1,4 +1,4 @@
-"""How does a template become a page?"""
+"""Renders templates as pages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import aiohttp_jinja2
 import jinja2
 from aiohttp import web
 
+from service.config.schema.people import Ui
+from service.model.local_text import LocalText
 from service.web import display
 from service.web.assets import Assets
-from service.web.locales import Locales, messages_of, text_direction
+from service.web.cookies import LANGUAGE, Cookies
+from service.web.locales import Locales, messages_of, own_name, text_direction
 from service.web.look import BUILT_IN, folders_of
 from service.web.own_templates import templates_in
 from service.web.page_headers import content_security_policy, page_headers
 
+MAX_QUERY_LENGTH = 4096
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 
 
@@ -27,28 +31,29 @@ class Pages:
         self,
         *,
         issuer: str,
-        title: str,
-        templates: Path | None,
-        locales: Iterable[str],
-        default_locale: str,
+        ui: Ui,
+        cookies: Cookies,
     ) -> None:
-        folders = folders_of(templates)
+        folders = folders_of(ui.templates)
         self._issuer = urlsplit(issuer)
-        self._title = title
+        self._ui = ui
+        self._cookies = cookies
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
         """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
         self._folders = folders
-        self._templates = templates
-        self._assets = Assets.load(folders)
-        self._locales = Locales.load(folders, tuple(locales), default_locale)
+        self._assets = Assets.load(folders, _generated_assets(ui))
+        self._locales = Locales.load(folders, ui.locales, ui.default_locale)
         self._environments = {
             tag: web.AppKey(f"pages.{tag}", jinja2.Environment)
             for tag in self._locales.translations
         }
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """Name the static files' URL."""
-        return (web.get("/static/{name:.+}", self._assets.serve),)
+        """Name the URLs of static files."""
+        return (
+            web.get("/static/{name:.+}", self._assets.serve),
+            web.get("/favicon.ico", self._assets.serve_icon),
+        )
 
     def setup(self, app: web.Application) -> None:
         """Make each language's templates ready; an operator's that does not compile stops the start."""
@@ -58,14 +63,14 @@ class Pages:
                 app_key=key,
                 loader=self._loader(),
                 default_helpers=False,
-                filters=display.times_in(tag),
+                filters=display.filters_in(tag, self._locales.default),
                 trim_blocks=True,
                 lstrip_blocks=True,
                 auto_reload=False,
             )
             # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
             environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            for name in templates_in(self._templates) if self._templates else ():
+            for name in templates_in(self._ui.templates) if self._ui.templates else ():
                 environment.get_template(name)
 
     def render(
@@ -82,8 +87,9 @@ class Pages:
         context: Mapping[str, object],
     ) -> web.Response:
         """Answer with a page; the URIs are those that its forms lead to and that it shows or frames."""
+        logo = [self._ui.logo] if isinstance(self._ui.logo, str) else []
         policy = content_security_policy(
-            form_action=form_action, img_src=img_src, frame_src=frame_src
+            form_action=form_action, img_src=[*img_src, *logo], frame_src=frame_src
         )
         return self._respond(
             request, template, context, policy=policy, ui_locales=ui_locales, status=status
@@ -123,12 +129,19 @@ class Pages:
         ui_locales: str | None,
         status: int = 200,
     ) -> web.Response:
-        tag = self._locales.choose(ui_locales, request.headers.get("Accept-Language"))
+        chosen = _chosen_language(request)
+        tag = self._locales.choose(
+            *filter(None, (chosen, self._cookies.language(request))),
+            *(ui_locales or "").split(),
+            accept_language=request.headers.get("Accept-Language"),
+        )
         page = aiohttp_jinja2.render_template(
             template, request, context, app_key=self._environments[tag], status=status
         )
         secure = self._issuer.scheme == "https"
         page.headers.update(page_headers(policy=policy, language=tag, secure=secure))
+        if chosen == tag:
+            self._cookies.set_language(page, tag)
         return page
 
     def _loader(self) -> jinja2.BaseLoader:
@@ -136,11 +149,24 @@ class Pages:
         ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
         return jinja2.ChoiceLoader([*map(jinja2.FileSystemLoader, self._folders), ours])
 
+    def _title(self, tag: str) -> str:
+        title = self._ui.title
+        if isinstance(title, LocalText):
+            return title.in_language(tag, self._locales.default)
+        return self._locales.translations[tag].gettext(title)  # the default one has a translation
+
+    def _logo_uri(self) -> str | None:
+        logo = self._ui.logo
+        return self.url(f"/static/{_file_name(logo)}") if isinstance(logo, Path) else logo
+
     def _globals(self, tag: str) -> dict[str, object]:
         translations = self._locales.translations[tag]
         return {
-            "title": translations.gettext(self._title),  # the default one has a translation
+            "title": self._title(tag),
             "lang": tag,
+            "languages": {each: own_name(each) for each in self._locales.translations},
+            "service_logo_uri": self._logo_uri(),
+            "service_links": self._ui.links,
             "text_direction": text_direction(tag),
             "url": self.url,
             "has_asset": self._assets.files.__contains__,
@@ -149,6 +175,28 @@ class Pages:
             "device": display.device,
             **messages_of(translations),
         }
+
+
+def _chosen_language(request: web.Request) -> str | None:
+    """Return the language in the query; only a long query, which no page links to, is costly to parse."""
+    short = len(request.rel_url.raw_query_string) <= MAX_QUERY_LENGTH
+    return request.query.get(LANGUAGE) if short else None
+
+
+def _generated_assets(ui: Ui) -> dict[str, bytes]:
+    """Return what the configuration adds to the static files."""
+    assets: dict[str, bytes] = {}
+    if isinstance(ui.logo, Path):
+        assets[_file_name(ui.logo)] = ui.logo.read_bytes()
+    if ui.accent is not None:
+        from service.web.accent import Accent  # noqa: PLC0415 - colours, for those who have any
+
+        assets["accent.css"] = Accent.parse(ui.accent).style_sheet().encode()
+    return assets
+
+
+def _file_name(logo: Path) -> str:
+    return f"service-logo{logo.suffix.lower()}"
 
 
 def _is_web(uri: str) -> bool:

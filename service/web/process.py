@@ -79,6 +79,8 @@ class Process:
     async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:
         """Serve on until the balancers have noticed, then finish what runs, within the grace."""
         self.draining.begin()
+        for runner in runners:
+            runner.begin_to_drain()
         log.info("draining", seconds=self.grace)
         try:
             async with asyncio.timeout(self.grace):

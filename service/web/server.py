@@ -1,27 +1,29 @@
-"""How are connections served, and what is said to a caller whose bytes are no HTTP request?"""
+"""Serves an application: listens, gives each connection its protocol, and ends all of them."""
 
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
+import socket as sockets
+import sys
 from socket import socket
 from ssl import SSLContext
 from typing import cast
 
-import structlog
 from aiohttp import web
-from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
 from service.web.accept_queue import BACKLOG, AcceptQueue
+from service.web.admission import MAX_HEAD_BYTES, readable
+from service.web.connections import CONNECTIONS, WRITE_SECONDS
 from service.web.gate import Handler
-from service.web.head_limit import MAX_HEAD_BYTES
 from service.web.lane import Lane
-from service.web.request_id import HEADER, new_request_id
+from service.web.routed_connection import RoutedConnection
+from service.web.tls_acceptor import TlsAcceptor
 from service.web.traced_gate import GATE
 from service.web.whole_requests import LARGEST
 
-log = structlog.stdlib.get_logger(__name__)
+_AT_ONCE = 0.1
+"""Seconds that aiohttp waits for requests before it cancels them; it takes 0 for no limit."""
 
 _ON_ITS_WAY = 0.1
 """Seconds in which a request arrives that was sent before its caller could know of the end."""
@@ -36,6 +38,7 @@ class Runner(web.AppRunner):
     def __init__(self, app: web.Application, *, shutdown_timeout: float = 20) -> None:
         super().__init__(app, shutdown_timeout=shutdown_timeout, access_log=None)
         self._queues: list[AcceptQueue] = []
+        self._acceptors: list[TlsAcceptor] = []
         self._running = 0
         self._lane: Lane | None = None
         self._idle = asyncio.Event()
@@ -43,13 +46,26 @@ class Runner(web.AppRunner):
 
     async def listen(self, listening: socket, tls: SSLContext | None) -> None:
         """Serve whoever connects there."""
+        _limit_unread_answers(listening)
         self._queues.append(AcceptQueue(listening, tls))
-        await web.SockSite(self, listening, ssl_context=tls, backlog=BACKLOG).start()
+        if tls is None:
+            await web.SockSite(self, listening, backlog=BACKLOG).start()
+        else:
+            listening.listen(BACKLOG)
+            lane = cast("_Server", self.server).lane
+            acceptor = TlsAcceptor(listening, tls, lane.connection, lane.accepted)
+            self._acceptors.append(acceptor)
+
+    def begin_to_drain(self) -> None:
+        """Drop clients that do not read their answers, so that they do not delay the end."""
+        self.app[CONNECTIONS].begin_to_drain()
 
     async def finish(self) -> None:
         """Take the last connections, and wait until no request runs; aiohttp itself drops what is still being sent."""
         for site in self.sites:
             await site.stop()
+        for acceptor in self._acceptors:
+            await acceptor.stop()
         for queue in self._queues:
             await queue.serve_rest(cast("_Server", self.server))
         await asyncio.sleep(_ON_ITS_WAY)
@@ -58,8 +74,8 @@ class Runner(web.AppRunner):
             await self._lane.quiet()
 
     async def cut_off(self) -> None:
-        """Wait for nobody, and clean up."""
-        self._shutdown_timeout = 0
+        """Cancel the requests that still run, and clean up."""
+        self._shutdown_timeout = _AT_ONCE
         await self.cleanup()
 
     async def _make_server(self) -> web.Server:
@@ -73,13 +89,15 @@ class Runner(web.AppRunner):
             finally:
                 self._end()
 
-        server = _Server(routed, request_factory=made.request_factory)
+        connections = self.app[CONNECTIONS]
+        server = _Server(routed, request_factory=readable(made.request_factory))
         self._lane = server.lane = Lane(
             served=gate.direct,
             answer=gate.answer_whole,
             always=gate.security_headers.always,
             otherwise=server.routed,
             idle_seconds=_IDLE_SECONDS,
+            accepted=connections,
             largest=min(LARGEST, gate.max_body_bytes),
         )
         return server
@@ -92,6 +110,12 @@ class Runner(web.AppRunner):
         self._running -= 1
         if not self._running:
             self._idle.set()
+
+
+def _limit_unread_answers(listening: socket) -> None:
+    """Let the system end connections whose clients read nothing, where only its own buffers are full."""
+    if sys.platform == "linux" and listening.family in {sockets.AF_INET, sockets.AF_INET6}:
+        listening.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_USER_TIMEOUT, WRITE_SECONDS * 1000)
 
 
 class _Server(web.Server):
@@ -112,60 +136,13 @@ class _Server(web.Server):
 
     def routed(self) -> RequestHandler:
         """A connection whose requests aiohttp reads and routes."""
-        return _Connection(
+        return RoutedConnection(
             self,
+            self.lane.accepted,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=_IDLE_SECONDS,
-            access_log=None,  # type: ignore[arg-type] # None is how aiohttp itself turns it off
+            access_log=None,
             max_line_size=MAX_HEAD_BYTES,
             max_field_size=MAX_HEAD_BYTES,
             auto_decompress=False,  # no caller needs it, and it lets few bytes become many
         )
-
-
-class _Connection(RequestHandler):
-    __slots__ = ()
-
-    def data_received(self, data: bytes) -> None:
-        """Tell who waits for a body when it turns out to be nonsense; aiohttp lets them wait."""
-        super().data_received(data)
-        request = self._current_request
-        if request is None or request.content.is_eof() or not self._messages:
-            return
-        if not isinstance(self._messages[-1][0], RawRequestMessage):
-            request.content.set_exception(web.RequestPayloadError("malformed body"))
-
-    def log_exception(self, *args: object, **details: object) -> None:
-        """Log faults of ours; a body that ends in nonsense after its answer is the caller's."""
-        if not isinstance(details.get("exc_info"), web.RequestPayloadError):
-            super().log_exception(*args, **details)
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """Answer with nothing that the caller sent: aiohttp's own answer and log line quote it."""
-        identifier = new_request_id()
-        if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-            text = "bad request"
-            log.info(text, status=status, request_id=identifier, kind=type(exc).__name__)
-        else:
-            text = "internal server error"
-            log.error(text, status=status, request_id=identifier, exc_info=exc)
-        if request.writer.output_size > 0:
-            raise ConnectionError("the answer has begun and cannot become another one")
-        answer = web.Response(
-            status=status,
-            text=text,
-            headers={
-                HEADER: identifier,
-                "Cache-Control": "no-store",
-                "X-Content-Type-Options": "nosniff",
-                "Server": "token-service",  # or aiohttp names its version
-            },
-        )
-        answer.force_close()
-        return answer

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from typing import cast
 
 from service.model.registry import Registry
 from service.model.resources import Scope
@@ -15,6 +17,18 @@ def shown_scopes(registry: Registry, scope: AbstractSet[str]) -> list[Scope]:
     others = sorted(scope - set(known), key=lambda name: (name == OFFLINE_ACCESS, name))
     names = [*(name for name in known if name in scope), *others]
     return [registry.scope(name) or _undescribed(name) for name in names]
+
+
+def shown_values(user_claims: Mapping[str, object], names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return those of the claims that a person can read, each with its name; `sub` is none."""
+    texts = ((name, _text(user_claims.get(name))) for name in dict.fromkeys(names) if name != "sub")
+    return [(name, text) for name, text in texts if text]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):  # an address (OIDC Core §5.1.1)
+        value = cast("dict[str, object]", value).get("formatted")
+    return value if isinstance(value, str) else ""
 
 
 def _undescribed(name: str) -> Scope:

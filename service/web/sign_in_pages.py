@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from aiohttp import web
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
+from service.authorize.parking import mark_in
 from service.authorize.request import AuthorizeRequest
+from service.model.client import Client
 from service.model.delivery import FormPost
-from service.model.registry import Tenant
 from service.model.session import Answers, ParkedRequest, Session
-from service.protocol.errors import OAuthError
+from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
-from service.web.csrf import check_csrf, csrf_token
+from service.web.csrf import ForgedRequest, check_csrf, csrf_token
+from service.web.dead_ends import FormExpired, SignInOver, WayOn, way_on
 from service.web.pages import Pages
 from service.web.read import form_params, query_params
 from service.web.respond import see_other
 from service.web.visits import Visits
+
+ACCOUNT = "/account"
+"""Where a person goes who signs in without a client's request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +35,16 @@ class Waiting:
     parked_id: str
     parked: ParkedRequest
     request: AuthorizeRequest
-    tenant: Tenant | None
+
+    def client_shown_to(self, visitor: Visitor) -> Client:
+        """Return the client as the visitor may see it.
+
+        Anybody can register a client and send people here for it by a link. To a person who is
+        signed in already, the link alone shows no word of such a client, only its host (RFC 7591 §5).
+        """
+        client, stranger_at = self.request.client, self.request.stranger_at
+        by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
+        return client.under_host(stranger_at) if stranger_at and by_link_alone else client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,30 +64,63 @@ class SignInPages:
     async def submitted(self, request: web.Request) -> tuple[Visitor, Params]:
         """The visitor and the parameters of a POST, which must be of a page of ours."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
-        check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
+        try:
+            check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
+        except ForgedRequest as error:
+            raise FormExpired(
+                error.description, way_on=self.way_on(params.get("request"))
+            ) from error
         return await self.visits.visitor(request), params
 
     async def waiting(self, params: Params, visitor: Visitor) -> Waiting:
-        """The request that the page is about; InvalidRequest where it waits no longer."""
+        """The request that the page is about; SignInOver where it waits no longer."""
         parked_id = params.get("request") or ""
-        parked = await self.flow.parking.find(parked_id, browser=visitor.browser)
+        parked = await self.find_parked(params, visitor)
         sent = Params(parked.params)
         request = await self.flow.read(sent, await self.flow.reply_to(sent))
-        tenant = self.flow.registry.current.tenants.get(request.tenant or "")
-        return Waiting(parked_id=parked_id, parked=parked, request=request, tenant=tenant)
+        return Waiting(parked_id=parked_id, parked=parked, request=request)
+
+    def way_on(self, parked_id: str | None) -> WayOn:
+        """Return where a person goes on whose request is no longer parked.
+
+        Clients that registered themselves are never linked: anybody can make up such an id.
+        """
+        client = self.flow.registry.current.clients_by_mark.get(mark_in(parked_id or ""))
+        return way_on(client, issuer=self.flow.issuer, account=self.pages.url(ACCOUNT))
+
+    async def find_parked(
+        self, params: Params, visitor: Visitor, *, arriving: bool = False
+    ) -> ParkedRequest:
+        """Return the parked request; one that is arriving becomes this browser's."""
+        parking = self.flow.parking
+        find = parking.find_or_bind if arriving else parking.find
+        parked_id = params.get("request") or ""
+        with self._explain_end(parked_id):
+            return await find(parked_id, browser=visitor.browser)
 
     async def answered(self, waiting: Waiting, visitor: Visitor, answers: Answers) -> Outcome:
         """Note what the person said, and find what comes next."""
         parked = await self.flow.parking.answer(waiting.parked_id, waiting.parked, answers)
-        return await self.flow.resume(waiting.parked_id, parked, visitor)
+        with self._explain_end(waiting.parked_id):
+            return await self.flow.resume(waiting.parked_id, parked, visitor)
 
     async def resumed(self, waiting: Waiting, visitor: Visitor) -> Outcome:
         """Find what comes next, though this page was not answered."""
-        return await self.flow.resume(waiting.parked_id, waiting.parked, visitor)
+        with self._explain_end(waiting.parked_id):
+            return await self.flow.resume(waiting.parked_id, waiting.parked, visitor)
 
     async def refused(self, waiting: Waiting, visitor: Visitor, error: OAuthError) -> Outcome:
         """End the request at the client."""
-        return await self.flow.refuse(waiting.parked_id, waiting.parked, visitor, error)
+        with self._explain_end(waiting.parked_id):
+            return await self.flow.refuse(waiting.parked_id, waiting.parked, visitor, error)
+
+    @contextmanager
+    def _explain_end(self, parked_id: str) -> Generator[None]:
+        """Turn the end of a parked request, such as another answer to it, into a page that leads on."""
+        try:
+            yield
+        except InvalidRequest as error:
+            raise SignInOver(error.description, way_on=self.way_on(parked_id)) from error
 
     def go_on(
         self,
@@ -108,7 +156,7 @@ class SignInPages:
     ) -> web.Response:
         """Render a page about the request that waits, whose form may lead to the client."""
         asked = waiting.request if waiting else None
-        client, tenant = asked and asked.client, waiting and waiting.tenant
+        client, tenant = waiting and waiting.client_shown_to(visitor), asked and asked.tenant
         logos = (client and client.logo_uri, tenant and tenant.logo_uri, *images)
         page = self.pages.render(
             request,
@@ -121,6 +169,7 @@ class SignInPages:
                 "parked_request": waiting.parked_id if waiting else "",
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
+                "stranger_at": asked and asked.stranger_at,
                 "tenant": tenant,
                 **context,
             },

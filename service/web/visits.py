@@ -14,6 +14,7 @@ from service.identity.subjects import Subjects
 from service.model.session import Session
 from service.protocol.session_state import SIGNED_OUT, browser_state_of
 from service.web.cookies import Cookies
+from service.web.proxy import ClientAddress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class Visits:
     cookies: Cookies
     sessions: Sessions
     subjects: Subjects
+    client_address: ClientAddress
 
     async def visitor(self, request: web.Request) -> Visitor:
         """The browser's mark, new where it has none, and the session of an active user."""
@@ -61,6 +63,7 @@ class Visits:
             previous=visitor.session,
             remember=remember,
             user_agent=request.headers.get("User-Agent", ""),
+            address=self.client_address.of(request),
         )
         user_claims = await self.subjects.claims_of(session) or {}
         return _signed_in(visitor.browser, session, user_claims), cookie

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from service.model.events import LoggedOut, SessionEnded
+from service.model.people_events import LoggedOut, SessionEnded
 from tests.account.account_page import account, end_session, sessions_on
 from tests.conftest import Clock
 from tests.driving.browser import Browser
@@ -67,6 +69,34 @@ async def test_ending_the_current_session_signs_out(app: ClientApp, events: list
     assert "sid" not in {cookie.key for cookie in app.browser.session.cookie_jar}
     assert LoggedOut(subject="818727", session_id=sid) in events
     assert SessionEnded(subject="818727", session_id=sid) in events
+
+
+async def test_all_other_sessions_end_at_once(app: ClientApp, other_app: ClientApp) -> None:
+    tokens = await app.tokens()
+    await other_app.tokens()
+    page = await account(app.browser)
+    page = await app.browser.submit(page, session=None, action="end-other-sessions")
+    assert sessions_on(page) == [claims_in(tokens["id_token"])["sid"]]
+    assert (await account(other_app.browser)).has("login")
+    assert not page.has("end-other-sessions")
+
+
+async def test_ending_other_sessions_ends_nobody_elses(
+    app: ClientApp, other_app: ClientApp
+) -> None:
+    await other_app.login("bob")
+    await app.login()
+    page = await account(app.browser)
+    await app.browser.submit(page, action="end-other-sessions")
+    assert (await account(other_app.browser)).path == "/account"
+
+
+async def test_a_session_shows_from_where_and_when_it_began(app: ClientApp) -> None:
+    await app.login()
+    page = await account(app.browser)
+    assert re.search(
+        r"Signed in <time data-local datetime=\"\S+Z\">.+ UTC</time> from 127.0.0.1", page.text
+    )
 
 
 async def test_nobody_ends_the_session_of_another_person(

@@ -12,7 +12,8 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-LOCKS = ["requirements.lock", "requirements-tracing.lock", "requirements-dev.lock"]
+GROUPS = PYPROJECT["dependency-groups"]
+LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-dev", "-uv")]
 COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
 
 
@@ -21,18 +22,26 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
     [
         ("requirements.lock", PYPROJECT["project"]["dependencies"]),
         ("requirements-tracing.lock", PYPROJECT["project"]["optional-dependencies"]["tracing"]),
-        ("requirements-dev.lock", PYPROJECT["dependency-groups"]["dev"]),
+        ("requirements-dev.lock", [one for one in GROUPS["dev"] if isinstance(one, str)]),
+        ("requirements-uv.lock", GROUPS["uv"]),
     ],
-    ids=["run", "tracing", "development"],
+    ids=["run", "tracing", "development", "uv"],
 )
 def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     locked = set(re.findall(r"^([\w.-]+)==", (REPOSITORY / lock).read_text(), re.MULTILINE))
     assert {re.split(r"[\[<>=]", one)[0].lower() for one in wanted} <= locked
 
 
-@pytest.mark.parametrize("lock", LOCKS[1:])
-def test_a_longer_lock_only_adds(lock: str) -> None:
-    assert versions("requirements.lock").items() <= versions(lock).items()
+@pytest.mark.parametrize(
+    ("lock", "longer"),
+    [
+        ("requirements.lock", "requirements-tracing.lock"),
+        ("requirements.lock", "requirements-dev.lock"),
+        ("requirements-uv.lock", "requirements-dev.lock"),
+    ],
+)
+def test_a_longer_lock_only_adds(lock: str, longer: str) -> None:
+    assert versions(lock).items() <= versions(longer).items()
 
 
 def versions(lock: str) -> dict[str, str]:

@@ -8,6 +8,13 @@ from pathlib import Path
 
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40
+COSTLY = {
+    *("charset", "content_type", "cookies", "forwarded", "http_range", "json", "multipart", "post"),
+    *("if_match", "if_modified_since", "if_none_match", "if_range", "if_unmodified_since"),
+    *("host", "query_string", "text", "url"),
+}
+"""What aiohttp reads from a request by parsers whose cost, or whose trust in the caller, is too high."""
+
 DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 
 REPOSITORY = Path(__file__).parents[2]
@@ -34,6 +41,18 @@ def test_a_file_says_which_question_it_answers() -> None:
 def test_a_module_is_no_drawer() -> None:
     assert [path for path in SOURCES if DRAWERS & set(path.with_suffix("").parts)] == []
     assert [path for path in SOURCES if path.stem.startswith("base_")] == []
+
+
+def test_no_lazy_parser_of_aiohttp_is_used() -> None:
+    used = {
+        f"{path}:{node.lineno} request.{node.attr}"
+        for path, text in SOURCES.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute) and node.attr in COSTLY
+        if isinstance(node.value, ast.Name) and node.value.id == "request"
+        if path.is_relative_to("service/web") or path.is_relative_to("service/endpoints")
+    }
+    assert used == set()
 
 
 def functions() -> Iterator[tuple[str, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -86,6 +88,33 @@ async def test_what_is_not_known_is_dropped(app: ClientApp, acr_values: str) -> 
     page = await app.authorize(acr_values=acr_values)
     assert page.path == "/account/login"
     assert "unknown" not in page.text
+
+
+LONGEST = "a" * 100
+
+
+@pytest.mark.parametrize(
+    ("acr_values", "shown"),
+    [
+        ("tenant:acme", "acme"),
+        ("weak tenant:Acme_Sons-2.eu", "Acme_Sons-2.eu"),
+        (f"tenant:{LONGEST}", LONGEST),
+        ("tenant:<b> tenant:acme", "acme"),
+        (f"tenant:{LONGEST}a", None),
+        ("tenant:", None),
+        ("tenant:ac+me", None),
+        ("tenant:acmé", None),
+    ],
+)
+async def test_any_proper_tenant_name_reaches_the_page_where_no_tenants_are_configured(
+    app: ClientApp, config: dict[str, Any], acr_values: str, shown: str | None
+) -> None:
+    app.service.parts.configuration.file.write_text(json.dumps(config | {"tenants": []}))
+    assert app.service.parts.registry.reload()
+    page = await app.authorize(acr_values=acr_values)
+    assert page.path == "/account/login"
+    hosts = re.findall('<p class="host"><span>(.*?)</span>', page.text)
+    assert hosts == ([shown] if shown else [])
 
 
 @pytest.mark.parametrize(

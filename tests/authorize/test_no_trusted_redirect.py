@@ -18,6 +18,7 @@ pytestmark = pytest.mark.rfc("6749#4.1.2.1", "6749#3.1.2.4", "9700#4.11")
 def config() -> dict[str, Any]:
     configuration = fresh_configuration()
     client_in(configuration, "spa")["enabled"] = False
+    configuration["issuer"] = "https://id.example"  # on this machine it would be development
     return configuration
 
 

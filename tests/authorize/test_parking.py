@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -12,6 +12,10 @@ from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 
+LONG = "s" * 8_200
+"""Too long to be kept."""
+
+ENDSESSION = "/connect/endsession"
 PAGES = ["/account/login", "/account/select", "/account/consent"]
 
 
@@ -48,6 +52,29 @@ async def test_what_nobody_reads_is_not_kept(app: ClientApp, path: str) -> None:
     page = await app.browser.post(path, app.parameters(junk="x" * 50_000))
     assert page.status == 200
     assert await stored(app.service) < 2_000
+
+
+async def test_a_state_that_is_too_long_to_be_kept_is_refused_at_the_client(app: ClientApp) -> None:
+    assert (await app.authorize(state="s" * 7_000)).has("login")
+    kept = await stored(app.service)
+    page = await app.authorize(state=LONG, response_mode="form_post")
+    assert (page.error, page.parameters["state"]) == ("invalid_request", LONG)
+    assert await stored(app.service) == kept
+
+
+async def test_a_request_that_is_answered_at_once_has_any_state(app: ClientApp) -> None:
+    await app.login()
+    assert "code" in (await app.authorize(state=LONG, response_mode="form_post")).parameters
+
+
+async def test_a_logout_that_is_too_long_to_be_kept_is_refused(app: ClientApp) -> None:
+    await app.login()
+    for page in (
+        await app.browser.get(f"{ENDSESSION}?{urlencode({'state': LONG})}"),
+        await app.browser.post(ENDSESSION, {"state": LONG}),
+    ):
+        assert (page.status, page.error) == (400, "invalid_request")
+    assert await stored(app.service) == 0
 
 
 @pytest.mark.parametrize("path", PAGES)

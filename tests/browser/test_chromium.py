@@ -53,6 +53,37 @@ async def test_unticked_boxes_are_not_granted(person: Person) -> None:
     assert await person.sees("#granted") == "api1 openid"
 
 
+async def test_a_typed_password_is_shown_on_demand(person: Person) -> None:
+    await person.asks()
+    await person.page.fill("#username", "alice")
+    await person.page.fill("#password", "alice-password")
+    await person.page.click("#show-password")
+    assert await person.page.get_attribute("#password", "type") == "text"
+    assert await person.page.get_attribute("#show-password", "aria-pressed") == "true"
+    await person.page.keyboard.press("Enter")
+    assert await person.sees("#consent-allow")
+
+
+async def test_the_details_of_an_error_are_copied(person: Person) -> None:
+    await person.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await person.page.goto(f"{person.issuer}/account/error")
+    await person.page.click("#copy")
+    assert await person.sees("#copy") == "Copied"
+    copied = await person.page.evaluate("navigator.clipboard.readText()")
+    assert await person.sees("#request-id") in copied
+    person.complaints.clear()  # of the status 400
+
+
+@without_javascript
+async def test_what_a_script_would_do_is_not_offered_without_one(person: Person) -> None:
+    await person.asks()
+    assert not await person.page.is_visible("#show-password")
+    await person.page.goto(f"{person.issuer}/account/error")
+    assert not await person.page.is_visible("#copy")
+    assert (await person.sees("#error-time")).endswith("UTC")
+    person.complaints.clear()  # of the status 400
+
+
 @pytest.mark.parametrize("button", ["#cancel", "#consent-deny"])
 async def test_a_refusal_takes_the_person_back(person: Person, button: str) -> None:
     await person.asks()
@@ -114,6 +145,8 @@ async def test_an_application_is_shut_out_on_the_account_page(
     await person.page.click("#consent-allow")
     await person.sees("#granted")
     await person.page.goto(f"{person.issuer}/account")
+    assert not await person.page.is_visible("li[data-client=consenting] button")
+    await person.page.click("li[data-client=consenting] summary")
     await person.page.click("li[data-client=consenting] button")
     await person.page.wait_for_selector("li[data-client=consenting]", state="detached")
     assert [key async for key in service.parts.kv.keys("ts:*:az")] == []

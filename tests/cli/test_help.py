@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import version
 
 import click
 import pytest
@@ -12,8 +13,7 @@ from service.cli.program import COMMANDS, program
 
 
 def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
-    if path:
-        yield path
+    yield path
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
@@ -26,7 +26,7 @@ def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
 def test_every_command_has_an_example(path: tuple[str, ...]) -> None:
     result = CliRunner().invoke(program, [*path, "--help"])
     assert result.exit_code == 0
-    assert f"python -m service {' '.join(path)}" in result.stdout.partition("Example")[2]
+    assert f"python -m service {' '.join(path)}".rstrip() in result.stdout.partition("Example")[2]
 
 
 def test_the_commands_are_those_of_the_contract() -> None:
@@ -37,9 +37,30 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "hash-secret",
         "hash-password",
         "new-key",
+        "new",
+        "new-secret",
         "keys",
         "explain",
         "sessions",
         "grants",
         "diff",
     }
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = CliRunner().invoke(program, ["--version"])
+    assert result.stdout == f"token-service {version('token-service')}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["chekc"], "Did you mean 'check'?"),
+        (["keys", "lsit"], "Did you mean 'list'?"),
+        (["check", "--profle", "oauth21"], "Did you mean '--profile'?"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistyped_word_comes_with_the_right_one(arguments: list[str], meant: str) -> None:
+    result = CliRunner().invoke(program, arguments)
+    assert (result.exit_code, meant in result.stderr) == (2, True)

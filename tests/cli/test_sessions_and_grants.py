@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli.conftest import Command
@@ -56,6 +58,24 @@ async def test_sessions_are_listed_by_all_options(
     named = {alice: "alice", bob: "bob"}
     found = await first_cells(command, "sessions", "list", *options)
     assert sorted(named[sid] for sid in found) == expected
+
+
+async def test_sessions_are_listed_as_json(command: Command, alice: str) -> None:
+    (session,) = json.loads((await command("sessions", "list", "--format", "json")).stdout)
+    assert (session["session"], session["subject"], session["idp"]) == (alice, "818727", "local")
+    assert session["signed_in"] < session["ends_at"]
+
+
+async def test_grants_are_listed_as_json(command: Command, alice: str) -> None:
+    (grant,) = json.loads((await command("grants", "list", "--format", "json")).stdout)
+    assert (grant["client"], grant["session"], grant["scope"]) == ("web", alice, "api1 openid")
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("group", ["sessions", "grants"])
+async def test_an_empty_list_is_a_header_or_empty_json(command: Command, group: str) -> None:
+    assert (await command(group, "list")).stdout.split()[0] == group.removesuffix("s").upper()
+    assert (await command(group, "list", "--format", "json")).stdout == "[]\n"
 
 
 @pytest.mark.usefixtures("alice")

@@ -19,6 +19,7 @@ from tests.driving.service import Answer, RunningService
 SECRET = "a-secret-of-more-than-sixty-four-characters-and-so-good-for-every-hmac"
 
 
+@cache
 def key_of(alg: str, number: int = 0) -> Key:
     """The clients' key for an algorithm, or another one that nobody registers."""
     if alg in MAC_ALGORITHMS:

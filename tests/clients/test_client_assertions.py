@@ -174,9 +174,9 @@ async def test_its_claims_have_to_be_right(client: Signer, changes: dict[str, An
 
 
 @pytest.mark.rfc("9101#10.8", "8725#3.12")
-@pytest.mark.parametrize("name", ["response_type", "redirect_uri"])
-async def test_a_request_object_that_passed_a_browser_is_none(client: Signer, name: str) -> None:
-    assert (await client.ask(await client.assertion(**{name: "code"}))).refusal == NEVER
+@pytest.mark.parametrize("name", ["response_type", "redirect_uri", "client_id", "scope"])
+async def test_a_request_object_that_passed_a_browser_is_refused(client: Signer, name: str) -> None:
+    assert (await client.ask(await client.assertion(**{name: "keyed"}))).refusal == NEVER
 
 
 async def test_clocks_may_differ_a_little(client: Signer) -> None:

@@ -17,7 +17,7 @@ def file(**keys: Any) -> str:
     """One client with these keys beside what it needs anyway."""
     web = {
         "client_id": "web",
-        "client_secrets": [{"value": "x" * 48}],
+        "client_secrets": [{"sha256": "0" * 64}],
         "redirect_uris": ["https://a/"],
     }
     return yaml.dump({"clients": [web | keys]})

@@ -141,6 +141,42 @@ def test_diff_says_what_changes(run, tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("change", "exit_code"), [("tenants: [{name: acme}]", 1), ("server: {port: 1}", 1), ("", 0)]
+)
+def test_diff_may_tell_by_its_exit_code(run, tmp_path, change, exit_code):
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(GOOD)
+    new.write_text(GOOD + change)
+    assert run("diff", old, new, "--exit-code").exit_code == exit_code
+    assert run("diff", old, new).exit_code == 0
+
+
+def test_diff_speaks_json(run, tmp_path):
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(GOOD)
+    new.write_text(GOOD + "tenants: [{name: acme}]\nserver: {port: 1}")
+    assert json.loads(run("diff", old, new, "--format", "json").stdout) == {
+        "changes": ["+ tenants[acme]"],
+        "need_restart": ["server.port"],
+    }
+
+
+def test_a_new_secret_comes_with_the_line_for_its_hash(run):
+    first, line = run("new-secret").stdout.splitlines()
+    secret = first.removeprefix("secret: ")
+    assert run("hash-secret", given=secret).stdout.strip() == line
+    assert len(secret) == 43
+
+
+def test_a_new_secret_comes_as_json(run, problems):
+    made = json.loads(run("new-secret", "--format", "json").stdout)
+    again = json.loads(run("new-secret", "--format", "json").stdout)
+    assert made["secret"] != again["secret"]
+    api = {"name": "api", "secrets": [{"sha256": made["sha256"]}]}
+    assert problems(json.dumps({"api_resources": [api]})[1:-1]) == {}
+
+
 def test_diff_shows_no_secret(run, tmp_path):
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     client = (

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from scripts.docs.documents import DOCUMENTS
 from service.config.json_schema import plain_json_schema
+from service.config.rules.unsupported import CLIENT_KEYS, GRANT_TYPES
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_generated_document_is_current(name):
     assert (Path("docs") / name).read_text(encoding="utf-8") == DOCUMENTS[name](), "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ("ClientEntry", "dpop_bound_access_tokens"),
+        ("ClientEntry", "require_pushed_authorization_requests"),
+        ("ClientEntry", "device_code_lifetime"),
+        ("Tls", "client_ca"),
+        ("Server", "client_certificate_header"),
+    ],
+)
+def test_a_key_that_is_not_supported_yet_says_so(section, key):
+    schema = plain_json_schema()["$defs"][section]["properties"][key]
+    assert schema["description"].endswith("**Not supported yet.**")
+    assert f"| `{key}` |" in DOCUMENTS["configuration.md"]()
+
+
+def test_a_value_that_is_not_supported_yet_is_named():
+    client = plain_json_schema()["$defs"]["ClientEntry"]["properties"]
+    for key, value in (
+        ("allowed_grant_types", "urn:ietf:params:oauth:grant-type:device_code"),
+        ("token_endpoint_auth_method", "tls_client_auth"),
+    ):
+        assert value in client[key]["description"].partition("**Not supported yet**")[2]
+
+
+def test_the_readme_lists_what_is_not_supported_yet():
+    rows = Path("README.md").read_text(encoding="utf-8").splitlines()
+    listed = " ".join(row for row in rows if row.endswith("| not yet |"))
+    features = {*CLIENT_KEYS.values(), *GRANT_TYPES.values()}
+    numbers = {number for each in features for number in re.findall(r"RFC \d+", each)}
+    assert {number for number in numbers if number not in listed} == set()
+    assert {"JARM", "CIBA"} <= {*re.findall(r"\w+", listed)}
 
 
 def test_every_key_is_documented():

@@ -241,8 +241,9 @@ def test_a_malformed_value_is_one_problem_in_words(problems, text, path, message
 
 def test_a_misspelt_key_is_one_problem(problems):
     found = problems(
-        "api_resources:\n- name: api\n- nam: billing\n"
-        "clients:\n- client_id: web\n  require_client_secret: false\n"
+        "api_resources:\n- name: api\n  secrets: [{sha256: %s}]\n- nam: billing\n"
+        % ("0" * 64)
+        + "clients:\n- client_id: web\n  require_client_secret: false\n"
         "  redirect_uris: ['https://a/']\n  allowed_scopes: [billing]\n"
     )
     assert list(found) == ["api_resources[1].nam"]

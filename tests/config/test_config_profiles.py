@@ -1,4 +1,4 @@
-"""Stricter profiles: OAuth 2.1 and the FAPI 2 security profile, as far as a registry can meet them."""
+"""Stricter profiles: OAuth 2.1, FAPI 2 and MCP, as far as a registry can meet them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ SOUND = {
             "jwks_uri": "https://app/jwks",
             "token_endpoint_auth_method": "private_key_jwt",
             "redirect_uris": ["https://app/cb"],
-            "dpop_bound_access_tokens": True,
-            "require_pushed_authorization_requests": True,
+            "allow_offline_access": True,
+            "refresh_token_usage": "reuse",
         }
     ],
+    "api_resources": [{"name": "https://mcp.example.com/mcp"}],
 }
+FAPI2 = ["fapi2_security", "fapi2", "fapi2_message_signing"]
 
 
 @pytest.fixture
@@ -39,9 +41,32 @@ def errors(file):
     return errors
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_sound_registry_meets_every_profile(errors, profile):
+def test_the_profiles_are_those_of_the_contract():
+    assert {*PROFILES} == {"oauth21", "mcp", *FAPI2}
+
+
+@pytest.mark.parametrize("profile", ["oauth21", "mcp"])
+def test_a_sound_registry_meets_the_profile(errors, profile):
     assert errors(profile) == set()
+
+
+@pytest.mark.parametrize("profile", FAPI2)
+def test_a_profile_that_needs_unsupported_features_cannot_be_met(file, profile):
+    file.write_text(yaml.dump(SOUND))
+    found = [each for each in inspect(file, {}, rules=PROFILES[profile]) if each.path == ""]
+    (problem,) = found
+    assert problem.severity == "error"
+    for words in ("fapi2_", " cannot be met yet", "RFC 9126", "RFC 9449"):
+        assert words in problem.message
+
+
+@pytest.mark.parametrize("profile", FAPI2)
+def test_a_profile_sends_nobody_into_unsupported_settings(file, profile):
+    file.write_text(yaml.dump(SOUND))
+    found = inspect(file, {}, rules=PROFILES[profile])
+    advice = " ".join(f"{each.path} {each.hint}" for each in found)
+    assert "dpop_bound" not in advice
+    assert "pushed" not in advice
 
 
 @pytest.mark.parametrize(
@@ -67,14 +92,20 @@ def test_oauth21_allows_http_on_loopback(errors):
     ("keys", "path"),
     [
         ({"token_endpoint_auth_method": None}, "token_endpoint_auth_method"),
-        ({"dpop_bound_access_tokens": False}, "dpop_bound_access_tokens"),
-        (
-            {"require_pushed_authorization_requests": False},
-            "require_pushed_authorization_requests",
-        ),
         ({"authorization_code_lifetime": 61}, "authorization_code_lifetime"),
-        ({"allow_offline_access": True}, "refresh_token_usage"),
+        ({"refresh_token_usage": "one_time"}, "refresh_token_usage"),
     ],
 )
-def test_what_fapi2_forbids(errors, keys, path):
-    assert errors("fapi2", **keys) == {path}
+@pytest.mark.parametrize("profile", FAPI2)
+def test_what_fapi2_forbids(errors, profile, keys, path):
+    assert errors(profile, **keys) == {"", path}
+
+
+def test_mcp_needs_an_api_that_is_named_by_its_url(file):
+    file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": "api"}]}))
+    found = inspect(file, {}, rules=PROFILES["mcp"])
+    assert "api_resources" in {each.path for each in found if each.severity == "error"}
+
+
+def test_mcp_needs_offline_access(errors):
+    assert errors("mcp", allow_offline_access=False) == {"clients"}

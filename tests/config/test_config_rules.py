@@ -8,7 +8,7 @@ import yaml
 from service.config.load import inspect
 
 HASH = "LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE="
-API = {"api_resources": [{"name": "api"}]}
+API = {"api_resources": [{"name": "api", "secrets": [{"sha256": HASH}]}]}
 WEB = {
     "client_id": "web",
     "client_secrets": [{"sha256": HASH}],
@@ -242,6 +242,27 @@ def test_what_cannot_be_is_an_error(problems, content, path):
 
 
 DOUBTFUL = {
+    "no grant type": (
+        client(allowed_grant_types=[], redirect_uris=[]),
+        "clients[web].allowed_grant_types",
+    ),
+    "a grant type twice": (
+        client(allowed_grant_types=["authorization_code", "authorization_code"]),
+        "clients[web].allowed_grant_types[1]",
+    ),
+    "a plain secret of a client": (
+        client(client_secrets=[{"value": "x" * 32}]),
+        "clients[web].client_secrets[0].value",
+    ),
+    "a plain secret of an API": (
+        {"api_resources": [{"name": "api", "secrets": [{"value": "x" * 32}]}]},
+        "api_resources[api].secrets[0].value",
+    ),
+    "an API without secrets": ({"api_resources": [{"name": "api"}]}, "api_resources[api].secrets"),
+    "a scope of two APIs": (
+        {"api_resources": [{"name": "api"}, {"name": "b", "scopes": ["api"]}]},
+        "api_resources[b].scopes[api]",
+    ),
     "refresh tokens that are never given": (
         client(allowed_grant_types=["authorization_code", "refresh_token"]),
         "clients[web].allowed_grant_types[refresh_token]",
@@ -279,8 +300,8 @@ DOUBTFUL = {
         client(client_secrets=[{"sha256": HASH, "expires_at": "2020-01-01T00:00:00Z"}]),
         "clients[web].client_secrets[0].expires_at",
     ),
-    "a password that takes another time": (
-        user(password="$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
+    "a password that is easy to guess": (
+        user(password="$argon2id$v=19$m=4096,t=3,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
         "users.list[a].password",
     ),
     "nobody can sign in": (client(enable_local_login=False), "clients[web].enable_local_login"),
@@ -289,6 +310,7 @@ DOUBTFUL = {
         client(access_token_lifetime="30d"),
         "signing.retire_after",
     ),
+    "public metrics": ({"server": {"host": "192.0.2.1"}}, "server.management_port"),
     "everyone a proxy": (
         {"server": {"trusted_proxies": ["0.0.0.0/0"]}},
         "server.trusted_proxies[0]",
@@ -305,6 +327,14 @@ DOUBTFUL = {
     "pushed requests": (
         client(require_pushed_authorization_requests=True),
         "clients[web].require_pushed_authorization_requests",
+    ),
+    "encrypted introspection": (
+        client(introspection_encrypted_response_alg="RSA-OAEP"),
+        "clients[web].introspection_encrypted_response_alg",
+    ),
+    "certificates of clients": (
+        {"server": {"client_certificate_header": "Client-Cert", "trusted_proxies": ["10.0.0.1"]}},
+        "server.client_certificate_header",
     ),
     "registration without scopes": (
         {"registration": {"enabled": True}},
@@ -359,7 +389,54 @@ def test_a_dangerous_redirect_is_an_error(problems, key, uri):
     assert found[f"clients[web].{key}[0]"].severity == "error"
 
 
-@pytest.mark.parametrize("uri", ["http://app.example.com/cb", "http://10.0.0.1/", "myapp:/cb"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"token_endpoint_auth_method": "client_secret_jwt"},
+        {"id_token_signed_response_alg": "HS256"},
+        {"userinfo_encrypted_response_alg": "dir"},
+        {"require_signed_request_object": True},
+    ],
+    ids=str,
+)
+def test_a_plain_secret_is_no_problem_where_an_algorithm_needs_it(problems, keys):
+    content = client(client_secrets=[{"value": "x" * 32}], **keys)
+    assert "clients[web].client_secrets[0].value" not in problems(yaml.dump(content))
+
+
+def test_a_scope_of_two_apis_names_both_places(problems, file):
+    found = problems("api_resources:\n- name: api\n- name: b\n  scopes: [api]\n")
+    assert f"first at {file}:3:9" in found["api_resources[b].scopes[api]"].message
+
+
+def test_an_issuer_with_a_slash_at_its_end_is_a_warning(file):
+    file.write_text("issuer: https://auth.example.com/\n")
+    (problem,) = inspect(file, {})
+    assert (problem.severity, problem.hint) == ("warning", "write https://auth.example.com")
+
+
+PUBLIC_HTTP = "http://app.example.com/cb"
+
+
+@pytest.mark.parametrize("uri", [PUBLIC_HTTP, "http://8.8.8.8/cb", "http://[2600::1]/cb"])
+def test_a_redirect_over_http_to_a_public_host_is_an_error(problems, uri):
+    found = problems(yaml.dump(client(redirect_uris=[uri])))["clients[web].redirect_uris[0]"]
+    assert (found.severity, "allow_insecure_redirect_uris" in found.hint) == ("error", True)
+
+
+def test_a_client_may_allow_redirects_over_http(problems):
+    content = client(redirect_uris=[PUBLIC_HTTP], allow_insecure_redirect_uris=True)
+    assert problems(yaml.dump(content)) == {}
+
+
+def test_a_logout_that_leads_to_http_is_a_warning(problems):
+    found = problems(yaml.dump(client(post_logout_redirect_uris=[PUBLIC_HTTP])))
+    assert found["clients[web].post_logout_redirect_uris[0]"].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "uri", ["http://app.internal/cb", "http://app/cb", "http://10.0.0.1/", "myapp:/cb"]
+)
 def test_a_weak_redirect_is_a_warning(problems, uri):
     found = problems(yaml.dump(client(redirect_uris=[uri])))
     assert found["clients[web].redirect_uris[0]"].severity == "warning"
@@ -414,6 +491,21 @@ def test_the_issuer_is_a_secure_base(file, issuer):
     assert [problem.path for problem in inspect(file, {})] == ["issuer"]
 
 
+@pytest.mark.parametrize(
+    ("host", "url", "is_doubtful"),
+    [
+        ("0.0.0.0", "memory://", True),  # noqa: S104
+        ("127.0.0.1", "memory://", False),
+        ("0.0.0.0", "redis://redis", False),  # noqa: S104
+    ],
+)
+def test_development_that_other_machines_reach_is_doubtful(file, host, url, is_doubtful):
+    settings = f"server: {{host: {host}}}\nstore: {{url: '{url}'}}"
+    file.write_text(f"issuer: http://localhost:8080\n{settings}")
+    paths = {problem.path for problem in inspect(file, {})}
+    assert ("server.host" in paths) is is_doubtful
+
+
 def test_a_cookie_for_other_sites_needs_https(file):
     file.write_text("issuer: http://localhost:8080\nsession: {cookie_same_site: none}")
     assert [problem.path for problem in inspect(file, {})] == ["session.cookie_same_site"]
@@ -432,6 +524,28 @@ def test_two_handlers_of_one_grant_type_are_an_error(problems, tmp_path, monkeyp
     monkeypatch.syspath_prepend(tmp_path)
     found = problems("extension_grants: [{handler: 'their_grants:Mine'}]")
     assert "already" in found["extension_grants[their_grants:Mine].handler"].message
+
+
+DELEGATION = {"handler": "service.grants.delegation:DelegationGrant"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "content", "warned"),
+    [
+        ({}, {}, True),
+        ({}, {"extension_grants": [DELEGATION]}, True),
+        ({}, {"extension_grants": [DELEGATION | {"options": {"source_scopes": []}}]}, True),
+        ({}, {"extension_grants": [DELEGATION | {"options": {"source_scopes": ["a"]}}]}, False),
+        ({}, {"api_resources": [{"name": "web"}]}, False),
+        ({"api_resource": "a"}, {"api_resources": [{"name": "a"}]}, False),
+    ],
+)
+def test_delegation_by_a_client_that_is_no_api_needs_source_scopes(
+    problems, changes, content, warned
+):
+    delegating = client(allowed_grant_types=["authorization_code", "delegation"], **changes)
+    found = problems(yaml.dump(delegating | content))
+    assert ("clients[web].allowed_grant_types[delegation]" in found) == warned
 
 
 def test_a_handlers_grant_type_is_known(problems, tmp_path, monkeypatch):

@@ -128,3 +128,19 @@ def test_a_wrong_setting_in_the_environment_is_a_problem(problems):
 def test_a_relative_path_begins_at_the_files_folder(read, file):
     (file.parent / "pages").mkdir()
     assert read("ui: {templates: pages}").ui.templates == file.parent / "pages"
+
+
+@pytest.mark.parametrize(
+    ("title", "message"),
+    [
+        ("{}", "expected text, or texts by language such as {en: Orders, de: Bestellungen}"),
+        ("{'not a tag': x}", "expected text, or texts by language"),
+        ("{en: 5}", "expected text"),
+        ("{en: ''}", "must not be empty"),
+        ("[en]", "expected text"),
+        ("5", "expected text"),
+        (f"{{en: {'x' * 1001}}}", "must have at most 1000 characters"),
+    ],
+)
+def test_texts_by_language_are_checked(problems, title, message):
+    assert problems(f"ui: {{title: {title}}}")["ui.title"].message.startswith(message)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
 
-from service.model.events import ConsentDenied, ConsentGiven
+from service.model.people_events import ConsentDenied, ConsentGiven
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
@@ -63,6 +64,27 @@ async def test_the_page_names_client_person_and_every_scope(client: ClientApp) -
     assert "Alice Smith" in page.text
     assert "Read &lt;your&gt; mail" in page.text
     assert set(page.boxes) == set(EVERYTHING.split())
+
+
+async def test_the_page_shows_what_is_shared(client: ClientApp) -> None:
+    page = await asked(client)
+    assert "<b>alice@example.com</b>" in page.text
+    assert "Given name: <b>Alice</b>" in page.text
+    assert "818727" not in page.text
+
+
+async def test_the_page_says_where_the_answer_goes(client: ClientApp) -> None:
+    page = await asked(client)
+    assert page.text_of("answer-host") == "The answer goes to consenting.example."
+
+
+async def test_somebody_else_signs_in_from_the_consent_page(client: ClientApp) -> None:
+    page = await asked(client)
+    page = await client.browser.get(unescape(page.element("not-you")["href"] or ""))
+    page = await client.browser.log_in(page, "bob")
+    assert (page.has("consent-allow"), "Bob Jones" in page.text) == (True, True)
+    tokens = await allow(client, page)
+    assert claims_in(tokens["id_token"])["sub"] == "88421113"
 
 
 async def test_boxes_are_ticked_and_required_ones_cannot_be_unticked(client: ClientApp) -> None:

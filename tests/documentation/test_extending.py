@@ -124,8 +124,8 @@ async def test_a_page_of_the_operator_replaces_the_built_in_one(browser: Browser
 
 
 def test_an_endpoint_answers(address: str) -> None:
-    answer = httpx2.get(f"http://{address}/.well-known/change-password")
-    assert (answer.status_code, answer.headers["Location"]) == (303, "https://example.com/password")
+    answer = httpx2.get(f"http://{address}/.well-known/security.txt")
+    assert (answer.status_code, answer.text) == (200, "Contact: mailto:security@example.com\n")
 
 
 async def test_a_response_mode_carries_the_answer(browser: Browser) -> None:

@@ -19,9 +19,10 @@ ORDER = [
     "First token",
     "Delegation",
     "Sign in",
-    "The path of a request",
-    "I want to …",
     "Configuration",
+    "I want to …",
+    "Supported standards",
+    "The path of a request",
     "Links",
 ]
 
@@ -35,8 +36,26 @@ def test_the_sections_stand_in_their_order() -> None:
 
 
 def test_it_says_what_it_is_in_three_lines() -> None:
-    before_the_first_section = README.read_text().split("\n## ")[0].splitlines()
-    assert len([line for line in before_the_first_section[1:] if line]) == 3
+    _, says, *_ = README.read_text().split("\n\n")
+    assert len(says.splitlines()) == 3
+
+
+def test_its_pictures_are_there_and_small() -> None:
+    pictures = re.findall(r'<img src="([^"]+)" alt="[^"]+"', README.read_text())
+    assert len(pictures) == 2
+    assert max((REPOSITORY / picture).stat().st_size for picture in pictures) < 100_000
+
+
+def test_every_answer_ends_its_line() -> None:
+    printing = [
+        line
+        for block in blocks(README)
+        if block.language == "sh"
+        for line in block.text.splitlines()
+        if re.search(r"http://localhost:8080/\S+(; echo)?$", line)
+    ]
+    assert len(printing) > 5
+    assert all(line.endswith("; echo") for line in printing)
 
 
 @pytest.mark.parametrize("name", ["First token", "Delegation"])
@@ -58,5 +77,7 @@ async def test_signing_in_gives_what_the_page_says(
 
 
 def test_every_make_target_that_it_names_is_there() -> None:
-    named = set(re.findall(r"\bmake (\w+)", README.read_text()))
-    assert named <= set(re.findall(r"^(\w+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([\w-]+)", README.read_text()))
+    assert named <= set(
+        re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    )

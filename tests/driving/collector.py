@@ -12,7 +12,7 @@ from threading import Thread
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-SECONDS = 15
+SECONDS = 120
 """How long a span may take until it is here."""
 
 

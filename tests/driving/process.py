@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socket import create_server
+from threading import Thread
 
 DEMONSTRATION = "localhost:8080"
 """Where config.yaml says that the service is."""
@@ -43,6 +44,8 @@ def serving(config: str, folder: Path, *, code: Path = REPOSITORY, **environ: st
                     break
             else:
                 raise AssertionError("".join(said))
+            # Nobody reads what it logs from here on, and a full pipe would stop it.
+            Thread(target=process.stderr.read, daemon=True).start()
             yield address
         finally:
             process.kill()

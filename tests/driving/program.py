@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-SECONDS = 30
+SECONDS = 120
 """How long anything here may take at most."""
 
 
@@ -109,9 +109,9 @@ def program_running(
         program.kill()
 
 
-def eventually(holds: Callable[[], bool]) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = SECONDS) -> None:
     """Wait until something holds."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)

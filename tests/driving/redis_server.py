@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from tests.driving.certificate import certified
 from tests.driving.program import eventually
 
-SECONDS = 30
+SECONDS = 120
 """How long one may take to start or to end."""
 
 PORTS = range(10_000, 22_000)

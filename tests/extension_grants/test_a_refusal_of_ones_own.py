@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from service.protocol.errors import InvalidGrant
+from service.protocol.errors import InvalidClient, InvalidGrant
 from service.tokens.granting import GrantResult, GrantServices, TokenRequest
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
@@ -27,14 +27,17 @@ class Refusing:
         """Take nothing."""
 
     async def handle(self, request: TokenRequest) -> GrantResult:
-        """Refuse."""
+        """Refuse, and the client itself where the parameter `refused` says so."""
+        if request.params.get("refused") == "client":
+            return InvalidClient("the client is not known to the partner")
         return InvalidGrant(DESCRIPTION, members=MEMBERS)
 
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """The handler, and a client that may use it."""
+    """The handler, and two clients that may use it; `spa` is public."""
     config["extension_grants"].append({"handler": f"{__name__}:Refusing"})
+    client_in(config, "spa")["allowed_grant_types"].append(Refusing.grant_type)
     client_in(config, "gateway")["allowed_grant_types"] = [Refusing.grant_type]
     return config
 
@@ -49,3 +52,20 @@ async def test_its_members_stand_beside_the_standard_ones(service: RunningServic
     answer = await service.token("gateway", grant_type=Refusing.grant_type, scope="api2")
     assert answer.refusal == (400, "invalid_grant")
     assert (answer["error_code"], answer["errors"]) == (7, ["late"])
+
+
+async def test_a_refused_client_that_used_basic_is_challenged(service: RunningService) -> None:
+    form = {"grant_type": Refusing.grant_type, "scope": "api2", "refused": "client"}
+    answer = await service.token("gateway", **form)
+    assert answer.refusal == (401, "invalid_client")
+    challenge = f'Basic realm="{service.issuer}", charset="UTF-8"'
+    assert answer.headers["WWW-Authenticate"] == challenge
+
+
+async def test_a_refused_client_that_sent_no_header_is_not_challenged(
+    service: RunningService,
+) -> None:
+    form = {"grant_type": Refusing.grant_type, "scope": "api1", "refused": "client"}
+    answer = await service.token(None, client_id="spa", **form)
+    assert answer.refusal == (401, "invalid_client")
+    assert "WWW-Authenticate" not in answer.headers

@@ -256,11 +256,24 @@ async def test_it_is_inactive_while_a_client_that_it_came_by_is_disabled(
         assert await service.is_active(third) is enabled
 
 
-async def test_it_is_inactive_when_the_client_it_was_made_from_is_removed(
+@pytest.mark.parametrize("removed", ["frontend", "quick", "api2"])
+async def test_it_is_inactive_when_a_client_that_it_came_by_is_removed(
+    service: RunningService, config: dict[str, Any], token: str, removed: str
+) -> None:
+    second = (await delegated(service, token, "quick", "api2"))["access_token"]
+    third = (await delegated(service, second, "api2", "api1"))["access_token"]
+    assert await service.is_active(third)
+    config["clients"].remove(client_in(config, removed))
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    assert not await service.is_active(third)
+
+
+async def test_it_is_inactive_when_its_source_has_no_scope_left(
     service: RunningService, config: dict[str, Any], token: str
 ) -> None:
     new = (await delegated(service, token))["access_token"]
-    config["clients"].remove(client_in(config, "frontend"))
+    client_in(config, "frontend")["allowed_scopes"] = ["api2"]
     service.parts.configuration.file.write_text(yaml.safe_dump(config))
     assert service.parts.registry.reload()
     assert not await service.is_active(new, caller="api2")

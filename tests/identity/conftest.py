@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from service.identity.decoy import Decoy
 from service.identity.file_users import FileUsers
-from service.identity.passwords import Passwords
+from service.identity.passwords import Passwords, turns_per_core
+from service.identity.refusal_times import RefusalTimes
 from service.identity.sign_in import LocalSignIn
 from service.identity.throttle import LoginLimits, Throttle
 from service.store.connection import open_store
@@ -69,7 +71,9 @@ def sign_in(kv: KeyValue, registry: Live, events: list[object]) -> LocalSignIn:
     limits = LoginLimits(failures=2, window=900, lockout=60)
     return LocalSignIn(
         users=FileUsers(registry),
-        passwords=Passwords(),
+        passwords=Passwords(decoy=Decoy(registry)),
+        turns=turns_per_core(),
+        refusal_times=RefusalTimes(),
         throttle=Throttle(kv=kv, prefix="ts", limits=limits),
         emit=events.append,
     )

@@ -35,7 +35,8 @@ REGISTRY = Registry(
     users=(ALICE, BOB, CAROL, DAVE),
     user_store=None,
     resources_by_scope={},
-    enabled_clients=frozenset(),
+    clients_by_mark={},
+    permissions={},
     longest_token=0,
     generation="1",
 )

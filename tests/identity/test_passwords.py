@@ -1,4 +1,4 @@
-"""Passwords are hashed with Argon2id, a few at a time, at the same cost for everyone (RFC 9106)."""
+"""Passwords are hashed with Argon2id, at the same cost for everyone (RFC 9106)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import asyncio
 import pytest
 
 from service.identity import passwords as module
+from service.identity.decoy import Decoy
 from service.identity.passwords import Passwords, hash_password, is_plain_text
-from service.protocol.errors import TemporarilyUnavailable
+from tests.identity.people import Live
 
+PASSWORDS = Passwords(decoy=Decoy(Live()))
 STORED = hash_password("correct horse")
 
 
@@ -30,34 +32,24 @@ STORED = hash_password("correct horse")
 async def test_only_the_right_password_verifies(
     password: str, stored: str | None, verifies: bool
 ) -> None:
-    assert await Passwords().verifies(password, stored) is verifies
+    assert await PASSWORDS.verifies(password, stored) is verifies
 
 
 async def test_nobody_costs_as_much_as_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
     hashes: list[str] = []
     monkeypatch.setattr(module, "_matches", lambda *given: hashes.append(given[1]))
-    await Passwords().verifies("guess", None)
-    await Passwords().verifies("guess", STORED)
+    await PASSWORDS.verifies("guess", None)
+    await PASSWORDS.verifies("guess", STORED)
     assert [one.split("$")[1:4] for one in hashes] == [["argon2id", "v=19", "m=19456,t=2,p=1"]] * 2
 
 
 async def test_hashing_leaves_the_event_loop_free() -> None:
-    verification = asyncio.create_task(Passwords().verifies("correct horse", STORED))
+    verification = asyncio.create_task(PASSWORDS.verifies("correct horse", STORED))
     turns_of_the_loop = 0
     while not verification.done():
         await asyncio.sleep(0.001)
         turns_of_the_loop += 1
     assert turns_of_the_loop > 3
-
-
-async def test_who_waits_too_long_for_a_turn_is_asked_to_come_back() -> None:
-    passwords = Passwords(turns=asyncio.Semaphore(1), patience=0.01)
-    async with passwords.turn():
-        with pytest.raises(TemporarilyUnavailable):
-            async with passwords.turn():
-                pytest.fail("the only turn is taken")
-    async with passwords.turn():
-        assert passwords.turns.locked()
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ import pytest
 from service.keys.by_hand import KeysByHand
 from service.keys.following import LEAD
 from service.keys.rotation import StoredKeys
-from service.model.events import ProviderSignInSucceeded
+from service.model.people_events import ProviderSignInSucceeded
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in
 from tests.identity_providers.conftest import Upstream
-from tests.identity_providers.journey import Journey, arrived, provider_entry, userinfo
+from tests.identity_providers.journey import Journey, arrived, provider_entry, reload, userinfo
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ async def test_tokens_say_where_how_and_when_the_person_signed_in(
     tokens = await journey.tokens()
     theirs = (await upstream.service.parts.sessions.of_subject("818727"))[0]
     access = claims_in(tokens["access_token"])
-    assert (access["idp"], access["amr"]) == ("upstream", ["pwd"])
+    assert (access["idp"], access["amr"]) == ("upstream", ["external"])
     assert access["auth_time"] == theirs.auth_time
 
 
@@ -110,6 +110,26 @@ async def test_a_refresh_goes_on_without_the_provider(journey: Journey) -> None:
     tokens = await journey.tokens(scope="openid email offline_access")
     refreshed = await journey.app.refresh(tokens["refresh_token"])
     assert (await userinfo(journey.app.service, refreshed))["email"] == "alice@example.com"
+
+
+async def test_nothing_is_left_to_people_of_a_provider_that_was_removed(
+    journey: Journey, config: dict[str, Any]
+) -> None:
+    app, tokens = journey.app, await journey.tokens(scope="openid api1 offline_access")
+    reload(app.service, config | {"identity_providers": config["identity_providers"][1:]})
+    assert not await app.service.is_active(tokens["access_token"])
+    assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
+    assert (await app.authorize()).path == "/account/login"
+
+
+async def test_a_refresh_token_ends_when_its_client_no_longer_takes_people_of_the_provider(
+    journey: Journey, config: dict[str, Any]
+) -> None:
+    app, tokens = journey.app, await journey.tokens(scope="openid api1 offline_access")
+    client_in(config, "web")["identity_provider_restrictions"] = ["elsewhere"]
+    reload(app.service, config)
+    assert not await app.service.is_active(tokens["access_token"])
+    assert (await app.refresh(tokens["refresh_token"])).refusal == (400, "invalid_grant")
 
 
 async def test_the_session_serves_the_next_request(journey: Journey) -> None:

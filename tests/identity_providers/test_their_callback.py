@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import ProviderSignInFailed, SessionStarted
+from service.model.people_events import ProviderSignInFailed, SessionStarted
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -22,6 +22,7 @@ def config(faked_config: dict[str, Any]) -> dict[str, Any]:
     elsewhere = provider_entry("https://elsewhere.example", name="elsewhere")
     faked_config["identity_providers"].append(elsewhere)
     client_in(faked_config, "web")["identity_provider_restrictions"] = ["upstream"]
+    client_in(faked_config, "web")["client_uri"] = "https://web.example/"
     return faked_config
 
 
@@ -35,6 +36,17 @@ def sign_ins(events: list[object]) -> int:
 async def test_an_answer_to_no_request_is_an_error_page(browser: Browser, query: str) -> None:
     page = await browser.get(CALLBACK + query)
     assert (page.status, page.error) == (400, "invalid_request")
+
+
+@pytest.mark.rfc("openid-core#4")
+async def test_an_answer_that_comes_too_late_leads_back_to_the_client(
+    fake: FakeProvider, app: ClientApp, clock: Clock
+) -> None:
+    answer = fake.answer(await app.authorize(acr_values="idp:upstream"))
+    clock.forward(minutes=16)
+    page = await app.browser.get(answer)
+    assert (page.status, page.error) == (400, "invalid_request")
+    assert page.element("start-again")["href"] == "https://web.example/"
 
 
 @pytest.mark.rfc("6749#3.1")

@@ -18,7 +18,7 @@ ENDED = "#error, body:has(#logout-success):not(:has(#logout-continue))"
 """Pages of the service after which nothing comes: a refusal, or goodbye."""
 ASKED = "#login, #consent-allow, #logout-confirm"
 """The buttons that the service asks to be pressed; the ids are promised to whoever automates."""
-PATIENCE = 20_000
+PATIENCE = 60_000
 
 
 class Arrival(NamedTuple):

@@ -8,11 +8,12 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from tests.driving.service import Answer, RunningService, header_of
+from tests.driving.service import Answer, RunningService, basic, header_of
 
 pytestmark = pytest.mark.rfc("9701#5")
 
 SIGNED = "application/token-introspection+jwt"
+JSON = "application/json"
 
 
 @pytest.fixture
@@ -46,6 +47,51 @@ async def test_whoever_accepts_it_gets_it_signed(service: RunningService) -> Non
     assert (claims["iss"], claims["aud"]) == (service.issuer, "api1")
     assert claims["token_introspection"] == plain
     assert claims.keys() == {"iss", "aud", "iat", "token_introspection"}
+
+
+@pytest.mark.rfc("9110#12.5.1", "9701#4")
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        ("Application/Token-Introspection+JWT", SIGNED),
+        (f"{SIGNED}; q=0.9, */*;q=0.1", SIGNED),
+        (f"application/json;q=0.5, {SIGNED};q=0.8", SIGNED),
+        (f"application/json, {SIGNED}", SIGNED),
+        (f'text/html;level=",";q=1,{SIGNED};Q=0.001', SIGNED),
+        (f"{SIGNED};q=0", JSON),
+        (f"{SIGNED};q=0.1, application/json", JSON),
+        (f"{SIGNED};q=0.1, APPLICATION/*;q=0.2", JSON),
+        (f"{SIGNED};q=0.1, */*", JSON),
+        (f"{SIGNED};q=2", JSON),
+        (f"{SIGNED};q=0.0001", JSON),
+        (f"{SIGNED}s", JSON),
+        (f'text/html;x=", {SIGNED}"', JSON),
+        (f'text/html;x="\\", {SIGNED}"', JSON),
+        (f"{SIGNED}, text/html" + "," * 1000, JSON),
+        ("*/*", JSON),
+        ("application/*", JSON),
+        ("", JSON),
+        (",;=,/;q", JSON),
+    ],
+)
+async def test_accept_decides_by_quality_and_without_regard_to_case(
+    service: RunningService, accept: str, content_type: str
+) -> None:
+    answer = await asked(service, "nonsense", "api1", accept)
+    assert (answer.status, answer.headers["Content-Type"]) == (200, content_type)
+
+
+@pytest.mark.rfc("9110#5.3")
+async def test_accept_may_be_sent_in_several_fields(service: RunningService) -> None:
+    headers = [
+        ("Accept", "application/json;q=0.1"),
+        ("Accept", SIGNED),
+        ("Authorization", basic("api1", "api1-secret")),
+    ]
+    answer = await service.request(
+        "POST", "/connect/introspect", data={"token": "nonsense"}, headers=headers
+    )
+    assert answer.headers["Content-Type"] == SIGNED
 
 
 async def test_an_inactive_token_is_told_signed_too(service: RunningService) -> None:

@@ -11,6 +11,9 @@ from tests.k8s.overlays_redis import redis_of_dev
 from tests.k8s.rendered import COMBINATIONS, Manifests, rendered
 from tests.k8s.running_pod import Pod, pod_running
 
+collect_ignore = ["cluster"]
+"""`make k8s-test` runs these: building an API server takes too long for each test run."""
+
 
 @pytest.fixture(params=list(COMBINATIONS))
 def manifests(request: pytest.FixtureRequest) -> Manifests:
@@ -20,7 +23,7 @@ def manifests(request: pytest.FixtureRequest) -> Manifests:
 
 @pytest.fixture
 def prod() -> Manifests:
-    """Those for earnest."""
+    """The overlay for production."""
     return rendered("prod")
 
 

@@ -18,6 +18,7 @@ K8S = Path(__file__).parents[2] / "k8s"
 COMBINATIONS = {
     "dev": ("dev",),
     "dev, watched": ("dev", "monitoring"),
+    "dev, scaled": ("dev", "autoscaling"),
     "prod": ("prod",),
     "prod, scaled on requests": ("prod", "autoscaling-on-requests"),
     "prod, certificates by haproxy": ("prod", "client-certificates/haproxy"),
@@ -62,21 +63,25 @@ class Manifests:
 @functools.cache
 def rendered(combination: str) -> Manifests:
     """The manifests of one of the combinations."""
-    overlay, *components = COMBINATIONS[combination]
+    overlay, *_ = COMBINATIONS[combination]
     with tempfile.TemporaryDirectory() as folder:
-        kustomization = {
-            "namespace": NAMESPACES[overlay],
-            "resources": [os.path.relpath(K8S / "overlays" / overlay, folder)],
-            "components": [
-                os.path.relpath(K8S / "components" / each, folder) for each in components
-            ],
-        }
-        (Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+        write_kustomization(Path(folder), combination, NAMESPACES[overlay])
         built = subprocess.run(
             ["kustomize", "build", folder], capture_output=True, text=True, check=False
         )
     assert (built.returncode, built.stderr) == (0, ""), built.stderr
     return Manifests(tuple(yaml.safe_load_all(built.stdout)))
+
+
+def write_kustomization(folder: Path, combination: str, namespace: str) -> None:
+    """Make a folder an overlay: one of the combinations in a namespace."""
+    overlay, *components = COMBINATIONS[combination]
+    kustomization = {
+        "namespace": namespace,
+        "resources": [os.path.relpath(K8S / "overlays" / overlay, folder)],
+        "components": [os.path.relpath(K8S / "components" / each, folder) for each in components],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
 
 
 def selected(labels: Manifest, selector: Manifest) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.k8s.rendered import rendered
+from tests.k8s.rendered import Manifests, rendered
 
 pytestmark = pytest.mark.needs("kustomize")
 
 
-def test_the_deployment_leaves_the_number_to_the_autoscaler() -> None:
-    assert "replicas" not in rendered("prod").deployment()["spec"]
+def test_no_apply_changes_the_number_of_pods(manifests: Manifests) -> None:
+    assert "replicas" not in manifests.deployment()["spec"]
+
+
+def test_the_autoscaler_sets_the_number_of_the_deployment() -> None:
     target = rendered("prod").one("HorizontalPodAutoscaler", "token-service")["spec"]
     assert target["scaleTargetRef"] == {
         "apiVersion": "apps/v1",

@@ -15,12 +15,13 @@ from tests.k8s.rendered import K8S, rendered
 from tests.k8s.running_pod import COMMAND, SECRETS
 from tests.k8s.test_schemas import NEWEST, OLDEST
 
-PAGE = (Path(__file__).parents[2] / "docs/kubernetes.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "kubernetes.md").read_text()
 
 
-def block(language: str, word: str) -> str:
-    """The one block of code with a word in it."""
-    blocks = re.findall(rf"^```{language}\n(.*?)```$", PAGE, re.MULTILINE | re.DOTALL)
+def block(language: str, word: str, page: str = PAGE) -> str:
+    """The one block of code of a page with a word in it."""
+    blocks = re.findall(rf"^```{language}\n(.*?)```$", page, re.MULTILINE | re.DOTALL)
     (found,) = (each for each in blocks if word in each)
     return found
 
@@ -54,6 +55,14 @@ def test_the_overlay_passes_its_check_with_the_secrets_that_the_page_makes(
     done(block("bash", "openssl"), repository)
     shutil.copytree(repository / "k8s", tmp_path / "released/k8s")
     assert "error" not in done(block("bash", "token-service check"), repository)
+
+
+@pytest.mark.needs("openssl")
+def test_the_overlay_passes_its_check_with_the_secrets_for_compose(repository: Path) -> None:
+    done(block("bash", "openssl", (DOCS / "containers.md").read_text()), repository)
+    assert "error" not in done(
+        "token-service check k8s/overlays/dev/config/config.yaml", repository
+    )
 
 
 @pytest.mark.needs("openssl")

@@ -6,9 +6,12 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from tests.driving.ports import lasting_ports
 from tests.driving.program import Program
@@ -70,6 +73,52 @@ def oldest_supported() -> str:
     return found[1]
 
 
+@pytest.mark.parametrize(
+    ("working", "engine"), [(["docker", "buildah"], "docker"), (["buildah"], "buildah")]
+)
+def test_the_first_engine_that_works_builds_the_image(
+    tmp_path: Path, working: list[str], engine: str
+) -> None:
+    engines(tmp_path, working)
+    built = make_image(tmp_path, BASE="python@sha256:0")
+    assert built.returncode == 0
+    assert built.stdout == (
+        f"{engine} build --tag token-service:{version()} --build-arg BASE=python@sha256:0 .\n"
+    )
+
+
+def test_without_an_engine_it_says_what_to_install(tmp_path: Path) -> None:
+    engines(tmp_path, [])
+    built = make_image(tmp_path)
+    assert built.returncode == 1
+    assert "apt-get install buildah" in built.stderr
+
+
+def engines(folder: Path, working: list[str]) -> None:
+    """Put programs into a folder that only say how they were called; those that do not work fail."""
+    for name in ("docker", "podman", "buildah"):
+        result = 0 if name in working else 1
+        (folder / name).write_text(f'#!/bin/sh\necho {name} "$@"\nexit {result}\n')
+        (folder / name).chmod(0o755)
+
+
+def make_image(folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(REPOSITORY / "scripts/image")],
+        env={"PATH": f"{folder}:/usr/bin:/bin", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def version() -> str:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    found: str = project["version"]
+    return found
+
+
 def imports(image: Image, *names: str) -> list[str]:
     """The modules that the image's Python does not find."""
     find = (
@@ -83,7 +132,7 @@ def imports(image: Image, *names: str) -> list[str]:
 
 
 def without_bytecode(image: Image) -> list[Path]:
-    """What would have to be compiled at every start, because the result cannot be written."""
+    """Return the sources that each start would compile, because the result cannot be written."""
     return [
         source
         for source in (image.root / "app/service").rglob("*.py")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.documentation.reading import REPOSITORY, blocks, headings
 from tests.k8s import promtool
-from tests.k8s.rendered import rendered, selected
+from tests.k8s.rendered import K8S, rendered, selected
 
 pytestmark = pytest.mark.needs("kustomize", "promtool")
 
 STORIES = Path(__file__).parent / "alert_stories.yaml"
 INTERVAL = "$__rate_interval"
+RUNBOOK, KUBERNETES = REPOSITORY / "docs/runbook.md", REPOSITORY / "docs/kubernetes.md"
+RUNBOOK_URL = "https://token-service.example/docs/runbook.md"
 
 
 def groups() -> list[dict[str, Any]]:
@@ -83,11 +89,33 @@ def test_every_alert_has_a_story_in_which_it_fires_and_one_in_which_it_does_not(
 def test_an_alert_says_how_bad_it_is_and_what_to_do() -> None:
     assert {alert["labels"]["severity"] for alert in alerts().values()} == {"critical", "warning"}
     for alert in alerts().values():
-        assert set(alert["annotations"]) == {"summary", "description"}
+        assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
+
+
+def test_the_runbook_has_a_section_for_every_alert_and_no_other() -> None:
+    urls = {name: alert["annotations"]["runbook_url"] for name, alert in alerts().items()}
+    assert urls == {name: f"{RUNBOOK_URL}#{name.lower()}" for name in alerts()}
+    assert headings(RUNBOOK) == list(alerts())
+
+
+@pytest.mark.needs("kustomize")
+def test_the_address_of_the_runbook_is_replaced_as_the_page_says(tmp_path: Path) -> None:
+    shutil.copytree(K8S, tmp_path / "k8s")
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    (replacement,) = [block.text for block in blocks(KUBERNETES) if "runbook_url" in block.text]
+    (overlay / "kustomization.yaml").write_text(f"resources: [../k8s/overlays/prod]\n{replacement}")
+    done = subprocess.run(
+        ["kustomize", "build", str(overlay)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.count("runbook_url: https://wiki.example.com/runbook#") == len(alerts())
+    assert RUNBOOK_URL not in done.stdout
 
 
 def test_alerts_and_dashboard_ask_only_for_what_the_service_measures(measured: str) -> None:
-    asked = set(re.findall(r"token_service_\w+", " ".join([*alert_queries(), *queries()])))
+    asked = set(
+        re.findall(r"(?:token_service|process)_\w+", " ".join([*alert_queries(), *queries()]))
+    )
     series = {re.split(r"[{ ]", line)[0] for line in measured.splitlines() if line[:1] != "#"}
     families = {line.split()[2] for line in measured.splitlines() if line.startswith("# TYPE")}
     buckets = {f"{family}_bucket" for family in families}
@@ -119,6 +147,33 @@ def test_every_panel_asks_the_data_source_of_the_dashboard() -> None:
         assert {source["uid"] for source in sources} == {"${datasource}"}
         assert panel["title"]
         assert panel["description"]
+
+
+def test_every_query_is_about_the_chosen_pods() -> None:
+    variables = {each["name"]: each for each in dashboard()["templating"]["list"]}
+    assert variables["pod"]["multi"]
+    assert variables["pod"]["includeAll"]
+    for query in queries():
+        assert query.count('pod=~"$pod"') == query.count('namespace="$namespace"')
+
+
+@pytest.mark.parametrize(
+    ("title", "alert"),
+    [
+        ("Failed requests", "TokenServiceFails"),
+        ("p99 latency", "TokenServiceSlow"),
+        ("Redis outage", "TokenServiceStoreAway"),
+        ("Redis latency", "TokenServiceStoreSlow"),
+        ("Signing key age", "TokenServiceKeyTooOld"),
+        ("Back-channel logout", "TokenServiceLogoutsWait"),
+    ],
+)
+def test_a_panel_shows_the_threshold_of_its_alert(title: str, alert: str) -> None:
+    (panel,) = [each for each in panels() if each["title"] == title]
+    defaults = panel["fieldConfig"]["defaults"]
+    limit = alerts()[alert]["expr"].rpartition(">")[2]
+    assert defaults["thresholds"]["steps"][-1]["value"] == math.prod(map(float, limit.split("*")))
+    assert defaults["custom"]["thresholdsStyle"]["mode"] != "off"
 
 
 def test_panels_have_their_own_place_and_number() -> None:

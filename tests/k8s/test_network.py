@@ -1,4 +1,4 @@
-"""Who reaches which port: strangers the public one by way of the Ingress, Prometheus the other, and nobody else any."""
+"""The Ingress reaches the public port, Prometheus the management port, and no other connection is allowed."""
 
 from __future__ import annotations
 
@@ -47,10 +47,24 @@ def test_every_pod_is_closed_but_for_what_a_policy_opens(manifests: Manifests) -
     assert closed == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 
-def test_the_ports_are_open_to_one_namespace_each(manifests: Manifests) -> None:
+def test_each_port_is_open_to_its_namespaces_only(manifests: Manifests) -> None:
     rules = manifests.one("NetworkPolicy", "token-service")["spec"]["ingress"]
     opened = {port["port"]: namespaces(rule) for rule in rules for port in rule["ports"]}
-    assert opened == {"http": ["ingress"], "management": ["monitoring"]}
+    name, client = "kubernetes.io/metadata.name", "token-service/client"
+    assert opened == {
+        "http": [{name: "ingress"}, {client: "true"}],
+        "management": [{name: "monitoring"}],
+    }
+
+
+def test_no_manifest_leaves_a_value_to_the_server_that_makes_each_apply_a_change(
+    manifests: Manifests,
+) -> None:
+    for policy in manifests.every("NetworkPolicy"):
+        spec = policy["spec"]
+        for rule in [*spec.get("ingress", ()), *spec.get("egress", ())]:
+            assert all("protocol" in port for port in rule["ports"])
+    assert manifests.deployment()["spec"]["strategy"]["type"] == "RollingUpdate"
 
 
 def test_a_pod_reaches_names_redis_and_the_web(manifests: Manifests) -> None:
@@ -77,6 +91,6 @@ def paths(ingress: Manifest) -> list[Manifest]:
     return [path for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
 
 
-def namespaces(rule: Manifest) -> list[str]:
-    name = "kubernetes.io/metadata.name"
-    return [peer["namespaceSelector"]["matchLabels"][name] for peer in rule["from"]]
+def namespaces(rule: Manifest) -> list[Manifest]:
+    """The labels of the namespaces that a rule lets in."""
+    return [peer["namespaceSelector"]["matchLabels"] for peer in rule["from"]]

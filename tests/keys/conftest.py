@@ -98,7 +98,7 @@ def redis_url(tmp_path: Path) -> Iterator[str]:
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
-            for _ in range(500):
+            for _ in range(12000):
                 if socket.exists():
                     break
                 time.sleep(0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
@@ -66,7 +67,17 @@ def test_replicas_that_start_at_once_make_one_key(
     (kid,) = set(replicas_start(redis_url, count=8, at=clock))
     listed = keys(config, redis_url, "list")
     assert listed.exit_code == 0
-    assert [line.split()[:3] for line in listed.stdout.splitlines()] == [[kid, "ES256", "signing"]]
+    header, *rows = [line.split() for line in listed.stdout.splitlines()]
+    assert header[:3] == ["KEY", "ALGORITHM", "STATE"]
+    assert [row[:3] for row in rows] == [[kid, "ES256", "signing"]]
+
+
+@on_redis
+def test_keys_are_listed_as_json(config: Path, redis_url: str, clock: Clock) -> None:
+    (kid,) = replicas_start(redis_url, count=1, at=clock)
+    (key,) = json.loads(keys(config, redis_url, "list", "--format", "json").stdout)
+    assert (key["key"], key["algorithm"], key["state"]) == (kid, "ES256", "signing")
+    assert (key["used_from"][-1], key["retired_at"]) == ("Z", None)
 
 
 @on_redis
@@ -74,7 +85,7 @@ def test_replicas_that_start_at_once_make_one_key(
 def test_keys_that_decrypt_are_listed_as_such(config: Path, redis_url: str, clock: Clock) -> None:
     config.write_text(CONFIG + "registration: {enabled: true}\n")
     replicas_start(redis_url, count=1, at=clock, algorithms=("ES256", "RSA-OAEP-256", "ECDH-ES"))
-    listed = keys(config, redis_url, "rotate").stdout.splitlines()
+    listed = keys(config, redis_url, "rotate").stdout.splitlines()[1:]
     assert sorted((line.split()[1], line.split()[2]) for line in listed) == [
         (alg, state)
         for alg, use in (
@@ -90,7 +101,7 @@ def test_keys_that_decrypt_are_listed_as_such(config: Path, redis_url: str, cloc
 def test_rotate_announces(config: Path, redis_url: str, clock: Clock) -> None:
     replicas_start(redis_url, count=1, at=clock)
     rotated = keys(config, redis_url, "rotate")
-    assert [line.split()[2] for line in rotated.stdout.splitlines()] == ["signing", "announced"]
+    assert [line.split()[2] for line in rotated.stdout.splitlines()[1:]] == ["signing", "announced"]
     logged = [orjson.loads(line) for line in rotated.stderr.splitlines()]
     assert [line["event"] for line in logged] == ["key_announced"]
 

@@ -91,7 +91,7 @@ async def is_signed_in(app: ClientApp) -> bool:
 async def nothing_waits(service: RunningService) -> None:
     """Until every client that is to be told of a logout has been."""
     queue = service.parts.stores.logout_queue.key
-    for _ in range(500):
+    for _ in range(6000):
         _, waiting = await service.parts.kv.due(queue, now=service.parts.now(), at_most=1)
         if waiting == 0:
             return

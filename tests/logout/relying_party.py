@@ -53,7 +53,7 @@ class RelyingParty:
         status = self.answers.pop(0) if self.answers else self.status
         return web.Response(status=status, headers={"Location": f"{self.url}/elsewhere"})
 
-    async def claims(self, count: int = 1, *, seconds: float = 10) -> list[dict[str, Any]]:
+    async def claims(self, count: int = 1, *, seconds: float = 120) -> list[dict[str, Any]]:
         """The claims of the tokens that have come, as soon as there are so many."""
         async with asyncio.timeout(seconds):
             while len(self.tokens) < count:

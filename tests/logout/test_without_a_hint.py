@@ -43,6 +43,22 @@ async def test_a_named_client_is_shown_and_gets_the_person_back(
 
 
 @pytest.mark.usefixtures("tokens")
+async def test_a_person_who_cancels_stays_signed_in(app: ClientApp, logout: Logout) -> None:
+    page = await logout(client_id="web", post_logout_redirect_uri=BYE)
+    assert page.has("cancel")
+    page = await app.browser.submit(page, action="cancel")
+    assert page.path == "/account"
+    assert await is_signed_in(app)
+
+
+@pytest.mark.usefixtures("tokens")
+async def test_a_person_who_signed_out_may_sign_in_again(app: ClientApp, logout: Logout) -> None:
+    page = await app.browser.submit(await logout())
+    page = await app.browser.get(page.element("sign-in-again")["href"] or "")
+    assert page.has("login")
+
+
+@pytest.mark.usefixtures("tokens")
 async def test_the_form_may_lead_to_the_client(logout: Logout) -> None:
     page = await logout(client_id="web", post_logout_redirect_uri=BYE)
     assert "https://web.example" in page.headers["Content-Security-Policy"]
@@ -89,9 +105,12 @@ async def test_the_person_may_come_without_any_client(app: ClientApp) -> None:
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_confirming_twice_changes_nothing(app: ClientApp, logout: Logout) -> None:
+async def test_confirming_twice_leads_back_to_the_client_once(
+    app: ClientApp, logout: Logout
+) -> None:
     page = await logout(client_id="web", post_logout_redirect_uri=BYE)
-    assert [(await app.browser.submit(page)).url for _ in range(2)] == [BYE, BYE]
+    assert (await app.browser.submit(page)).url == BYE
+    assert (await app.browser.submit(page)).has("logout-success")
 
 
 async def test_confirming_late_still_signs_out(

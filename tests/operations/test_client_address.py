@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from service.model.events import LoginFailed
+from service.model.people_events import LoginFailed
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 
-pytestmark = pytest.mark.rfc("7239#5.2", "7239#6")
+pytestmark = pytest.mark.rfc("7239#4", "7239#5.2", "7239#6")
+
+Start = Callable[..., Awaitable[RunningService]]
 
 
 @pytest.fixture
@@ -63,6 +66,57 @@ async def test_the_standard_header_is_understood(
     service: RunningService, forwarded: str, address: str
 ) -> None:
     assert await _seen(service, {"Forwarded": forwarded}) == address
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ('for="192.0.2.1, for=203.0.113.7', "203.0.113.7"),
+        ('for=203.0.113.7;host="a, for=192.0.2.1;x"', "203.0.113.7"),
+        (r'for=203.0.113.7;host="a\", for=192.0.2.1;x=\"b"', "127.0.0.1"),
+        ('for=203.0.113.7;host=a", for=192.0.2.1', "192.0.2.1"),
+        ("for=192.0.2.1, " + "for=10.0.0.1, " * 100 + "for=10.0.0.2", "10.0.0.1"),
+    ],
+    ids=["open quote", "quoted comma", "escaped quote", "older quote", "too many hops"],
+)
+async def test_the_standard_header_is_read_from_the_right(
+    service: RunningService, forwarded: str, address: str
+) -> None:
+    assert await _seen(service, {"Forwarded": forwarded}) == address
+
+
+BOTH = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=203.0.113.7"}
+
+
+async def test_neither_header_counts_where_they_name_two_callers(
+    service: RunningService, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert await _seen(service, BOTH) == "127.0.0.1"
+    assert "server.forwarded_header" in "".join(capfd.readouterr())
+
+
+async def test_two_headers_that_agree_count(service: RunningService) -> None:
+    same = {"X-Forwarded-For": "203.0.113.7, 10.0.0.1", "Forwarded": "for=203.0.113.7"}
+    assert await _seen(service, same) == "203.0.113.7"
+
+
+@pytest.mark.parametrize(
+    ("header", "address"), [("X-Forwarded-For", "192.0.2.1"), ("Forwarded", "203.0.113.7")]
+)
+async def test_only_the_configured_header_counts(
+    start: Start, config: dict[str, Any], header: str, address: str
+) -> None:
+    config["server"]["forwarded_header"] = header
+    assert await _seen(await start(config), BOTH) == address
+
+
+@pytest.mark.parametrize("config", [[]], indirect=True, ids=["none"])
+async def test_a_forwarded_header_of_an_untrusted_peer_is_warned_of_once(
+    service: RunningService, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        await _seen(service, {"X-Forwarded-For": "203.0.113.7"})
+    assert "".join(capfd.readouterr()).count("forwarded headers are ignored") == 1
 
 
 async def test_no_header_changes_the_issuer(service: RunningService) -> None:

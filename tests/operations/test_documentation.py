@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from service.model import events, logout_events
-from service.observe.event_log import event_name
+from service.model import events, logout_events, people_events, token_events
+from service.observe.event_log import WARNINGS, event_name
 from service.observe.metrics import COUNTED, Counted
 from tests.driving.service import RunningService
 
@@ -23,15 +23,12 @@ def members_of(kind: type[object]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
-ROWS = re.findall(
-    r"^\| `(\w+)` \|([^|]*)\|",
-    (Path(__file__).parents[2] / "docs" / "operations.md").read_text(),
-    re.MULTILINE,
-)
+OPERATIONS = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+ROWS = re.findall(r"^\| `(\w+)` \|([^|]*)\|", OPERATIONS, re.MULTILINE)
 DOCUMENTED = {name: set(re.findall(r"`(\w+)`", members)) for name, members in ROWS}
 EVENTS = [
     kind
-    for module in (events, logout_events)
+    for module in (events, logout_events, people_events, token_events)
     for _, kind in inspect.getmembers(module, inspect.isclass)
     if members_of(kind)
 ]
@@ -42,6 +39,11 @@ def test_an_event_is_documented_with_its_members(kind: type[object]) -> None:
     assert DOCUMENTED[event_name(kind)] == set(members_of(kind))
 
 
+def test_the_events_that_are_warnings_are_documented() -> None:
+    (listed,) = re.findall(r"^Warnings are ([^.]*)\.", OPERATIONS, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", listed) == sorted(map(event_name, WARNINGS))
+
+
 @pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.name)
 def test_a_counter_is_documented_with_its_labels(counted: Counted) -> None:
     assert DOCUMENTED[f"{counted.name}_total"] == set(counted.labels)
@@ -49,5 +51,5 @@ def test_a_counter_is_documented_with_its_labels(counted: Counted) -> None:
 
 async def test_no_metric_is_undocumented(service: RunningService) -> None:
     shown = (await service.get("/metrics")).body.decode()
-    names = re.findall(r"^# TYPE token_service_(\w+) ", shown, re.MULTILINE)
+    names = re.findall(r"^# TYPE (?:token_service_)?(\w+) ", shown, re.MULTILINE)
     assert set(names) <= DOCUMENTED.keys()

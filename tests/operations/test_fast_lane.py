@@ -8,8 +8,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from service.observe.connection_metrics import ConnectionMetrics
 from service.web.answer import Answer, Fields
+from service.web.connections import Connections
 from service.web.lane import Lane
 from service.web.whole_requests import LARGEST
 from tests.driving.service import RunningService
@@ -134,7 +137,14 @@ async def test_a_lower_limit_of_bodies_counts_here_too(
 
 
 async def test_a_connection_that_stays_silent_is_closed() -> None:
-    lane = Lane(served=(), answer=_never, always="", otherwise=asyncio.Protocol, idle_seconds=0.05)
+    lane = Lane(
+        served=(),
+        answer=_never,
+        always="",
+        otherwise=asyncio.Protocol,
+        idle_seconds=0.05,
+        accepted=_connections(),
+    )
     server = await asyncio.get_running_loop().create_server(lane.connection, "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     assert await asyncio.wait_for(reader.read(), timeout=10) == b""
@@ -156,7 +166,12 @@ async def test_who_does_not_read_its_answers_is_not_listened_to() -> None:
         return asyncio.Protocol()
 
     lane = Lane(
-        served={("GET", "/")}, answer=large, always="", otherwise=otherwise, idle_seconds=60
+        served={("GET", "/")},
+        answer=large,
+        always="",
+        otherwise=otherwise,
+        idle_seconds=60,
+        accepted=_connections(),
     )
     server = await asyncio.get_running_loop().create_server(lane.connection, "127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
@@ -172,6 +187,10 @@ async def test_who_does_not_read_its_answers_is_not_listened_to() -> None:
     writer.close()
     server.close()
     lane.begin_to_close()
+
+
+def _connections() -> Connections:
+    return Connections(ConnectionMetrics(CollectorRegistry()), files_reserved=0)
 
 
 async def _never(_: object) -> None:

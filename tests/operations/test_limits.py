@@ -69,6 +69,97 @@ async def test_a_body_that_turns_bad_on_its_way_is_the_caller_s_mistake(
     assert answer.split()[1] == b"400"
 
 
+@pytest.mark.rfc("9112#6.1")
+async def test_a_transfer_coding_that_is_not_understood_is_refused(service: RunningService) -> None:
+    coded = b"Transfer-Encoding: gzip, chunked\r\n\r\n3\r\na=b\r\n0\r\n\r\n"
+    answer = await _exchange(service, HEAD + coded)
+    assert answer.startswith(b"HTTP/1.1 501 ")
+    assert b"Connection: close" in answer
+
+
+@pytest.mark.rfc("9112#6.1")
+async def test_chunks_in_an_old_version_are_refused(service: RunningService) -> None:
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n3\r\na=b\r\n0\r\n\r\n"
+    answer = await _exchange(service, HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + chunked)
+    assert answer.split()[1] == b"400"
+
+
+@pytest.mark.rfc("9110#10.1.1")
+@pytest.mark.parametrize("path", [b"/connect/token", b"/account/login", b"/nothing"])
+@pytest.mark.parametrize(
+    "expect", [b"nonsense", b"\xff\xfe", "\u2028".encode(), b"100-continue, \xe9"]
+)
+async def test_an_unknown_expectation_is_refused(
+    service: RunningService, path: bytes, expect: bytes
+) -> None:
+    answer = await _exchange(
+        service, b"GET %s HTTP/1.1\r\nHost: x\r\nExpect: %s\r\n\r\n" % (path, expect)
+    )
+    assert answer.split()[1] == b"417"
+    assert expect not in answer
+
+
+@pytest.mark.rfc("9110#2.5", "9110#15.6.6")
+@pytest.mark.parametrize("path", [b"/connect/token", b"/.well-known/jwks.json", b"/account/login"])
+@pytest.mark.parametrize("version", [b"0.9", b"2.0", b"3.7", b"1.2", b"1.10"])
+async def test_no_answer_names_a_version_that_is_not_served(
+    service: RunningService, path: bytes, version: bytes
+) -> None:
+    answer = await _exchange(service, b"GET %s HTTP/%s\r\nHost: x\r\n\r\n" % (path, version))
+    protocol, status, *_ = answer.split()
+    assert protocol in {b"HTTP/1.0", b"HTTP/1.1"}
+    assert status in {b"505", b"400"}
+
+
+async def test_the_preface_of_http_2_is_refused(service: RunningService) -> None:
+    answer = await _exchange(service, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    assert answer.split()[0] in {b"HTTP/1.0", b"HTTP/1.1"}
+    assert answer.split()[1].startswith((b"4", b"505"))
+
+
+async def test_http_1_0_is_served(service: RunningService) -> None:
+    answer = await _exchange(service, b"GET /.well-known/jwks.json HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.0 200 ")
+
+
+@pytest.mark.rfc("9112#3.2")
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        (b"http://x/health/live", b"200"),
+        (b"http://xn--a/health/live", b"200"),
+        (b"http://\xc3\xa9/health/live", b"400"),
+        (b"/" + b"a" * 2047, b"404"),
+        (b"/static/" + b"a" * 2041, b"404"),
+        (b"/health/live?" + b"a" * 60_000, b"200"),
+    ],
+    ids=lambda value: repr(value[:24]),
+)
+async def test_every_form_of_target_is_answered(
+    service: RunningService, target: bytes, status: bytes
+) -> None:
+    answer = await _exchange(service, b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % target)
+    assert answer.split()[1] == status
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/x-www-form-urlencoded; charset=UTF-8", 401),
+        ("Application/X-WWW-Form-URLencoded ;charset=UTF-8", 401),
+        ("application/x-www-form-urlencoded;" + "x" * 222, 401),
+        ("application/x-www-form-urlencoded;" + "x" * 223, 415),
+        ("text/plain", 415),
+    ],
+)
+async def test_a_content_type_has_at_most_256_characters(
+    service: RunningService, content_type: str, status: int
+) -> None:
+    headers = {"Content-Type": content_type}
+    answer = await service.post("/connect/token", headers=headers, raw="a=b")
+    assert answer.status == status
+
+
 async def test_a_caller_who_goes_away_is_no_error_of_ours(
     service: RunningService, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,13 +12,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.model.events import ConsentGiven, LoginFailed, RequestAnswered
+from service.model.events import RegistryReloadRefused, RequestAnswered
+from service.model.logout_events import BackChannelLogoutFailed
+from service.model.people_events import ConsentGiven, LoginFailed, LoginLocked
+from service.model.token_events import CodeReplayed, ExtensionGrantFailed, RefreshTokenReused
 from service.observe.event_log import EventLog
 from service.observe.fan_out import FanOut
 from tests.driving.service import RunningService
 from tests.operations.conftest import Serve, token_from
 
 ANSWERED = RequestAnswered(method="GET", endpoint="/connect/token", status=200, seconds=0.1)
+FAILED = RequestAnswered(method="POST", endpoint="/connect/token", status=503, seconds=0.1)
 REFUSED = RequestAnswered(method="POST", endpoint="/connect/token", status=401, seconds=0.1)
 
 
@@ -75,16 +79,42 @@ def test_a_line_stays_one_line(log: EventLog, lines: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("level", "written"),
-    [(logging.DEBUG, 2), (logging.INFO, 1), (logging.WARNING, 0)],
-    ids=["debug", "info", "warning"],
+    [
+        (logging.DEBUG, ["debug", "info", "warning"]),
+        (logging.INFO, ["info", "warning"]),
+        (logging.WARNING, ["warning"]),
+        (logging.ERROR, []),
+    ],
+    ids=["debug", "info", "warning", "error"],
 )
-def test_refused_requests_are_told_at_info_and_others_at_debug(
-    log: EventLog, lines: list[str], level: int, written: int, caplog: pytest.LogCaptureFixture
+def test_a_request_is_logged_at_the_level_of_its_status(
+    log: EventLog,
+    lines: list[str],
+    level: int,
+    written: list[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(level, "service.requests")
-    log(ANSWERED)
-    log(REFUSED)
-    assert len(lines) == written
+    for event in (ANSWERED, REFUSED, FAILED):
+        log(event)
+    assert [json.loads(line)["level"] for line in lines] == written
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        BackChannelLogoutFailed(client_id="c", session_id="s", attempts=6, cause=""),
+        CodeReplayed(client_id="c", subject=None),
+        ExtensionGrantFailed(client_id="c", grant_type="g", cause=""),
+        LoginLocked(username="u", address="a"),
+        RefreshTokenReused(client_id="c", subject=None),
+        RegistryReloadRefused(problems=()),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_an_event_to_look_into_is_a_warning(log: EventLog, lines: list[str], event: object) -> None:
+    log(event)
+    assert json.loads(lines[0])["level"] == "warning"
 
 
 def test_a_listener_that_fails_hurts_nobody() -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import re
+from importlib.metadata import version
 
 import pytest
 
-from service.model.events import (
-    CodeReplayed,
-    LoginFailed,
-    TokenIntrospected,
-    TokenIssued,
-    TokenRefused,
-)
 from service.model.outgoing import Unreachable
+from service.model.people_events import LoginFailed
 from service.model.timings import Signed
+from service.model.token_events import CodeReplayed, TokenIntrospected, TokenIssued, TokenRefused
 from tests.driving.service import RunningService
 
 
@@ -124,6 +121,25 @@ async def test_a_key_is_as_old_as_its_signing(service: RunningService) -> None:
     )
     series = f'signing_key_age_seconds{{alg="ES256",kid="{kid}"}}'
     assert 100 <= _value(await _shown(service), series) < 110
+
+
+async def test_the_process_is_shown(service: RunningService) -> None:
+    metrics = await _shown(service)
+    shown = dict(re.findall(r"^process_(\w+) (\S+)$", metrics, re.MULTILINE))
+    assert set(shown) == {
+        "cpu_seconds_total",
+        "max_fds",
+        "open_fds",
+        "resident_memory_bytes",
+        "start_time_seconds",
+        "virtual_memory_bytes",
+    }
+    assert float(shown["resident_memory_bytes"]) > 1e7
+
+
+async def test_the_build_is_shown(service: RunningService) -> None:
+    build = re.findall(r'build_info\{python="(\S+)",version="(\S+)"\} 1.0', await _shown(service))
+    assert build == [(platform.python_version(), version("token-service"))]
 
 
 async def test_replays_are_counted(service: RunningService) -> None:

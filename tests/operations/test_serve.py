@@ -6,12 +6,14 @@ import signal
 import socket
 import ssl
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 
+from service.web.connections import MAX_UNFINISHED_HEADS
 from tests.driving.program import eventually
 from tests.driving.redis_servers import RedisServer
 from tests.operations.conftest import CONFIG, Serve, token_from
@@ -66,7 +68,8 @@ def test_a_handler_that_cannot_be_made_is_said_plainly(serve: Serve, config_file
 def test_a_port_in_use_is_said_plainly(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         program = serve("--port", str(taken.getsockname()[1]))
-        program.wait_for("Error: cannot listen on 127.0.0.1")
+        said = program.wait_for("Error: cannot listen on 127.0.0.1")
+        assert "--port" in said
     assert program.ended() == 1
 
 
@@ -105,9 +108,7 @@ def test_a_management_port_has_health_and_metrics_to_itself(
 def test_it_speaks_tls_where_it_has_a_certificate(
     serve: Serve, config_file: Path, tmp_path: Path
 ) -> None:
-    _certificate(tmp_path)
-    tls = "tls: {certificate: cert.pem, private_key: key.pem}"
-    config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
+    _speak_tls(config_file)
     url = serve().url()
     assert url.startswith("https://")
     trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
@@ -115,12 +116,37 @@ def test_it_speaks_tls_where_it_has_a_certificate(
 
 
 @pytest.mark.needs("openssl")
+def test_handshakes_that_do_not_end_are_bounded(
+    serve: Serve, config_file: Path, tmp_path: Path
+) -> None:
+    _speak_tls(config_file)
+    program = serve()
+    url = urlsplit(program.url())
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    with ExitStack() as callers:
+        silent = [
+            callers.enter_context(socket.create_connection((url.hostname, url.port), timeout=120))
+            for _ in range(MAX_UNFINISHED_HEADS + 1)
+        ]
+        assert silent[0].recv(1) == b""
+        assert "too_many_heads" in program.wait_for("connections dropped")
+        assert httpx2.get(f"{url.geturl()}/health/live", verify=trusting).status_code == 200
+
+
+@pytest.mark.needs("openssl")
+def test_plain_http_at_a_tls_port_is_disconnected(serve: Serve, config_file: Path) -> None:
+    _speak_tls(config_file)
+    url = urlsplit(serve().url())
+    with socket.create_connection((url.hostname, url.port), timeout=120) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert not connection.recv(65536).startswith(b"HTTP")
+
+
+@pytest.mark.needs("openssl")
 def test_a_reload_takes_the_new_certificate(
     serve: Serve, config_file: Path, tmp_path: Path
 ) -> None:
-    _certificate(tmp_path)
-    tls = "tls: {certificate: cert.pem, private_key: key.pem}"
-    config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
+    _speak_tls(config_file)
     program = serve()
     address = urlsplit(program.url())
     _certificate(tmp_path)
@@ -128,6 +154,13 @@ def test_a_reload_takes_the_new_certificate(
     shown = (address.hostname or "", address.port or 0)
     renewed = (tmp_path / "cert.pem").read_text()
     eventually(lambda: ssl.get_server_certificate(shown) == renewed)
+
+
+def _speak_tls(config_file: Path) -> None:
+    """Configure a certificate that stands beside the file."""
+    _certificate(config_file.parent)
+    tls = "tls: {certificate: cert.pem, private_key: key.pem}"
+    config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))
 
 
 def _certificate(folder: Path) -> None:

@@ -55,6 +55,27 @@ def test_the_store_is_timed_by_all_workers(program: Program) -> None:
     eventually(lambda: _round_trips(url) > before)
 
 
+def test_the_process_metrics_are_those_of_the_supervisor_and_its_workers(program: Program) -> None:
+    url = program.url()
+    wait_for_all(url)
+    processes = [program.process.pid, *_workers(program)]
+    shown = _counts(url)
+    assert shown["process_resident_memory_bytes"] > 0.9 * sum(map(_resident_memory, processes))
+    assert shown["process_open_fds"] >= max(map(_open_files, processes)) - 10
+
+
+def test_the_cpu_seconds_of_a_worker_outlive_it(program: Program) -> None:
+    url = program.url()
+    for _ in range(200):
+        token_from(url)
+    before = _counts(url)["process_cpu_seconds_total"]
+    for worker in _workers(program):
+        os.kill(worker, signal.SIGKILL)
+        program.wait_for("Booting worker")
+    wait_for_all(url)
+    assert _counts(url)["process_cpu_seconds_total"] >= before
+
+
 def test_a_reload_reaches_every_worker(program: Program, config_file: Path) -> None:
     url = program.url()
     config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
@@ -278,6 +299,15 @@ def _workers(program: Program) -> list[int]:
     pid = program.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(each) for each in re.findall(r"\d+", children)]
+
+
+def _resident_memory(pid: int) -> int:
+    """In bytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def _open_files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
 def _status(connection: HTTPConnection) -> int:

@@ -11,6 +11,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
+from service.config.schema.people import Ui
+from service.web.cookies import Cookies
 from service.web.pages import Pages
 
 LANGUAGES = ("en", "de", "fr", "es")
@@ -59,6 +61,9 @@ SCREENS: dict[str, dict[str, object]] = {
     },
     "consent.html": {
         "stranger_at": "registered.example",
+        "values": {"email": [("email", "<alice>@example.com")]},
+        "claim_values": {"birthdate": "2000-01-01"},
+        "answer_host": "registered.example",
         "action": "/account/consent",
         "client": CLIENT,
         "tenant": None,
@@ -135,14 +140,16 @@ class Browser:
         folder: Path | None = None,
         *,
         issuer: str = "https://op.example/auth",
-        title: str = "Sign in",
+        **ui: object,
     ) -> None:
         self.pages = Pages(
             issuer=issuer,
-            title=title,
-            templates=folder,
-            locales=LANGUAGES,
-            default_locale="en",
+            ui=Ui.model_validate({"locales": LANGUAGES, **ui}).model_copy(
+                update={"templates": folder}
+            ),
+            cookies=Cookies(
+                secure=issuer.startswith("https:"), session_name="sid", same_site="lax"
+            ),
         )
         self.app = web.Application()
         self.pages.setup(self.app)

@@ -13,8 +13,7 @@ from babel.messages.pofile import read_po
 
 from service.web.locales import Locales, MissingCatalogue
 from service.web.look import BUILT_IN
-from service.web.pages import Pages
-from tests.pages.screens import LANGUAGES
+from tests.pages.screens import LANGUAGES, Browser
 
 CATALOGUES = sorted(BUILT_IN.glob("locales/*/LC_MESSAGES/messages.po"))
 each_catalogue = pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
@@ -58,15 +57,9 @@ def test_a_translation_keeps_the_placeholders_and_markup(path: Path) -> None:
 def test_a_country_speaks_the_words_of_its_language() -> None:
     locales = Locales.load([BUILT_IN], ["en", "de-AT"], "en")
     assert locales.translations["de-AT"].gettext("Sign in") == "Anmelden"
-    assert locales.choose("de_AT", None) == "de-AT"
+    assert locales.choose("de_AT", accept_language=None) == "de-AT"
 
 
 def test_a_language_without_messages_stops_the_start() -> None:
     with pytest.raises(MissingCatalogue, match="ja"):
-        Pages(
-            issuer="https://op.example",
-            title="",
-            templates=None,
-            locales=["ja"],
-            default_locale="ja",
-        )
+        Browser(locales=["ja"], default_locale="ja")

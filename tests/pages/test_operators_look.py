@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import jinja2
 import pytest
+from coloraide import Color
 
+from service.config.load import inspect
+from service.start_rules import START_RULES
+from service.web.accent import READABLE, Accent
 from service.web.look import BUILT_IN
-from tests.pages.screens import Browser, Elements
+from tests.pages.screens import SCREENS, Browser, Elements, policy_of
+
+
+@pytest.fixture
+def problems(tmp_path: Path) -> Callable:
+    """What `check` finds in a configuration that ends so, by path."""
+
+    def problems(text: str) -> dict:
+        file = tmp_path / "config.yaml"
+        file.write_text(f"issuer: https://op.example\n{text}\n")
+        return {problem.path: problem for problem in inspect(file, {}, rules=START_RULES)}
+
+    return problems
 
 
 async def test_a_static_file_is_cached_for_ever_under_its_hash(
@@ -95,3 +112,94 @@ def test_an_operators_title_stands_as_it_is() -> None:
 
 def test_the_title_that_nobody_chose_is_translated(browser: Browser) -> None:
     assert "<h1>Anmelden</h1>" in (browser.sees("login.html", accept="de").text or "")
+
+
+LINKS = {
+    "help": "https://acme.example/help",
+    "privacy": "https://acme.example/privacy",
+    "imprint": "https://acme.example/imprint",
+}
+
+
+def test_links_of_the_operator_stand_at_the_foot_of_every_page() -> None:
+    browser = Browser(links=LINKS)
+    for template in SCREENS:
+        links = {
+            link.get("id"): link["href"] for link in Elements(browser.sees(template)).every("a")
+        }
+        assert links.items() >= {f"link-{name}": uri for name, uri in LINKS.items()}.items()
+
+
+def test_links_that_are_not_configured_are_not_there(browser: Browser) -> None:
+    text = browser.sees("login.html").text or ""
+    assert "link-help" not in text
+    assert "link-imprint" not in text
+
+
+def test_a_logo_at_a_url_is_shown_and_may_be_loaded() -> None:
+    page = Browser(logo="https://cdn.example/acme.svg").sees("login.html")
+    logos = Elements(page).every("img", **{"class": "service-logo"})
+    assert [logo["src"] for logo in logos] == ["https://cdn.example/acme.svg"]
+    assert "https://cdn.example" in policy_of(page)["img-src"]
+
+
+async def test_a_logo_in_a_file_is_a_static_file(tmp_path: Path, aiohttp_client: Callable) -> None:
+    (tmp_path / "Acme Logo.PNG").write_bytes(b"\x89PNG")
+    browser = Browser(logo=str(tmp_path / "Acme Logo.PNG"))
+    (logo,) = Elements(browser.sees("login.html")).every("img", **{"class": "service-logo"})
+    client = await aiohttp_client(browser.app)
+    answer = await client.get(logo["src"].removeprefix("/auth"))
+    assert (answer.content_type, await answer.read()) == ("image/png", b"\x89PNG")
+
+
+async def test_an_accent_is_a_style_sheet_after_ours(aiohttp_client: Callable) -> None:
+    browser = Browser(accent="rebeccapurple")
+    links = Elements(browser.sees("login.html")).every("link", rel="stylesheet")
+    client = await aiohttp_client(browser.app)
+    answer = await client.get(links[1]["href"].removeprefix("/auth"))
+    assert answer.content_type == "text/css"
+    assert "--accent: #663399;" in await answer.text()
+
+
+@pytest.mark.parametrize(
+    "accent", ["#0c6b62", "navy", "oklch(70% 0.2 40)", "#ff0", "black", "white"]
+)
+def test_an_accent_is_readable_on_dark_pages_and_below_its_text(accent: str) -> None:
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w+|white);", part))
+        for part in Accent.parse(accent).style_sheet().split("@media")
+    )
+    assert Color(dark["accent"]).contrast(Color(dark["tint"])) >= READABLE
+    assert Color(dark["accent"]).contrast(Color("#161f1e")) >= READABLE
+    for theme in (light, dark):
+        assert Color(theme["accent"]).contrast(Color(theme["on-accent"])) >= READABLE
+
+
+@pytest.mark.parametrize("accent", ["#0c6b62", "navy", "hsl(280 60% 40%)"])
+def test_an_accent_that_is_readable_is_no_problem(problems: Callable, accent: str) -> None:
+    assert problems(f'ui: {{accent: "{accent}"}}') == {}
+
+
+def test_a_pale_accent_is_a_warning(problems: Callable) -> None:
+    problem = problems('ui: {accent: "#ffcc00"}')["ui.accent"]
+    assert problem.severity == "warning"
+    assert "contrast with light pages is 1." in problem.message
+
+
+@pytest.mark.parametrize("accent", ["greeen", "#12345", "rgb(0 0 0 / 50%)", "red; } body { x: y"])
+def test_an_accent_that_is_no_opaque_colour_is_refused(problems: Callable, accent: str) -> None:
+    assert problems(f'ui: {{accent: "{accent}"}}')["ui.accent"].severity == "error"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("{logo: nowhere.png}", "ui.logo", "there is no file"),
+        ("{links: {hlep: https://acme.example}}", "ui.links.hlep", "expected help, privacy"),
+        ("{links: {help: 'javascript:1'}}", "ui.links.help", "expected an absolute http or https"),
+    ],
+)
+def test_a_look_that_cannot_be_is_refused(
+    problems: Callable, text: str, path: str, message: str
+) -> None:
+    assert message in problems(f"ui: {text}")[path].message

@@ -25,6 +25,7 @@ def test_the_policy_lets_nothing_through_but_what_the_page_names(browser: Browse
         "font-src": ["'self'"],
         "img-src": ["'self'", "data:", "https://logo.example"],
         "form-action": ["'self'", "https://web.example:8443"],
+        "script-src": ["'self'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pages.screens import LANGUAGES, Browser, Elements, each_screen
+from tests.pages.screens import LANGUAGES, Browser, Elements, each_screen, policy_of
 
 pytestmark = pytest.mark.rfc("9110#12.5.4")
 
@@ -35,11 +35,13 @@ def test_a_screen_says_its_language(browser: Browser, template: str, language: s
 
 
 @each_screen
-def test_a_screen_runs_no_script_and_fetches_nothing_foreign(
+def test_a_screen_runs_no_script_but_ours_and_fetches_nothing_foreign(
     browser: Browser, template: str
 ) -> None:
     elements = Elements(browser.sees(template))
-    assert elements.every("script") == []
+    for script in elements.every("script"):
+        assert script["src"].startswith("/auth/static/page.")
+    assert policy_of(browser.sees(template))["script-src"] == ["'self'"]
     assert not any(
         name.startswith("on") or name == "style" for _, a in elements.found for name in a
     )
@@ -84,6 +86,34 @@ def test_a_failed_login_points_its_fields_to_the_error(browser: Browser) -> None
 
 def test_a_login_without_an_error_has_no_alert(browser: Browser) -> None:
     assert "login-error" not in Elements(browser.sees("login.html", error=None)).ids()
+
+
+@each_screen
+def test_what_needs_a_script_is_hidden_without_one(browser: Browser, template: str) -> None:
+    elements = Elements(browser.sees(template))
+    for button in elements.every("button", type="button"):
+        assert "hidden" in button
+
+
+def test_the_login_page_links_to_a_new_password_and_a_new_account() -> None:
+    links = {"forgot_password": "https://acme.example/pw", "register": "https://acme.example/new"}
+    page = Elements(Browser(links=links).sees("login.html"))
+    assert page.every("a", id="forgot-password")[0]["href"] == "https://acme.example/pw"
+    assert page.every("a", id="register")[0]["href"] == "https://acme.example/new"
+
+
+def test_without_a_local_login_there_is_no_password_to_forget() -> None:
+    page = Browser(links={"forgot_password": "https://acme.example/pw"}).sees(
+        "login.html", local_login=False
+    )
+    assert "forgot-password" not in Elements(page).ids()
+
+
+@pytest.mark.parametrize("template", ["login.html", "consent.html", "select_account.html"])
+def test_links_of_a_client_stand_below_its_name(browser: Browser, template: str) -> None:
+    text = browser.sees(template).text or ""
+    _, _, foot = text.partition('<footer class="links">')
+    assert foot.split("<ul>")[0].strip() == "<p>&lt;Web&gt; &amp; more</p>"
 
 
 def test_what_is_not_offered_is_not_there(browser: Browser) -> None:
@@ -135,3 +165,17 @@ def test_the_language_is_negotiated(
         request, "error.html", ui_locales=ui_locales, context={"error": "x"}
     )
     assert page.headers["Content-Language"] == language
+
+
+def test_removing_access_is_asked_about_without_a_script(browser: Browser) -> None:
+    text = browser.sees("account.html").text or ""
+    _, _, question = text.partition("<details")
+    assert (
+        question.index("<summary") < question.index('value="revoke"') < question.index("</details>")
+    )
+
+
+def test_what_a_person_shares_is_escaped(browser: Browser) -> None:
+    text = browser.sees("consent.html").text or ""
+    assert "<b>&lt;alice&gt;@example.com</b>" in text
+    assert "<b>2000-01-01</b>" in text

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.rfc("9110#15.6.1", "6749#3.2")
 CAREFULLY = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-ANSWER_WITHIN = 10
+ANSWER_WITHIN = 60
 
 FORM = b"application/x-www-form-urlencoded"
 ODD = st.binary(max_size=60)

@@ -62,7 +62,7 @@ async def test_nothing_goes_to_a_network_that_is_not(
     registering: Registering, party: RelyingParty, events: list[object]
 ) -> None:
     await signed_out(registering, party)
-    for _ in range(500):
+    for _ in range(6000):
         if any(isinstance(event, BackChannelLogoutPostponed) for event in events):
             break
         await asyncio.sleep(0.02)

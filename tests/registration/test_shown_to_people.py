@@ -60,3 +60,17 @@ async def test_of_a_client_of_the_file_on_both_pages(
     assert shows_it_all(page)
     page = await client.browser.log_in(page)
     assert shows_it_all(page)
+
+
+@pytest.mark.rfc("openid-registration#2.1")
+async def test_a_name_in_the_persons_language(registering: Registering) -> None:
+    names = {"client_name": "Shown application", "client_name#de": "Gezeigte Anwendung"}
+    client = await registering(**names)
+    assert "Gezeigte Anwendung" in (await client.authorize(ui_locales="de")).text
+    assert "Shown application" in (await client.authorize(ui_locales="fr")).text
+
+
+@pytest.mark.rfc("openid-registration#2.1")
+async def test_a_name_in_one_language_only(registering: Registering) -> None:
+    client = await registering(**{"client_name#de-DE": "Gezeigte Anwendung"})
+    assert "Gezeigte Anwendung" in (await client.authorize(ui_locales="en")).text

@@ -22,7 +22,7 @@ async def site() -> AsyncIterator[Site]:
     """The clients' server on loopback."""
     site, app = Site(), http.Application()
     app.router.add_get("/{path:.*}", site.serve)
-    runner = http.AppRunner(app, shutdown_timeout=0)
+    runner = http.AppRunner(app, shutdown_timeout=0.1)  # 0 waits without end
     await runner.setup()
     await http.TCPSite(runner, "127.0.0.1", 0).start()
     site.base = "http://{}:{}".format(*runner.addresses[0])

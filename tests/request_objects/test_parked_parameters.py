@@ -6,7 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from service.authorize.parking import Parking
 from service.model.handle import digest
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
@@ -38,9 +37,9 @@ async def test_the_pages_know_it_all_the_same(web: Sender) -> None:
 
 async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> None:
     parts = web.app.service.parts
-    parking = Parking(stores=parts.stores, purpose="authorize", parameters=frozenset({"scope"}))
-    first = await parking.park(Params({"scope": ("openid",)}), browser="browser")
-    other = await parking.park(Params({"scope": ("api1",)}), browser="browser")
+    parking, sent = parts.flow.parking, {"browser": "browser", "address": "192.0.2.7"}
+    first = await parking.park(Params({"scope": ("openid",)}), **sent)
+    other = await parking.park(Params({"scope": ("api1",)}), **sent)
     places = [digest(f"authorize {parked_id}") for parked_id in (first, other)]
     (record,) = await parts.kv.read(parts.stores.parked.read(places[0]))
     assert record is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import LoginLocked
+from service.model.people_events import LoginLocked
 from tests.conftest import Clock
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
@@ -60,6 +60,43 @@ async def test_a_lockout_looks_like_a_wrong_password(app: ClientApp) -> None:
     locked = await attempt(app, "alice-password")
     assert (locked.status, locked.text_of("login-error")) == (200, wrong.text_of("login-error"))
     assert "Retry-After" not in locked.headers
+
+
+async def test_after_the_second_failure_the_page_says_how_long_one_may_have_to_wait(
+    app: ClientApp,
+) -> None:
+    assert not (await fail(app, 2)).has("login-wait")
+    assert "20 minutes" in (await attempt(app)).text_of("login-wait")
+
+
+@pytest.mark.parametrize("username", ["alice", "nobody", "carol"])
+async def test_waiting_is_spoken_of_whether_or_not_the_account_exists(
+    app: ClientApp, username: str
+) -> None:
+    page = await fail(app, 3, username=username)
+    zoe = await fail(app, 1, username="zoe")
+    assert page.text_of("login-wait") == zoe.text_of("login-wait")
+
+
+async def test_a_locked_person_with_the_right_password_reads_of_waiting(app: ClientApp) -> None:
+    await fail(app, FAILURES)
+    page = await attempt(app, "alice-password")
+    assert page.has("login-wait")
+    app.browser.forget_cookies()
+    assert not (await attempt(app, "alice-password")).has("login-wait")
+
+
+async def test_waiting_is_not_spoken_of_after_a_success(app: ClientApp) -> None:
+    await fail(app, 2)
+    await attempt(app, "alice-password")
+    page = await app.authorize(prompt="login")
+    assert not (await app.browser.log_in(page, password="wrong")).has("login-wait")
+
+
+@pytest.mark.parametrize("count", ["9", "-1", "x", "٣", ""])
+async def test_a_count_that_somebody_made_up_is_none(app: ClientApp, count: str) -> None:
+    app.browser.session.cookie_jar.update_cookies({"failed_sign_ins": count})
+    assert not (await attempt(app)).has("login-wait")
 
 
 async def test_one_failure_less_does_not(app: ClientApp) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,20 +27,23 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
     "service/model/one_time.py": {
         "    ends_at: int\n": '    device: str = "unknown"\n    ends_at: int\n',
     },
-    "service/store/stores.py": {
-        f'Records(prefix, "{name}", {kind})': f'Records(prefix, "{name}", {kind}, 2)'
-        for name, kind in {
-            "az": "Authorization",
-            "ac": "AuthorizationCode",
-            "rt": "RefreshToken",
-            "ss": "Session",
-            "pk": "SealedRequest",
-            "co": "Consent",
-        }.items()
-    },
-    "service/store/records.py": {'Encoding("spent", Spent)': 'Encoding("spent", Spent, 2)'},
+    "service/store/records.py": {'Encoding("spent", Spent, 2)': 'Encoding("spent", Spent, 3)'},
     "service/keys/rotation.py": {'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'},
 }
+
+CHANGED_KINDS = ("az", "ac", "rt", "ss", "pk", "co")
+_KIND = r'Records\(prefix, "(%s)", (\w+)(?:, (\d+))?\)'
+
+
+def _with_next_versions(text: str) -> str:
+    """The table of records, with the next version of every kind that has changed."""
+    table, count = re.subn(
+        _KIND % "|".join(CHANGED_KINDS),
+        lambda known: f'Records(prefix, "{known[1]}", {known[2]}, {int(known[3] or 1) + 1})',
+        text,
+    )
+    assert count == len(CHANGED_KINDS)
+    return table
 
 
 def next_release(folder: Path) -> dict[str, str]:
@@ -54,4 +58,6 @@ def next_release(folder: Path) -> dict[str, str]:
             assert text.count(old) == 1, (name, old)
             text = text.replace(old, new)
         (folder / name).write_text(text)
+    stores = folder / "service/store/stores.py"
+    stores.write_text(_with_next_versions(stores.read_text()))
     return {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}

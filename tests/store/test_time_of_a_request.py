@@ -14,12 +14,12 @@ from service.store.verbs import Command
 
 
 class Sluggish:
-    """A store that takes a tenth of a second for everything."""
+    """A store that takes a second for everything."""
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
         """Answer late, or give up in time."""
         async with asyncio.timeout(seconds):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(1)
             return [None] * len(commands)
 
     async def close(self) -> None:
@@ -28,15 +28,15 @@ class Sluggish:
 
 async def test_waiting_for_others_is_not_counted() -> None:
     kv = open_store("memory://", timeout=2)
-    store_time.set(StoreTime(0.1))
-    await asyncio.sleep(0.2)
+    store_time.set(StoreTime(1))
+    await asyncio.sleep(1.2)
     await kv.ping()
     await kv.close()
 
 
 async def test_all_work_together_has_to_be_done_in_time() -> None:
     kv = KeyValue(None, Sluggish(), timeout=2)
-    store_time.set(StoreTime(0.25))
+    store_time.set(StoreTime(2.7))
     await kv.ping()
     await kv.ping()
     with pytest.raises(StoreUnavailable):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.events import RefreshTokenReused
+from service.model.token_events import RefreshTokenReused
 from tests.conftest import Clock
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, claims_in
@@ -233,7 +233,7 @@ async def test_a_client_that_has_lost_every_scope_gets_nothing(
     first = await service.user_token(scope="api2 offline_access")
     client_in(config, "frontend")["allowed_scopes"] = ["api1"]
     reload(service, config)
-    assert (await refreshed(service, first)).refusal == (400, "invalid_scope")
+    assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
 
 
 async def test_a_disabled_user_is_not_refreshed(

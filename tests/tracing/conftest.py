@@ -38,7 +38,7 @@ class Traced:
 
     async def ended(self, name: str) -> ReadableSpan:
         """The same, as soon as it has ended."""
-        for _ in range(500):
+        for _ in range(6000):
             if name in {span.name for span in self.all()}:
                 break
             await asyncio.sleep(0.02)

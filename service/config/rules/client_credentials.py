@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from service.config.problem import Finding, warning
-from service.config.rules.registered_client import SIGNED
+from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.schema.client import ClientEntry
 
 _ENCRYPTIONS = tuple(
@@ -120,6 +120,16 @@ def _missing_members(key: Mapping[str, object]) -> list[str]:
     """Without them it verifies nothing; who reads a JWK set leaves such a key out (RFC 7517 §5)."""
     wanted = ("kty", *_PUBLIC_MEMBERS.get(str(key.get("kty")), ()))
     return [name for name in wanted if not key.get(name)]
+
+
+def computes_with_secret(client: ClientEntry) -> bool:
+    """Whether an algorithm of the client needs the secret itself, not its hash (OIDC Core §10)."""
+    if client.token_endpoint_auth_method == "client_secret_jwt":
+        return True
+    named = [getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)]
+    if any(alg.startswith("HS") or alg in SYMMETRIC for alg in named):
+        return True
+    return client.require_signed_request_object and not _has_keys(client)
 
 
 def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:

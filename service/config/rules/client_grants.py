@@ -18,6 +18,14 @@ def public_client_cannot_act_for_itself(client: ClientEntry) -> Iterator[Finding
         yield Finding(("allowed_grant_types", "client_credentials"), message)
 
 
+def client_has_a_grant_type(client: ClientEntry) -> Iterator[Finding]:
+    """Warn of a client that gets no token."""
+    if not client.allowed_grant_types:
+        message = "is empty, so this client gets no token"
+        hint = "leave it out for authorization_code, or list what the client uses"
+        yield warning(("allowed_grant_types",), message, hint)
+
+
 def response_types_follow_from_grant_types(client: ClientEntry) -> Iterator[Finding]:
     """A code needs authorization_code, a token from the front channel implicit (RFC 7591 §2.1)."""
     for name in sorted(response_types(client) - implied_response_types(client)):

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import Finding, Location, warning
-from service.config.registry import DELEGATION
+from service.config.registry import DELEGATION as DELEGATION_HANDLER
 from service.config.schema.file import ConfigurationFile
 from service.config.schema_findings import nearest
 from service.config.shapes import WrongShape, makes_handlers, makes_users
+from service.model.authorization import DELEGATION
 
 STANDARD_GRANT_TYPES = frozenset(
     {
@@ -24,7 +25,7 @@ STANDARD_GRANT_TYPES = frozenset(
         "urn:openid:params:grant-type:ciba",
     }
 )
-DELEGATION_GRANT_TYPE = "delegation"
+_ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
 def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
@@ -45,8 +46,8 @@ def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
 def grant_types_have_one_handler(file: ConfigurationFile) -> Iterator[Finding]:
     """Every grant type is known, and no two handlers serve the same one."""
     taken = dict.fromkeys(STANDARD_GRANT_TYPES, "the service itself")
-    if all(entry.handler != DELEGATION.handler for entry in file.extension_grants):
-        taken[DELEGATION_GRANT_TYPE] = DELEGATION.handler
+    if all(entry.handler != DELEGATION_HANDLER.handler for entry in file.extension_grants):
+        taken[DELEGATION] = DELEGATION_HANDLER.handler
     served = [_grant_type(entry.handler) for entry in file.extension_grants]
     for at, (entry, grant_type) in enumerate(zip(file.extension_grants, served, strict=True)):
         if grant_type is not None and grant_type in taken:
@@ -56,6 +57,21 @@ def grant_types_have_one_handler(file: ConfigurationFile) -> Iterator[Finding]:
             taken[grant_type] = entry.handler
     if None not in served:
         yield from _unknown_grant_types(file, set(taken))
+
+
+def delegation_is_for_apis(file: ConfigurationFile) -> Iterator[Finding]:
+    """Warn of a client that could exchange the token of every user, for whichever API it was issued."""
+    entries = [one for one in file.extension_grants if one.handler == DELEGATION_HANDLER.handler]
+    if any(entry.options.get("source_scopes") for entry in entries):
+        return
+    apis = {resource.name for resource in file.api_resources}
+    for at, client in enumerate(file.clients):
+        is_api = client.api_resource is not None or client.client_id in apis
+        if DELEGATION in client.allowed_grant_types and not is_api:
+            message = "without source_scopes a client that is no API may exchange any user's token"
+            hint = f"set api_resource, or options.source_scopes at the handler {DELEGATION_HANDLER.handler}"
+            location = ("clients", at, "allowed_grant_types", DELEGATION)
+            yield warning(location, message, hint)
 
 
 def _grant_type(handler: str) -> str | None:
@@ -89,7 +105,8 @@ def _unfit(location: Location, name: str, require: Callable[[object], None]) -> 
     try:
         require(load_plugin(name))
     except PluginError as error:
-        return Finding(location, str(error))
+        is_missing = isinstance(error.__cause__, ModuleNotFoundError)
+        return Finding(location, str(error), _ON_PATH if is_missing else None)
     except WrongShape as error:
         return Finding(location, str(error), error.hint)
     return None

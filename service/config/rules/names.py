@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from service.config.problem import Finding, warning
+from service.config.problem import Finding, Location, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.schema.file import ConfigurationFile
 from service.model.user import LOCAL
@@ -54,8 +55,8 @@ def no_provider_is_called_local(file: ConfigurationFile) -> Iterator[Finding]:
 def scopes_are_of_one_kind(file: ConfigurationFile) -> Iterator[Finding]:
     """A scope value stands either for an API or for claims of the user, and offline_access for neither."""
     identity = {*IDENTITY_RESOURCES, *(entry.name for entry in file.identity_resources)}
-    for at, entry in enumerate(file.api_scopes):
-        yield from _clash(("api_scopes", at, "name"), entry.name, identity)
+    for at, scope in enumerate(file.api_scopes):
+        yield from _clash(("api_scopes", at, "name"), scope.name, identity)
     for at, resource in enumerate(file.api_resources):
         if resource.scopes is None:
             yield from _clash(("api_resources", at, "name"), resource.name, identity)
@@ -82,6 +83,21 @@ def described_scopes_belong_to_an_api(file: ConfigurationFile) -> Iterator[Findi
             message = "no API resource has this scope, so a token with it is for nobody"
             hint = "add it to the scopes of an API resource"
             yield warning(("api_scopes", at, "name"), message, hint)
+
+
+def scopes_belong_to_one_api(file: ConfigurationFile) -> Iterator[Finding]:
+    """Warn of a scope value of two APIs: a token with it is addressed to both (RFC 9068 §3)."""
+    owners: dict[str, tuple[Location, str]] = {}
+    for at, resource in enumerate(file.api_resources):
+        location: Location = ("api_resources", at)
+        for name in sorted({resource.name} if resource.scopes is None else resource.scopes):
+            here = (*location, "name") if resource.scopes is None else (*location, "scopes", name)
+            if name in owners:
+                first, owner = owners[name]
+                message = f"{name} is a scope of {owner} too, so a token with it is for both APIs"
+                found = warning(here, message, "give each API scopes of its own")
+                yield replace(found, first=first)
+            owners.setdefault(name, (here, resource.name))
 
 
 def api_scope_names(file: ConfigurationFile) -> set[str]:

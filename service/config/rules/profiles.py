@@ -1,4 +1,4 @@
-"""Stricter rules, for whoever wants to know whether a registry meets a profile."""
+"""Stricter rules, by which `check --profile` judges whether a registry meets a profile."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from service.config.rules.rule import FileRule, of_each_client
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
+from service.protocol.scope import OFFLINE_ACCESS
 
 _FAPI_AUTH_METHODS = frozenset(
     {"private_key_jwt", "tls_client_auth", "self_signed_tls_client_auth"}
@@ -76,22 +77,9 @@ def client_is_confidential(client: ClientEntry) -> Iterator[Finding]:
 def client_authenticates_by_key(client: ClientEntry) -> Iterator[Finding]:
     """Shared secrets do not take part (FAPI 2 §5.3.2.1)."""
     if client.token_endpoint_auth_method not in _FAPI_AUTH_METHODS:
-        message = "the profile requires private_key_jwt or mutual TLS"
-        yield Finding(("token_endpoint_auth_method",), message, "FAPI 2 §5.3.2.1")
-
-
-def tokens_are_sender_constrained(client: ClientEntry) -> Iterator[Finding]:
-    """A stolen token is of no use (FAPI 2 §5.3.2.1)."""
-    if not (client.dpop_bound_access_tokens or client.tls_client_certificate_bound_access_tokens):
-        message = "the profile requires tokens bound by DPoP or mutual TLS"
-        yield Finding(("dpop_bound_access_tokens",), message, "set true")
-
-
-def requests_are_pushed(client: ClientEntry) -> Iterator[Finding]:
-    """Authorization requests do not go through the browser (FAPI 2 §5.3.2.2)."""
-    if "code" in response_types(client) and not client.require_pushed_authorization_requests:
-        message = "the profile requires pushed authorization requests"
-        yield Finding(("require_pushed_authorization_requests",), message, "set true")
+        message = "the profile requires private_key_jwt or mutual TLS (FAPI 2 §5.3.2.1)"
+        hint = "set private_key_jwt; mutual TLS is not supported yet"
+        yield Finding(("token_endpoint_auth_method",), message, hint)
 
 
 def codes_are_short_lived(client: ClientEntry) -> Iterator[Finding]:
@@ -121,28 +109,67 @@ def algorithms_are_modern(file: ConfigurationFile) -> Iterator[Finding]:
             )
 
 
+def needs_unsupported(profile: str, *features: str) -> FileRule:
+    """Return the rule that no registry meets a profile until this server supports these features."""
+
+    def needs(_: ConfigurationFile) -> Iterator[Finding]:
+        message = f"{profile} cannot be met yet: this server does not support {'; '.join(features)}"
+        yield Finding((), message, "no setting of a client changes that")
+
+    return needs
+
+
+def an_api_is_named_by_its_url(file: ConfigurationFile) -> Iterator[Finding]:
+    """MCP clients name the API by its URL in `resource` (RFC 8707 §2)."""
+    if not any("://" in api.name for api in file.api_resources):
+        message = "no API is named by its URL, which MCP clients send as resource (RFC 8707)"
+        yield Finding(("api_resources",), message, "name: https://mcp.example.com/mcp")
+
+
+def offline_access_is_listed(file: ConfigurationFile) -> Iterator[Finding]:
+    """MCP clients ask for refresh tokens where scopes_supported lists offline_access."""
+    offline = any(client.allow_offline_access for client in file.clients)
+    if not offline and OFFLINE_ACCESS not in file.registration.allowed_scopes:
+        message = "no client may ask for offline_access, so discovery does not list it"
+        yield Finding(("clients",), message, "set allow_offline_access: true on one")
+
+
 _EVERY_PROFILE = (
     no_tokens_through_the_browser,
     no_passwords_at_clients,
     codes_are_bound_by_s256,
     redirects_are_encrypted,
 )
-_OAUTH21 = (*_EVERY_PROFILE, stolen_refresh_tokens_are_noticed)
-_FAPI2 = (
-    *_EVERY_PROFILE,
-    client_is_confidential,
-    client_authenticates_by_key,
-    tokens_are_sender_constrained,
-    requests_are_pushed,
-    codes_are_short_lived,
-    refresh_tokens_stay,
+_OAUTH21 = tuple(
+    of_each_client(rule) for rule in (*_EVERY_PROFILE, stolen_refresh_tokens_are_noticed)
 )
+_FAPI2 = (
+    issuer_is_encrypted,
+    algorithms_are_modern,
+    *(
+        of_each_client(rule)
+        for rule in (
+            *_EVERY_PROFILE,
+            client_is_confidential,
+            client_authenticates_by_key,
+            codes_are_short_lived,
+            refresh_tokens_stay,
+        )
+    ),
+)
+_PUSHED_AND_BOUND = (
+    "pushed authorization requests (RFC 9126)",
+    "tokens that are bound by DPoP (RFC 9449) or mutual TLS (RFC 8705)",
+)
+_FAPI2_SECURITY = (needs_unsupported("fapi2_security", *_PUSHED_AND_BOUND), *_FAPI2)
 
 PROFILES: Mapping[str, tuple[FileRule, ...]] = {
-    "oauth21": tuple(of_each_client(rule) for rule in _OAUTH21),
-    "fapi2": (
-        issuer_is_encrypted,
-        algorithms_are_modern,
-        *(of_each_client(rule) for rule in _FAPI2),
+    "oauth21": _OAUTH21,
+    "fapi2_security": _FAPI2_SECURITY,
+    "fapi2": _FAPI2_SECURITY,
+    "fapi2_message_signing": (
+        needs_unsupported("fapi2_message_signing", *_PUSHED_AND_BOUND, "JARM"),
+        *_FAPI2,
     ),
+    "mcp": (*_OAUTH21, an_api_is_named_by_its_url, offline_access_is_listed),
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import SplitResult
 
 from service.config.problem import Finding, warning
-from service.config.rules.uris import is_loopback, split_uri
+from service.config.rules.uris import is_loopback, is_public, split_uri
 from service.config.schema.client import ClientEntry
 from service.protocol.redirect_uri import origin_of
 
@@ -38,8 +38,22 @@ def redirect_uris_are_safe(client: ClientEntry) -> Iterator[Finding]:
     for name in ("redirect_uris", "post_logout_redirect_uris"):
         uris: tuple[str, ...] = getattr(client, name)
         for at, uri in enumerate(uris):
-            for finding in _findings_of(uri):
+            for finding in (*_findings_of(uri), *_judge_http(client, name, uri)):
                 yield finding.below(name, at)
+
+
+def _judge_http(client: ClientEntry, name: str, uri: str) -> Iterator[Finding]:
+    """An error where a code or token crosses the public network readably (RFC 9700 §2.6)."""
+    parts = split_uri(uri)
+    host = parts.hostname or "" if parts and parts.scheme == "http" else ""
+    if not host or is_loopback(host):
+        return
+    message = "http lets everyone on the way read the answer"
+    if name == "post_logout_redirect_uris" or not is_public(host):
+        yield warning((), message, "use https")
+    elif not client.allow_insecure_redirect_uris:
+        hint = "use https, or set allow_insecure_redirect_uris: true"
+        yield Finding((), message, hint)
 
 
 def _findings_of(uri: str) -> Iterator[Finding]:
@@ -75,8 +89,6 @@ def _findings_of_target(parts: SplitResult) -> Iterator[Finding]:
         yield Finding((), "has no host")
     elif "@" in parts.netloc:
         yield Finding((), "has user information before its host")
-    elif parts.scheme == "http" and not is_loopback(parts.hostname):
-        yield warning((), "http lets everyone on the way read the answer", "use https")
 
 
 def _looks_like_host_and_port(parts: SplitResult) -> bool:

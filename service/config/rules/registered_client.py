@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from service.config.problem import Finding, Location
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.protocol.sector_identifier import redirect_hosts
+from service.protocol.shown_name import unfit_name
 
 GRANT_TYPES = frozenset({"authorization_code", "implicit", "refresh_token", "client_credentials"})
 """No grant type that a person's password or an extension grant's trust would go through."""
@@ -46,10 +46,6 @@ _FETCHED = ("jwks_uri",)
 _HTTPS_ONLY = ("initiate_login_uri", "request_uris", "sector_identifier_uri")
 _SHOWN = ("client_uri", "logo_uri", "policy_uri", "tos_uri")
 _TOLD = ("backchannel_logout_uri", "frontchannel_logout_uri")
-_DECEIVES_READERS = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-)
-"""Control characters, those that turn the direction of a text, and those that take no room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +175,9 @@ def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[
 
 def texts_do_not_deceive(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """A stranger's words stand on the consent page."""
-    if _DECEIVES_READERS.search(client.client_name or ""):
-        yield Finding(("client_name",), "has characters that cannot be seen")
+    unfit = None if client.client_name is None else unfit_name(str(client.client_name))
+    if unfit is not None:
+        yield Finding(("client_name",), unfit)
 
 
 def values_are_bounded(client: ClientEntry, _: Offered) -> Iterator[Finding]:

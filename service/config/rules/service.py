@@ -21,6 +21,9 @@ def issuer_is_a_secure_base(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("issuer",), "has neither query nor fragment (RFC 8414 §2)")
     if "@" in url.netloc:
         yield Finding(("issuer",), "has user information before its host")
+    if file.issuer.endswith("/"):
+        message = "ends in /, and clients compare it character by character (RFC 8414 §3.3)"
+        yield warning(("issuer",), message, f"write {file.issuer.rstrip('/')}")
 
 
 def shared_store_keeps_keys_encrypted(file: ConfigurationFile) -> Iterator[Finding]:
@@ -89,6 +92,25 @@ def ports_differ(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("server", "management_port"), "is the same as port", "leave it out to share")
 
 
+def metrics_are_not_public(file: ConfigurationFile) -> Iterator[Finding]:
+    """Metrics name clients' traffic to everybody who reaches the public port."""
+    server = file.server
+    if server.management_port is None and not is_loopback(server.host):
+        message = "is not set, so everybody who reaches server.port can read /metrics"
+        hint = "set it, or keep /metrics from strangers at your proxy"
+        yield warning(("server", "management_port"), message, hint)
+
+
+def development_is_not_public(file: ConfigurationFile) -> Iterator[Finding]:
+    """The start page and error pages of a service in development show what only developers may see."""
+    is_development = file.store.url.startswith("memory:") and is_loopback(
+        urlsplit(file.issuer).hostname or ""
+    )
+    if is_development and not is_loopback(file.server.host):
+        message = "lets other machines see the start page and the registered values on error pages"
+        yield warning(("server", "host"), message, "set 127.0.0.1, or publish the port there only")
+
+
 def lingering_leaves_time_to_finish(file: ConfigurationFile) -> Iterator[Finding]:
     """What runs when the process stops to serve on still gets its answer."""
     linger, grace = file.server.shutdown_linger, file.server.shutdown_grace
@@ -114,6 +136,8 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
         named += [
             (("server", "tls", name), getattr(file.server.tls, name)) for name in certificates
         ]
+    if isinstance(file.ui.logo, Path):
+        named.append((("ui", "logo"), file.ui.logo))
     for location, path in named:
         if path is not None and not path.is_file():
             yield Finding(location, f"there is no file {path}")

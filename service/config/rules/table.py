@@ -17,12 +17,13 @@ from service.config.rules import (
     registration,
     secrets,
     service,
-    unserved,
+    unsupported,
     user_claims,
 )
 from service.config.rules.rule import ClientRule, FileRule, of_each_client
 
 CLIENT_RULES: tuple[ClientRule, ...] = (
+    client_grants.client_has_a_grant_type,
     client_grants.public_client_cannot_act_for_itself,
     client_grants.response_types_follow_from_grant_types,
     client_grants.tokens_in_the_browser_are_allowed,
@@ -47,13 +48,14 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     logout_uris.logout_uris_are_encrypted,
     logout_uris.frontchannel_logout_is_at_home,
     registration.third_parties_start_logins_safely,
-    unserved.client_asks_for_what_is_not_served,
+    unsupported.client_uses_supported_features,
 )
 FILE_RULES: tuple[FileRule, ...] = (
     names.names_stand_once,
     names.no_provider_is_called_local,
     names.scopes_are_of_one_kind,
     names.described_scopes_belong_to_an_api,
+    names.scopes_belong_to_one_api,
     references.scopes_are_registered,
     references.resources_are_registered,
     references.providers_are_registered,
@@ -61,6 +63,8 @@ FILE_RULES: tuple[FileRule, ...] = (
     client_keys.request_objects_can_be_decrypted,
     references.pairwise_subjects_can_be_made,
     secrets.secrets_are_hashed_once,
+    secrets.plain_secrets_are_needed,
+    secrets.api_resources_have_secrets,
     secrets.passwords_are_hashed,
     service.issuer_is_a_secure_base,
     service.shared_store_keeps_keys_encrypted,
@@ -70,6 +74,8 @@ FILE_RULES: tuple[FileRule, ...] = (
     service.sessions_end,
     service.proxies_are_few,
     service.ports_differ,
+    service.metrics_are_not_public,
+    service.development_is_not_public,
     service.lingering_leaves_time_to_finish,
     service.locales_are_consistent,
     service.named_files_exist,
@@ -81,7 +87,8 @@ FILE_RULES: tuple[FileRule, ...] = (
     registration.open_registration_is_bounded,
     extensions.handlers_have_their_shape,
     extensions.grant_types_have_one_handler,
+    extensions.delegation_is_for_apis,
     extensions.user_store_has_its_shape,
-    unserved.file_asks_for_what_is_not_served,
+    unsupported.file_uses_supported_features,
     *(of_each_client(rule) for rule in CLIENT_RULES),
 )

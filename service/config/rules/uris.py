@@ -1,9 +1,12 @@
-"""What rules ask of a URI: can it be taken apart, and does it stay on this machine?"""
+"""Takes URIs apart for the rules, and judges their hosts: this machine, a private network, or the public one."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
+
+_PRIVATE_DOMAINS = (".internal", ".local", ".home.arpa", ".test")
+"""Names that no public DNS server answers for (RFC 6761, RFC 6762, RFC 8375)."""
 
 
 def split_uri(uri: str) -> SplitResult | None:
@@ -24,3 +27,11 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_public(host: str) -> bool:
+    """Whether the host of a URL may be reached over the public network."""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host.rstrip(".") and not host.rstrip(".").endswith(_PRIVATE_DOMAINS)

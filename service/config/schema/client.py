@@ -20,6 +20,7 @@ from service.config.schema.types import (
     Several,
     SigningAlgorithm,
     Text,
+    Texts,
     WebUrl,
     expected,
 )
@@ -51,7 +52,7 @@ class ClientEntry(ClientMetadata):
 
     client_id: ClientId
     """The client's identifier (RFC 6749 §2.2)."""
-    client_name: Text | None = None
+    client_name: Texts | None = None
     """What a person is shown; null: the client_id."""
     enabled: bool = True
     """A disabled client is unknown, and its tokens are inactive."""
@@ -94,6 +95,8 @@ class ClientEntry(ClientMetadata):
     """The API resource that this client is; null: the one of the same name, if there is one."""
     allow_offline_access: bool = False
     """Whether the client may ask for offline_access, and so for refresh tokens."""
+    allow_insecure_redirect_uris: bool = False
+    """Whether redirect_uris may be http to a public host."""
     redirect_uris: Many[Annotated[str, Field(min_length=1, max_length=2048)]] = ()
     """Where answers go; compared exactly. A public client's loopback IP redirect may vary its port (RFC 8252 §7.3)."""
     post_logout_redirect_uris: Many[Annotated[str, Field(min_length=1, max_length=2048)]] = ()

@@ -16,7 +16,7 @@ from service.config.schema.people import (
     Users,
 )
 from service.config.schema.registration import Registration
-from service.config.schema.resources import ApiResourceEntry, ScopeEntry
+from service.config.schema.resources import ApiResourceEntry, ApiScopeEntry, ScopeEntry
 from service.config.schema.section import Section
 from service.config.schema.server import Limits, Outgoing, Server, Store
 from service.config.schema.signing import Signing
@@ -54,7 +54,7 @@ class ConfigurationFile(Section):
     """What slows down guessing and flooding."""
     api_resources: Many[ApiResourceEntry] = ()
     """The APIs that are being protected."""
-    api_scopes: Many[ScopeEntry] = ()
+    api_scopes: Many[ApiScopeEntry] = ()
     """Scope values of APIs, where they need more than their name."""
     identity_resources: Many[ScopeEntry] = ()
     """Scope values that stand for claims of the user: openid, profile, email, address, phone are built in; add or
@@ -66,7 +66,7 @@ class ConfigurationFile(Section):
     identity_providers: Many[IdentityProviderEntry] = ()
     """OpenID providers that users may come from."""
     tenants: Many[TenantEntry] = ()
-    """What acr_values=tenant:<name> may pass to the login page."""
+    """What acr_values=tenant:<name> may pass to the login page; empty: any name of 1 to 100 letters, digits, ".", "_", "-"."""
     authentication_contexts: Many[AuthenticationContextEntry] = (
         AuthenticationContextEntry(acr="password", amr=frozenset({"pwd"})),
     )

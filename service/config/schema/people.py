@@ -10,10 +10,12 @@ from service.config.schema.section import Section
 from service.config.schema.types import (
     FilePath,
     Lifetime,
+    Logo,
     Many,
     ScopeValue,
     Several,
     Text,
+    Texts,
     WebUrl,
     expected,
 )
@@ -69,7 +71,7 @@ class IdentityProviderEntry(Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
     """What acr_values, client restrictions and the `idp` claim call it."""
-    display_name: Text | None = None
+    display_name: Texts | None = None
     """The text of its link on the login page; null: the name."""
     issuer: WebUrl
     """Its issuer; its metadata stands below /.well-known/openid-configuration."""
@@ -81,6 +83,8 @@ class IdentityProviderEntry(Section):
     """What is asked for."""
     claims: dict[str, Text] = Field(default_factory=dict)
     """Theirs: ours, such as {mail: email}; standard claims of the same name come by themselves."""
+    trust_acr: bool = False
+    """Whether its `acr` and `amr` count as ours; otherwise they satisfy no authentication context."""
     logo_uri: WebUrl | None = None
     """A picture for the link."""
 
@@ -90,7 +94,7 @@ class TenantEntry(Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
     """What acr_values calls it."""
-    display_name: Text | None = None
+    display_name: Texts | None = None
     """What the login page shows; null: the name."""
     logo_uri: WebUrl | None = None
     """A picture for the login page."""
@@ -108,12 +112,21 @@ class AuthenticationContextEntry(Section):
 class Ui(Section):
     """How the pages look."""
 
-    title: Text = "Sign in"
-    """The title of the pages."""
+    title: Texts = "Sign in"
+    """The title of the pages; here and wherever a person reads a text, {en: …, de: …} may stand instead."""
     templates: FilePath | None = None
     """A folder whose files override the built-in templates."""
     locales: Annotated[Many[Text], Field(min_length=1)] = ("en",)
     """The languages on offer. Each has messages, built in or in `locales/` of `templates`, or those of its language: de-AT
     speaks the words of de."""
     default_locale: Text = "en"
-    """The language of whoever asks for none of them."""
+    """The language of a person who asks for none of them."""
+    logo: Logo | None = None
+    """Your logo at the top of the pages: a picture file, or a URL; null: the built-in mark."""
+    accent: Text | None = None
+    """The colour of buttons and links, in any notation of CSS; `check` warns where it is hard to read. null: green."""
+    links: dict[Literal["help", "privacy", "imprint", "forgot_password", "register"], WebUrl] = (
+        Field(default_factory=dict)
+    )
+    """Pages of yours that the built-in pages link to: help, privacy and imprint at the foot of every page, forgot_password
+    and register on the login page; forgot_password is where `/.well-known/change-password` leads, too."""

@@ -15,6 +15,7 @@ from service.config.schema.types import (
     Sha256,
     SigningAlgorithm,
     Text,
+    Texts,
     Timestamp,
 )
 
@@ -23,7 +24,7 @@ class SecretEntry(Section):
     """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
 
     sha256: Annotated[Sha256 | None, Field(repr=False)] = None
-    """The SHA-256 hash of the secret, base64 or hex; `python -m service hash-secret` makes it."""
+    """The SHA-256 hash of the secret, base64 or hex; `python -m service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
     value: Annotated[Text | None, Field(repr=False)] = None
     """The secret itself; only where client_secret_jwt or a symmetric algorithm needs it."""
     description: str | None = None
@@ -37,7 +38,7 @@ class ApiResourceEntry(Section):
 
     name: ClientId
     """The audience of access tokens for it, and its name at the introspection endpoint."""
-    display_name: str | None = None
+    display_name: Texts | None = None
     """What a person is shown."""
     secrets: Many[SecretEntry] = ()
     """Any of them opens the introspection endpoint."""
@@ -58,9 +59,9 @@ class ScopeEntry(Section):
 
     name: ScopeValue
     """The scope value."""
-    display_name: str | None = None
+    display_name: Texts | None = None
     """The headline on the consent page; null: the built-in text, or the name."""
-    description: str | None = None
+    description: Texts | None = None
     """The sentence below it."""
     required: bool = False
     """Whether it cannot be unticked at consent."""
@@ -70,3 +71,10 @@ class ScopeEntry(Section):
     """Whether it is listed in the metadata documents."""
     user_claims: Many[Text] = ()
     """Claims of the user that it stands for."""
+
+
+class ApiScopeEntry(ScopeEntry):
+    """What is said of an API scope, beyond its name."""
+
+    secrets: Many[SecretEntry] = ()
+    """Any of them opens the introspection endpoint with the scope's name, for this scope only."""

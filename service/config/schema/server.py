@@ -21,6 +21,8 @@ from service.config.schema.types import (
     expected,
 )
 
+ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
+
 
 def _workers(value: object) -> int:
     if value == "auto":
@@ -56,6 +58,9 @@ class Server(Section):
     """Processes; `auto` is one per core."""
     trusted_proxies: Many[NetworkRange] = ()
     """Networks (CIDR) whose X-Forwarded-*, Forwarded and Client-Cert headers are believed."""
+    forwarded_header: ForwardedHeader = "auto"
+    """Which header the trusted proxies set, with the client's address. `auto` reads both and believes neither where
+    they name two clients, because a proxy that sets one passes on the other as the client sent it."""
     client_certificate_header: Literal["Client-Cert", "X-SSL-Cert"] | None = None
     """Where a trusted proxy puts the client's certificate: Client-Cert (RFC 9440), or X-SSL-Cert (URL-encoded PEM)."""
     tls: Tls | None = None
@@ -114,3 +119,6 @@ class Limits(Section):
     """How long the pair, account or address then has to wait."""
     token_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     """Token requests per client; null is unlimited."""
+    parked_requests_per_minute: Annotated[int, Field(ge=1)] | None = 600
+    """Sign-ins and logouts per network that have to be kept while a person is asked; one of several KiB counts as
+    several. null is unlimited."""

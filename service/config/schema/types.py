@@ -21,7 +21,9 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from service.model.local_text import LocalText, local_text
 
 T = TypeVar("T")
 Network = IPv4Network | IPv6Network
@@ -30,6 +32,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]{1,10})([smhd])")
 _MILLISECONDS = re.compile(r"([0-9]{1,6})ms")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_LONGEST_TEXT = 1000
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
 _PATTERN = r"^[0-9]+[smhd]?$"
 
 
@@ -126,6 +130,35 @@ def _path(value: object, info: ValidationInfo) -> Path:
     return directory / value
 
 
+def _logo(value: object, info: ValidationInfo) -> Path | str:
+    if isinstance(value, str) and re.match("https?:", value):
+        return _web_url(value)
+    return _path(value, info)
+
+
+def _texts(value: object) -> str | LocalText:
+    if not isinstance(value, dict):
+        return _text(value)
+    texts = cast("dict[str, object]", value)
+    if not texts or not all(_LANGUAGE_TAG.fullmatch(tag) for tag in texts):
+        raise expected("text, or texts by language such as {en: Orders, de: Bestellungen}")
+    return local_text({tag: _text(text) for tag, text in texts.items()})
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    if not value:
+        raise PydanticKnownError("string_too_short", {"min_length": 1})
+    if len(value) > _LONGEST_TEXT:
+        raise PydanticKnownError("string_too_long", {"max_length": _LONGEST_TEXT})
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise PydanticKnownError("string_unicode") from error
+    return value
+
+
 def _matching(pattern: str, what: str) -> Callable[[str], str]:
     """A check that names what it wants in words, where a regular expression would puzzle."""
     compiled = re.compile(pattern)
@@ -189,9 +222,25 @@ WebUrl = Annotated[
 ]
 NetworkRange = Annotated[Network, PlainValidator(_network), WithJsonSchema({"type": "string"})]
 FilePath = Annotated[Path, PlainValidator(_path), WithJsonSchema({"type": "string"})]
+Logo = Annotated[Path | str, PlainValidator(_logo), WithJsonSchema({"type": "string"})]
+"""A file, or the URL of one."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
+Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
+_TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": _LONGEST_TEXT}
+Texts = Annotated[
+    str | LocalText,
+    PlainValidator(_texts),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _TEXT_SCHEMA,
+                {"type": "object", "minProperties": 1, "additionalProperties": _TEXT_SCHEMA},
+            ]
+        }
+    ),
+]
+"""What a person reads: one text, or one for each language."""
 ClientId = Annotated[
     str,
     AfterValidator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 from service.config.registry import IDENTITY_RESOURCES
@@ -10,11 +11,9 @@ from service.identity.providers.id_token import seconds
 from service.identity.sessions import SignIn
 from service.keys.jose import VerifiedClaims
 from service.model.handle import digest
-from service.model.registry import IdentityProvider
+from service.model.registry import IdentityProvider, Registry
+from service.model.session import EXTERNAL, Session
 from service.tokens.claims import unprivileged
-
-EXTERNAL = ("external",)
-"""How somebody signed in whose provider does not say how."""
 
 STANDARD_CLAIMS = frozenset(name for names in IDENTITY_RESOURCES.values() for name in names)
 """Those of OIDC Core §5.1; they mean the same everywhere, and come by themselves."""
@@ -36,6 +35,7 @@ def sign_in_of(
         subject=local_subject(provider.name, str(claims["sub"])),
         idp=provider.name,
         amr=_amr(claims.get("amr")),
+        acr=_acr(claims.get("acr")),
         auth_time=now if auth_time is None else min(auth_time, now),
         user_claims=local_claims(provider, {**userinfo, **claims}),
     )
@@ -51,6 +51,17 @@ def local_claims(provider: IdentityProvider, claims: Mapping[str, object]) -> di
     standard = {name: value for name, value in claims.items() if name in STANDARD_CLAIMS}
     mapped = {ours: claims[theirs] for theirs, ours in provider.claims.items() if theirs in claims}
     return unprivileged(standard | mapped)
+
+
+def with_trusted_methods(session: Session, registry: Registry) -> Session:
+    """Return the session, without what a provider that is not trusted says of how its user signed in."""
+    if registry.trusts_methods_of(session.idp):
+        return session
+    return replace(session, amr=EXTERNAL, acr=None)
+
+
+def _acr(told: object) -> str | None:
+    return told if isinstance(told, str) else None
 
 
 def _amr(told: object) -> tuple[str, ...]:

@@ -21,16 +21,19 @@ from service.identity.providers.person import sign_in_of
 from service.identity.sessions import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
-from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
+from service.model.events import Emit
 from service.model.handle import digest
+from service.model.network import network
 from service.model.one_time import Spent
 from service.model.outgoing import HttpClient
 from service.model.pending_sign_in import PendingSignIn
+from service.model.people_events import ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.registry import IdentityProvider, LiveRegistry
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.prompt import LOGIN
 from service.protocol.scope import OPENID
+from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
 
 CALLBACK = "/account/provider/callback"
@@ -51,6 +54,7 @@ class ProviderSignIn:
     directory: ProviderDirectory
     http: HttpClient
     stores: Stores
+    rate_limit: RateLimit
     clock_skew: int
     emit: Emit
     now: Callable[[], int]
@@ -60,9 +64,19 @@ class ProviderSignIn:
         return self.registry.current.identity_providers.get(name)
 
     async def begin(
-        self, provider: IdentityProvider, wishes: Wishes, *, browser: str, parked_id: str | None
+        self,
+        provider: IdentityProvider,
+        wishes: Wishes,
+        *,
+        browser: str,
+        address: str,
+        parked_id: str | None,
     ) -> str:
-        """Where to send the browser; ProviderFailed where there is no telling."""
+        """Where to send the browser; ProviderFailed where there is no telling.
+
+        TooManyRequests where the network of this address has sent too many.
+        """
+        await self.rate_limit.count(network(address))
         try:
             known = await self.directory.find(provider.issuer)
         except ProviderFailed as failure:

@@ -47,7 +47,7 @@ class TestBackChannelLogout:
 
 async def told(provider: Provider, sid: str) -> dict[str, str]:
     """What the suite was sent for this session, within a few seconds."""
-    for _ in range(100):
+    for _ in range(2400):
         for form in provider.suite.posted_to(PATH):
             if claims_in(form["logout_token"])["sid"] == sid:
                 return form

@@ -21,7 +21,7 @@ PORTS = {
     "BACK_CHANNEL_PORT": str(urlsplit(BACK_CHANNEL_PARTY).port),
     "FRONT_CHANNEL_PORT": str(urlsplit(FRONT_CHANNEL_PARTY).port),
 }
-PATIENCE = 10
+PATIENCE = 60
 
 
 @contextmanager

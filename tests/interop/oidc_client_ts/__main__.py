@@ -18,7 +18,7 @@ from tests.interop.steps import Steps
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js"
 SUBJECT = "818727"
-PATIENCE = 15
+PATIENCE = 60
 TWO_LOOKS = 2.5
 """Seconds in which the application asks the frame twice."""
 

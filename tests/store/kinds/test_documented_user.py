@@ -40,6 +40,7 @@ async def test_it_may_do_all_that_is_done_in_a_cluster(kv: KeyValue) -> None:
     assert await kv.replace("ts:lasting", old=None, new=b"1")
     assert await kv.replace("ts:lasting", old=b"1", new=b"2")
     assert await kv.eviction_policy() == "noeviction"
+    assert await kv.memory() is not None
 
 
 async def test_it_may_not_touch_the_keys_of_others(kv: KeyValue) -> None:

@@ -146,6 +146,12 @@ async def test_it_says_what_it_does_when_it_is_full(kv: KeyValue) -> None:
     assert await kv.eviction_policy() == "noeviction"
 
 
+async def test_it_says_how_full_it_is(kv: KeyValue) -> None:
+    used, limit = await kv.memory() or (0, 1)
+    assert used > 0
+    assert limit == 0
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_redis_finds_no_second_key_in_it(three_masters: RedisCluster, verb: type[Any]) -> None:
     command = sample(verb, "ts:{x}:k").command

@@ -33,7 +33,7 @@ NOON = 1_795_262_400
 DIGEST = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
 
 _REFRESH_TOKEN = RefreshToken(
-    seed="c2VlZA", ends_at=NOON + 86400, user_claims={"email": "alice@example.com"}
+    seed="c2VlZA", ends_at=NOON + 86400, sealed_claims=b"a nonce, and what is sealed"
 )
 
 EXAMPLES: Mapping[str, object] = {
@@ -54,6 +54,7 @@ EXAMPLES: Mapping[str, object] = {
         claims_request=ClaimsRequest(
             id_token=("name",), userinfo=("email", "name"), locales=("de",)
         ),
+        grant_type="authorization_code",
         family_key="ZmFtaWx5",
         created_at=NOON,
     ),
@@ -66,17 +67,20 @@ EXAMPLES: Mapping[str, object] = {
     "rt": _REFRESH_TOKEN,
     "spent": Spent(attempt="attempt", at=NOON, refresh_token=_REFRESH_TOKEN),
     "rv": True,
+    "pa": "SSSSSSSSSSSSSSSS",
     "ss": Session(
         id="SSSSSSSSSSSSSSSS",
         cookie_digest=DIGEST,
         subject="818727",
         idp="google",
         amr=("mfa", "pwd"),
+        acr="urn:example:silver",
         auth_time=NOON,
         started_at=NOON,
         ends_at=NOON + 86400,
         remember=True,
         user_agent="Mozilla/5.0",
+        address="192.0.2.1",
         user_claims={"name": "Alice"},
     ),
     "su": NOON,

@@ -1,0 +1,179 @@
+"""`new`: asks what an operator wants, and prints the entry for config.yaml with all that is needed to use it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import cast, get_args
+
+import click
+
+from service.cli.draft import KINDS, SIGNS_IN, Draft, Kind, identifier_of
+from service.cli.new_secret import make_secret
+from service.cli.settings import file_option, load_settings
+from service.cli.snippets import FRAMEWORKS, REDIRECT_URIS, has_snippet, render_snippet
+from service.config.configuration import Configuration
+from service.config.judge import judge
+from service.config.problem import Finding
+from service.config.values import Value
+
+_BEHIND_NGINX = "/oauth2/callback"
+"""Where oauth2-proxy takes the answer of a sign-in."""
+
+
+@click.group("new")
+def new() -> None:
+    """Make entries for the configuration file.
+
+    \b
+    Example:
+      python -m service new client
+    """
+
+
+@new.command("client")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="What it is.")
+@click.option("--name", help="Its name; its identifier is made of it.")
+@click.option("--framework", type=click.Choice([*FRAMEWORKS, "none"]), help="Whose code to print.")
+@click.option("--redirect-uri", help="Where the answer of a sign-in goes.")
+@click.option("--scopes", help="The scopes that it asks for, with spaces between them.")
+@file_option
+def client(  # noqa: PLR0917 - click calls it by name
+    kind: Kind | None,
+    name: str | None,
+    framework: str | None,
+    redirect_uri: str | None,
+    scopes: str | None,
+    file: Path,
+) -> None:
+    """Ask five questions and print a client, or an API, for the configuration file.
+
+    Standard output has the YAML only. The secret, which is shown once and not kept, requests that
+    try the client, and code for a framework go to standard error. An option answers its question
+    in advance; what is left is asked, or read from standard input line by line.
+
+    \b
+    Example:
+      python -m service new client --kind web --name Shop --framework fastapi \\
+        --redirect-uri https://shop.example.com/callback --scopes "openid profile" > clients.d/shop.yaml
+    """
+    settings = load_settings(file)
+    kind = kind or _ask_kind()
+    name = name or _ask("--name", "What is its name?")
+    framework = _framework(kind, framework)
+    if kind in SIGNS_IN:
+        usual = REDIRECT_URIS.get(framework)
+        redirect_uri = redirect_uri or _ask("--redirect-uri", "What is its redirect URI?", usual)
+    scopes = scopes or _ask("--scopes", *_scope_question(kind, name, settings))
+    draft = Draft(
+        kind=kind,
+        name=name,
+        scopes=tuple(dict.fromkeys(scopes.replace(",", " ").split())),
+        redirect_uri=redirect_uri if redirect_uri and kind in SIGNS_IN else "",
+        issuer=settings.issuer.rstrip("/"),
+        secret=make_secret(),
+    )
+    _require_sound(draft, framework, settings)
+    if kind == "native" and not draft.redirect_uri.startswith("http:"):
+        framework = "none"  # the code is for a loopback address
+    _print(draft, framework, algorithm=settings.signing.algorithms[0])
+
+
+def _ask_kind() -> Kind:
+    for kind, what in KINDS.items():
+        click.echo(f"  {kind:<8} {what}", err=True)
+    choice = click.Choice([*KINDS])
+    return cast("Kind", _ask("--kind", "What is it?", "web", choice))
+
+
+def _framework(kind: Kind, given: str | None) -> str:
+    """Return the framework that code is printed for; where people sign in without a server there is one."""
+    if kind in ("spa", "native"):
+        return "browser" if kind == "spa" else "loopback"
+    known = [each for each in FRAMEWORKS if has_snippet(kind, each)]
+    choice = click.Choice([*known, "none"])
+    if given is None:
+        return _ask("--framework", "Which framework does it use?", known[0], choice)
+    if given not in choice.choices:
+        raise click.UsageError(f"there is no code for {kind} in {given}: {', '.join(known)}")
+    return given
+
+
+def _scope_question(kind: Kind, name: str, settings: Configuration) -> tuple[str, str | None]:
+    """Return the question for scopes, and the usual answer."""
+    if kind == "api":
+        return "Which scopes does it understand?", identifier_of(name)
+    apis = sorted(settings.registry.api_scopes)
+    if kind == "machine":
+        known = f"Which scopes may it have ({', '.join(apis)})?"
+        return known, apis[0] if apis else None
+    known = ", ".join((*settings.registry.identity_resources, *apis))
+    return f"Which scopes ({known}; offline_access for refresh tokens)?", "openid profile"
+
+
+def _ask(
+    option: str, question: str, usual: str | None = None, choice: click.Choice[str] | None = None
+) -> str:
+    """Ask on standard error, because standard output may go to a file."""
+    try:
+        answer: str = click.prompt(question, default=usual, type=choice, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise click.UsageError(f"{option} is missing") from None
+    return answer
+
+
+def _require_sound(draft: Draft, framework: str, settings: Configuration) -> None:
+    """Refuse what `check` would refuse of the entry together with the configuration file."""
+    if not draft.identifier or not draft.scopes:
+        raise click.UsageError("the name needs a letter or a digit, and there has to be a scope")
+    if draft.kind == "machine" and not {*draft.scopes} <= settings.registry.api_scopes.keys():
+        known = ", ".join(sorted(settings.registry.api_scopes)) or "none yet"
+        raise click.ClickException(f"scopes: a program gets tokens for APIs only (known: {known})")
+    if (
+        draft.kind == "web"
+        and framework == "nginx"
+        and not draft.redirect_uri.endswith(_BEHIND_NGINX)
+    ):
+        raise click.ClickException(f"redirect_uris: behind nginx it ends in {_BEHIND_NGINX}")
+    for finding in _findings(draft, settings):
+        path = ".".join(map(str, finding.location[2:]))
+        line = f"{path}: {finding.message}" + (f" ({finding.hint})" if finding.hint else "")
+        if finding.severity == "error":
+            raise click.ClickException(line)
+        click.echo(f"Warning: {line}", err=True)
+
+
+def _findings(draft: Draft, settings: Configuration) -> list[Finding]:
+    """Judge the draft's entry behind the entries of the configuration."""
+    registry = settings.registry
+    apis: list[Value] = [
+        {"name": api.name, "scopes": [*sorted(api.scopes)]}
+        for api in registry.api_resources.values()
+    ]
+    clients: list[Value] = [
+        {"client_id": client_id, "require_client_secret": False} for client_id in registry.clients
+    ]
+    resources: list[Value] = [{"name": name} for name in registry.identity_resources]
+    values: dict[str, Value] = {
+        "issuer": settings.issuer,
+        "api_resources": apis,
+        "clients": clients,
+        "identity_resources": resources,
+    }
+    entries = apis if draft.section == "api_resources" else clients
+    entries.append(cast("Value", draft.entry()))
+    at = (draft.section, len(entries) - 1)
+    _, findings = judge(values, replaced={}, directory=Path())
+    return [finding for finding in findings if finding.location[:2] == at]
+
+
+def _print(draft: Draft, framework: str, *, algorithm: str) -> None:
+    paste = f"# For config.yaml. Where it has {draft.section}: already, paste the lines below that."
+    click.echo(f"{paste}\n", err=True)
+    click.echo(draft.yaml())
+    click.echo("# Check the file and reload the service (SIGHUP). Then, in a shell:", err=True)
+    click.echo(draft.requests(), err=True)
+    if has_snippet(draft.kind, framework):
+        click.echo(f"\n{render_snippet(draft, framework, algorithm=algorithm)}", err=True, nl=False)

@@ -1,0 +1,33 @@
+"""Texts for people in several languages (OpenID Connect Dynamic Client Registration §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+NO_LANGUAGE = ""
+"""The key of a text that stands without a language tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalText:
+    """One text by language tag, such as `{"en": "Orders", "de-at": "Bestellungen"}`; tags are in lower case."""
+
+    by_language: Mapping[str, str]
+
+    def __str__(self) -> str:
+        """Return the text for those who have no language: logs and commands."""
+        return self.in_language(NO_LANGUAGE)
+
+    def in_language(self, *tags: str) -> str:
+        """Return the text in the first of these languages that there is, else the one that comes first."""
+        for tag in (*tags, NO_LANGUAGE):
+            for wanted in (tag.lower(), tag.lower().partition("-")[0]):
+                if wanted in self.by_language:
+                    return self.by_language[wanted]
+        return next(iter(self.by_language.values()))
+
+
+def local_text(texts: Mapping[str, str]) -> LocalText:
+    """Make one of texts by tags as people write them."""
+    return LocalText({tag.lower().replace("_", "-"): text for tag, text in texts.items()})

@@ -1,0 +1,70 @@
+"""Renders log lines for a person at a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import cast
+
+import orjson
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+FORMATS = ("auto", "json", "text")
+FORMAT = "SERVICE_LOG_FORMAT"
+
+_IDS = ("request_id", "trace_id")
+"""Shown last, because a person looks for them only after the rest."""
+
+_OF_THE_RENDERER = ("exception", "stack")
+"""These have lines of their own."""
+
+
+def wants_text(environ: Mapping[str, str]) -> bool:
+    """Return whether lines are for a person: the environment says so, or standard error is a terminal."""
+    chosen = environ.get(FORMAT) or "auto"
+    return chosen == "text" or (chosen == "auto" and sys.stderr.isatty())
+
+
+def text_renderer(environ: Mapping[str, str]) -> Processor:
+    """Return what turns an event into one line, in colour on a terminal (https://no-color.org)."""
+    console = structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty() and not environ.get("NO_COLOR"),
+        exception_formatter=structlog.dev.plain_traceback,
+        sort_keys=False,
+    )
+
+    def render(logger: WrappedLogger, method: str, event: EventDict) -> str:
+        return console(logger, method, _readable(event))
+
+    return render
+
+
+def text_of_json(line: str, render: Processor) -> str:
+    """Return a line of JSON as a line for a person."""
+    return f"{render(None, '', orjson.loads(line))!s}\n"
+
+
+def _readable(event: EventDict) -> EventDict:
+    """Return the members that say something, the ids last, the time without its date."""
+    shown = {
+        name: _printable(value, lines=name in _OF_THE_RENDERER)
+        for name, value in event.items()
+        if value is not None
+    }
+    shown["timestamp"] = str(event.get("timestamp", ""))[11:19]
+    for name in _IDS:
+        if name in shown:
+            shown[name] = shown.pop(name)
+    return shown
+
+
+def _printable(value: object, *, lines: bool) -> object:
+    """Escape control characters: a caller's text must not command the terminal."""
+    if isinstance(value, list):
+        return " ".join(str(_printable(each, lines=False)) for each in cast("list[object]", value))
+    if not isinstance(value, str):
+        return value
+    if lines:
+        return "\n".join(str(_printable(line, lines=False)) for line in value.splitlines())
+    return value if value.isprintable() else value.encode("unicode_escape").decode()

@@ -1,0 +1,72 @@
+"""Refuses requests that no endpoint is asked, because of how they are sent (RFC 9110 §15.6, RFC 9112).
+
+Nothing here costs more than linear time, so it comes before the router, whose time grows with the square of the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+from aiohttp import HttpVersion10, HttpVersion11, web
+from aiohttp.http import RawRequestMessage
+
+MAX_HEAD_BYTES = 65536
+MAX_PATH_LENGTH = 2048
+_SEPARATORS = 4
+"""The colon, the space and the line's end of a header."""
+
+_VERSION_IS_UNKNOWN = web.RequestKey("version_is_unknown", bool)
+
+MakeRequest = Callable[..., web.BaseRequest]
+"""Makes a request of what aiohttp's parser has read; the first argument is the `RawRequestMessage`."""
+
+
+def readable(make: MakeRequest) -> MakeRequest:
+    """Wrap `make` so that every request can be answered, in HTTP/1.1, whatever version and target it names."""
+
+    def make_readable(message: RawRequestMessage, *parts: object) -> web.BaseRequest:
+        is_unknown = message.version not in {HttpVersion10, HttpVersion11}
+        if is_unknown:
+            message = message._replace(version=HttpVersion11)  # the version of the answer, too
+        if (
+            message.url.absolute
+        ):  # its host is of no interest, and can be one that aiohttp cannot decode
+            message = message._replace(url=message.url.relative())
+        request = make(message, *parts)
+        if is_unknown:
+            request[_VERSION_IS_UNKNOWN] = True
+        return request
+
+    return make_readable
+
+
+def reason_to_refuse(request: web.Request) -> web.HTTPException | None:
+    """Return the error for a request that is not passed on to an endpoint, or None."""
+    if request.get(_VERSION_IS_UNKNOWN):
+        return web.HTTPVersionNotSupported()
+    if _head_size(request) > MAX_HEAD_BYTES:
+        return web.HTTPRequestHeaderFieldsTooLarge()  # RFC 6585 §5
+    if len(request.rel_url.raw_path) > MAX_PATH_LENGTH:
+        return web.HTTPNotFound()
+    return _reason_in_headers(request)
+
+
+def _head_size(request: web.Request) -> int:
+    """Return the bytes of all header fields; aiohttp limits each field separately."""
+    headers = request.raw_headers
+    size = sum(map(len, chain.from_iterable(headers))) + _SEPARATORS * len(headers)
+    return size + len(request.raw_path)
+
+
+def _reason_in_headers(request: web.Request) -> web.HTTPException | None:
+    headers, is_http_1_0 = request.headers, request.version == HttpVersion10
+    if "Transfer-Encoding" in headers:
+        codings = ",".join(headers.getall("Transfer-Encoding"))
+        if is_http_1_0:
+            return web.HTTPBadRequest()  # RFC 9112 §6.1
+        if codings.strip().lower() != "chunked":
+            return web.HTTPNotImplemented()  # RFC 9112 §6.1
+    if not is_http_1_0 and headers.get("Expect", "100-continue").lower() != "100-continue":
+        return web.HTTPExpectationFailed()  # RFC 9110 §10.1.1
+    return None

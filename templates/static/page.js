@@ -1,0 +1,32 @@
+/* What pages can do beyond their forms. Without it everything works, and these buttons stay hidden. */
+"use strict";
+
+/* <button data-shows="id of a password field"> */
+for (const button of document.querySelectorAll("[data-shows]")) {
+  const field = document.getElementById(button.dataset.shows);
+  const show = (shown) => {
+    field.type = shown ? "text" : "password";
+    button.setAttribute("aria-pressed", String(shown));
+  };
+  button.addEventListener("click", () => {
+    show(field.type === "password");
+    field.focus();
+  });
+  field.form.addEventListener("submit", () => show(false)); // or browsers remember it as plain text
+  button.hidden = false;
+}
+
+/* <button data-copy="text" data-done="what the button says afterwards"> */
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = button.dataset.done;
+  });
+  button.hidden = navigator.clipboard === undefined; // which plain http has on loopback only
+}
+
+/* <time data-local>, written in UTC by the server */
+for (const time of document.querySelectorAll("time[data-local]")) {
+  const style = { dateStyle: "medium", timeStyle: "short" };
+  time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, style);
+}

@@ -1,0 +1,141 @@
+"""A problem says what to write instead, and never repeats a secret."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from service.config.environment import KNOWN
+from service.config.load import inspect
+
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def syntax_problem(file):
+    def syntax_problem(text):
+        file.write_text(text)
+        (problem,) = inspect(file, {})
+        return problem
+
+    return syntax_problem
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "excerpt"),
+    [
+        (f"ui:\n\ttitle: {SECRET}\n", (2, 1), "→title: …\n^"),
+        (f"ui:\n  title: a\n\t{SECRET}: b\n", (3, 1), f"→{SECRET}: …\n^"),
+        (f"ui:\n  \t- {SECRET}\n", (2, 3), "  →- …\n  ^"),
+    ],
+    ids=["first", "after spaces", "item"],
+)
+def test_a_tab_is_shown_with_a_caret(syntax_problem, text, place, excerpt):
+    found = syntax_problem(text)
+    assert (found.line, found.column) == place
+    assert (found.message, found.excerpt) == ("a tab cannot indent a line", excerpt)
+    assert "spaces" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "excerpt"),
+    [
+        (f"ui:\n  title: a\n   logo: {SECRET}\n", (3, 4), "   logo: …\n   ^"),
+        (f"ui:\n  title: a\n logo: {SECRET}\n", (3, 2), " logo: …\n ^"),
+        (f"clients:\n  - a: 1\n - {SECRET}\n", (3, 2), " - …\n ^"),
+        (f"  ui:\nlogo: {SECRET}\n", (2, 1), "logo: …\n^"),
+    ],
+    ids=["deeper", "between", "item", "before the first"],
+)
+def test_a_wrong_indent_is_shown_with_a_caret(syntax_problem, text, place, excerpt):
+    found = syntax_problem(text)
+    assert (found.line, found.column) == place
+    assert found.message == "the indent of this line fits no line above it"
+    assert found.excerpt == excerpt
+
+
+def test_the_excerpt_stands_below_the_problem(syntax_problem):
+    shown = syntax_problem("ui:\n\ttitle: a\n").describe()
+    assert shown.splitlines()[1:] == ["    →title: …", "    ^"]
+
+
+@pytest.mark.parametrize("text", ["ui: {}\na: b: c\n", "a: @b\n", "a: %b\n"])
+def test_a_text_that_needs_quotes_is_explained(syntax_problem, text):
+    assert syntax_problem(text).hint.endswith("needs quotes")
+
+
+@pytest.mark.parametrize("secrets", [f"[{SECRET}]", f"\n  - {SECRET}", SECRET])
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [("clients:\n- client_id", "client_secrets"), ("api_resources:\n- name", "secrets")],
+    ids=["client", "API"],
+)
+def test_a_plain_secret_in_a_list_is_explained(problems, section, key, secrets):
+    found = problems(f"{section}: web\n  {key}: {secrets}\n")
+    (problem,) = (each for path, each in found.items() if f"web].{key}" in path)
+    assert "write `- sha256: …`" in problem.hint
+    assert SECRET not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("api1 api2", "write [api1, api2]"),
+        ("api1, api2", "write [api1, api2]"),
+        ("api1", "write [api1]"),
+        ("'{a}'", "write a list: [one, two]"),
+    ],
+)
+def test_words_in_place_of_a_list_are_explained(problems, written, hint):
+    found = problems(f"clients:\n- client_id: web\n  allowed_scopes: {written}\n")
+    assert found["clients[web].allowed_scopes"].hint == hint
+
+
+def test_what_may_be_a_secret_is_not_shown_as_a_list(problems):
+    found = problems(f"registration: {{initial_access_token_sha256: {SECRET}}}")
+    assert found["registration.initial_access_token_sha256"].hint == "write a list: [one, two]"
+    assert SECRET not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("yes", "write true"), ("On", "write true"), ("no", "write false"), ("maybe", None)],
+)
+def test_a_word_in_place_of_a_bool_is_explained(problems, word, hint):
+    found = problems(f"registration: {{enabled: {word}}}")["registration.enabled"]
+    assert (found.message, found.hint) == ("expected true or false", hint)
+
+
+@pytest.mark.parametrize("key", ["logging", "log_level"])
+def test_the_level_of_the_log_is_no_key(problems, key):
+    assert "SERVICE_LOG_LEVEL" in problems(f"{key}: {{level: debug}}")[key].hint
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("extension_grants: [{handler: 'no_such.module:Grant'}]", "extension_grants[no_such.module:Grant].handler"),
+        ("users: {source: 'no_such.module:Users'}", "users.source"),
+    ],
+    ids=["handler", "users"],
+)  # fmt: skip
+def test_a_module_that_is_not_found_names_pythonpath(problems, text, path):
+    assert "PYTHONPATH" in problems(text)[path].hint
+
+
+def test_an_unknown_variable_of_the_service_is_a_warning(problems):
+    found = problems(SERVICE_PROT="1", SERVICE_CONFIG="x", SERVICE_LOG_LEVEL="info", OTHER="1")[""]
+    assert str(found).startswith("SERVICE_PROT: warning: this environment variable is unknown")
+    assert found.hint == "did you mean SERVICE_PORT?"
+
+
+def test_every_variable_that_the_service_reads_is_known():
+    sources = (path.read_text(encoding="utf-8") for path in Path("service").rglob("*.py"))
+    assert {name for text in sources for name in re.findall(r"SERVICE_[A-Z_]+", text)} == {*KNOWN}
+
+
+def test_a_variable_that_the_file_refers_to_is_known(problems):
+    text = "ui: {title: '${SERVICE_TITLE}', default_locale: '${SERVICE_LOCALE:-en}'}"
+    assert problems(text, SERVICE_TITLE="a", SERVICE_LOCALE="en") == {}

@@ -1,0 +1,21 @@
+"""Sends bytes as they are, which no HTTP client would send."""
+
+from __future__ import annotations
+
+import asyncio
+
+SECONDS = 30
+"""How long anything here may take at most."""
+
+
+async def exchange(port: int | None, *pieces: bytes) -> bytes:
+    """Send the pieces, each as a packet of its own, and read until the service closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.02 * (len(pieces) - 1))
+        return await asyncio.wait_for(reader.read(), SECONDS)
+    finally:
+        writer.close()

@@ -1,0 +1,110 @@
+"""What a provider says of how its user signed in counts only where the operator trusts it (`trust_acr`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.service import claims_in
+from tests.identity_providers.conftest import ComeBack
+from tests.identity_providers.fake_provider import FakeProvider
+from tests.identity_providers.journey import arrived, reload
+
+pytestmark = pytest.mark.rfc("openid-core#2", "8176#1")
+
+INSISTING = json.dumps({"id_token": {"acr": {"essential": True, "value": "strong"}}})
+
+
+@pytest.fixture
+def config(faked_config: dict[str, Any]) -> dict[str, Any]:
+    faked_config["authentication_contexts"] = [
+        {"acr": "password", "amr": ["pwd"]},
+        {"acr": "strong", "amr": ["pwd", "otp"]},
+    ]
+    return faked_config
+
+
+@pytest.fixture
+def trusted(config: dict[str, Any]) -> dict[str, Any]:
+    """The registry in which the provider is trusted."""
+    (provider,) = config["identity_providers"]
+    return config | {"identity_providers": [provider | {"trust_acr": True}]}
+
+
+async def authentication(app: ClientApp, code: str) -> list[tuple[Any, Any]]:
+    """The amr and acr of both tokens."""
+    tokens = await app.redeem(code)
+    claims = [claims_in(tokens[name]) for name in ("id_token", "access_token")]
+    return [(each.get("amr"), each.get("acr")) for each in claims]
+
+
+async def test_an_untrusted_provider_meets_no_context(
+    fake: FakeProvider, app: ClientApp, come_back: ComeBack
+) -> None:
+    fake.claims = {"amr": ["pwd", "otp"], "acr": "strong"}
+    code = (await come_back()).parameters["code"]
+    assert await authentication(app, code) == [(["external"], None)] * 2
+
+
+async def test_an_untrusted_provider_does_not_meet_an_essential_acr(
+    fake: FakeProvider, come_back: ComeBack
+) -> None:
+    fake.claims = {"amr": ["pwd", "otp"], "acr": "strong"}
+    page = await come_back(claims=INSISTING)
+    assert page.error == "unmet_authentication_requirements"
+
+
+@pytest.mark.parametrize(
+    ("claims", "met"),
+    [
+        ({"amr": ["pwd", "otp"]}, (["pwd", "otp"], "strong")),
+        ({"amr": ["pwd"]}, (["pwd"], "password")),
+        ({"acr": "strong"}, (["external"], "strong")),
+        ({"acr": "strong", "amr": ["pwd"]}, (["pwd"], "strong")),
+        ({"acr": "unheard of", "amr": ["pwd"]}, (["pwd"], "password")),
+        ({"acr": ["strong"]}, (["external"], None)),
+        ({}, (["external"], None)),
+    ],
+)
+async def test_a_trusted_provider_meets_contexts_by_its_amr_and_acr(  # noqa: PLR0917 - fixtures
+    fake: FakeProvider,
+    app: ClientApp,
+    come_back: ComeBack,
+    trusted: dict[str, Any],
+    claims: dict[str, Any],
+    met: tuple[list[str], str | None],
+) -> None:
+    reload(app.service, trusted)
+    fake.claims = claims
+    code = (await come_back()).parameters["code"]
+    assert await authentication(app, code) == [met] * 2
+
+
+async def test_a_trusted_provider_meets_an_essential_acr(
+    fake: FakeProvider, app: ClientApp, come_back: ComeBack, trusted: dict[str, Any]
+) -> None:
+    reload(app.service, trusted)
+    fake.claims = {"acr": "strong"}
+    assert arrived(await come_back(claims=INSISTING))
+
+
+async def test_trust_that_is_withdrawn_counts_for_sessions_that_began_before(
+    fake: FakeProvider,
+    app: ClientApp,
+    come_back: ComeBack,
+    config: dict[str, Any],
+    trusted: dict[str, Any],
+) -> None:
+    reload(app.service, trusted)
+    fake.claims = {"amr": ["pwd", "otp"]}
+    await come_back()
+    reload(app.service, config)
+    code = (await app.authorize()).parameters["code"]
+    assert await authentication(app, code) == [(["external"], None)] * 2
+
+
+async def test_a_local_sign_in_meets_contexts_as_before(app: ClientApp) -> None:
+    assert await authentication(app, await app.code()) == [(["pwd"], "password")] * 2

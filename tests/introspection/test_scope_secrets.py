@@ -1,0 +1,127 @@
+"""An API scope asks about tokens by its name and a secret of its own, and learns of itself alone (RFC 7662 §2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from service.model.token_events import TokenIntrospected
+from tests.driving.registry import hashed
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.rfc("7662#2.1", "7662#2.2")
+
+INACTIVE = {"active": False}
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """api1.read asks alone; api1 is a resource and a scope, each with a secret; web is a client, too."""
+    config["api_scopes"] = [
+        {
+            "name": "api1.read",
+            "secrets": [{"sha256": hashed("api1.read")}],
+            "user_claims": ["given_name"],
+        },
+        {"name": "api1", "secrets": [{"sha256": hashed("scope")}]},
+        {"name": "web", "secrets": [{"sha256": hashed("scope")}]},
+        {"name": "api2", "description": "has no secret"},
+    ]
+    config["api_resources"][1]["user_claims"] = ["name"]
+    config["api_resources"].append({"name": "web"})
+    return config
+
+
+async def asked(service: RunningService, token: str, name: str, secret: str) -> dict[str, Any]:
+    """What a caller is answered."""
+    answer = await service.post("/connect/introspect", auth=(name, secret), token=token)
+    assert answer.status == 200
+    return answer.json
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"])
+async def test_scope_is_exactly_the_callers(
+    service: RunningService, config: dict[str, Any], client: str
+) -> None:
+    config["clients"][8]["allowed_scopes"].append("api1.read")
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    token = (await service.user_token(client, "openid profile api1 api1.read api2"))["access_token"]
+    told = await asked(service, token, "api1.read", "api1.read-secret")
+    assert (told["active"], told["scope"], told["sub"]) == (True, "api1.read", "818727")
+    assert told["given_name"] == "Alice"
+    assert told.keys().isdisjoint({"name", "email"})
+
+
+async def test_claims_of_the_scopes_resource_are_not_the_scopes(service: RunningService) -> None:
+    token = (await service.user_token(scope="api1.read"))["access_token"]
+    told = await asked(service, token, "api1.read", "api1.read-secret")
+    assert (told["given_name"], "email" in told) == ("Alice", False)
+
+
+async def test_a_token_without_the_scope_is_inactive(service: RunningService) -> None:
+    token = (await service.user_token(scope="api1 api2"))["access_token"]
+    assert await asked(service, token, "api1.read", "api1.read-secret") == INACTIVE
+
+
+async def test_a_refresh_token_is_inactive(service: RunningService) -> None:
+    token = (await service.user_token(scope="api1.read offline_access"))["refresh_token"]
+    assert await asked(service, token, "api1.read", "api1.read-secret") == INACTIVE
+
+
+@pytest.mark.parametrize(
+    ("secret", "scope"), [("api1-secret", "api1 api1.read"), ("scope-secret", "api1")]
+)
+async def test_the_secret_tells_a_resource_from_a_scope_of_its_name(
+    service: RunningService, secret: str, scope: str
+) -> None:
+    token = (await service.user_token(scope="api1 api1.read"))["access_token"]
+    assert (await asked(service, token, "api1", secret))["scope"] == scope
+
+
+async def test_the_secret_tells_a_client_from_a_scope_of_its_name(service: RunningService) -> None:
+    token = (await service.user_token(scope="api1"))["access_token"]
+    assert await asked(service, token, "web", "scope-secret") == INACTIVE
+    assert await asked(service, token, "web", "web-secret") == INACTIVE
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [("api1.read", "api1-secret"), ("api2", ""), ("api1.read", ""), ("openid", "openid-secret")],
+)
+async def test_a_wrong_secret_is_refused(service: RunningService, name: str, secret: str) -> None:
+    answer = await service.post("/connect/introspect", auth=(name, secret), token="x")
+    assert answer.refusal == (401, "invalid_client")
+    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+
+
+async def test_a_scopes_secret_opens_nothing_else(service: RunningService) -> None:
+    credentials = ("api1.read", "api1.read-secret")
+    answer = await service.token(credentials, grant_type="client_credentials")
+    assert answer.refusal == (401, "invalid_client")
+
+
+async def test_a_signed_answer_is_for_the_scope(service: RunningService) -> None:
+    headers = {"Accept": "application/token-introspection+jwt"}
+    credentials = ("api1.read", "api1.read-secret")
+    answer = await service.post("/connect/introspect", auth=credentials, headers=headers, token="x")
+    assert answer.headers["Content-Type"] == headers["Accept"]
+
+
+async def test_the_caller_stands_in_the_log(service: RunningService, events: list[object]) -> None:
+    await asked(service, "x", "api1.read", "api1.read-secret")
+    assert TokenIntrospected(caller="api1.read", active=False) in events
+
+
+async def test_a_secret_that_is_withdrawn_opens_nothing_any_more(
+    service: RunningService, config: dict[str, Any]
+) -> None:
+    await asked(service, "x", "api1.read", "api1.read-secret")
+    config["api_scopes"][0]["secrets"] = []
+    service.parts.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.registry.reload()
+    credentials = ("api1.read", "api1.read-secret")
+    answer = await service.post("/connect/introspect", auth=credentials, token="x")
+    assert answer.refusal == (401, "invalid_client")

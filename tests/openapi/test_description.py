@@ -1,0 +1,73 @@
+"""docs/openapi.yaml describes the paths that are served, and every answer of the service is as it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis import Case, checks
+
+from service.app import create_app
+from service.config.load import load
+from tests.driving.process import REPOSITORY
+from tests.openapi.description import DESCRIPTION, SCHEMA
+
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+FOR_PROGRAMS = re.compile(r"/(connect|\.well-known|health|metrics)\b")
+
+
+def list_described_operations() -> set[tuple[str, str]]:
+    """Every method and path of the description."""
+    return {
+        (method.upper(), path)
+        for path, item in DESCRIPTION["paths"].items()
+        for method in item
+        if method != "parameters"
+    }
+
+
+def list_served_operations(folder: Path) -> Iterator[tuple[str, str]]:
+    """Every method and path that programs are served at."""
+    config = yaml.safe_load((REPOSITORY / "config.yaml").read_text())
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump(config | {"registration": {"enabled": True}}))
+    for route in create_app(load(file, {}), environ={}).app.router.routes():
+        assert route.resource
+        if route.method != "HEAD" and FOR_PROGRAMS.match(route.resource.canonical):
+            yield route.method, route.resource.canonical
+
+
+def test_it_is_valid() -> None:
+    SCHEMA.validate()
+
+
+def test_it_describes_what_is_served_and_nothing_else(tmp_path: Path) -> None:
+    assert list_described_operations() == set(list_served_operations(tmp_path))
+
+
+def test_it_has_the_version_of_the_service() -> None:
+    assert (
+        f'version = "{DESCRIPTION["info"]["version"]}"'
+        in (REPOSITORY / "pyproject.toml").read_text()
+    )
+
+
+@SCHEMA.parametrize()
+@settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_every_answer_is_one_that_it_describes(case: Case, base_url: str) -> None:
+    case.call_and_validate(base_url=base_url, allow_redirects=False, checks=CHECKS)

@@ -1,0 +1,110 @@
+"""A store that is nearly full shows in readiness, metrics and the log before it refuses anything."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from typing import Any
+
+import pytest
+from redis import Redis
+from structlog.testing import capture_logs
+
+from service.store.memory import StoreMemory
+from tests.driving.service import RunningService
+
+pytestmark = pytest.mark.needs("redis-server")
+
+
+@pytest.fixture(autouse=True)
+def nobody_else_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests ask for each look; one from the background would be in their way."""
+
+    async def follow(_: StoreMemory) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(StoreMemory, "follow", follow)
+
+
+@pytest.fixture
+def config(
+    config: dict[str, Any], mortal_redis: tuple[str, subprocess.Popen[bytes]]
+) -> dict[str, Any]:
+    """A Redis of the test's own."""
+    config["store"] = {"url": mortal_redis[0]}
+    return config
+
+
+async def look(service: RunningService, mortal_redis: Any, maxmemory: str) -> list[Any]:
+    """Give Redis this limit and look at it; what was logged."""
+    with Redis.from_url(mortal_redis[0]) as redis:
+        redis.config_set("maxmemory", maxmemory)
+    with capture_logs() as logged:
+        await service.parts.store_memory.look()
+    return logged
+
+
+async def gauges(service: RunningService) -> dict[str, float]:
+    lines = (await service.get("/metrics")).body.decode().splitlines()
+    found = [line.split(" ") for line in lines if line.startswith("token_service_store_memory")]
+    return {name.removeprefix("token_service_store_memory_"): float(value) for name, value in found}
+
+
+async def test_a_store_with_room_is_not_spoken_of(
+    service: RunningService, mortal_redis: Any
+) -> None:
+    assert await look(service, mortal_redis, "1gb") == []
+    assert "degraded" not in (await service.get("/health/ready")).json
+    assert (await gauges(service))["limit_bytes"] == 2**30
+
+
+async def test_a_store_that_is_nearly_full_is_degraded_and_ready(
+    service: RunningService, mortal_redis: Any
+) -> None:
+    used = (await service.parts.kv.memory() or (0, 0))[0]
+    (warning,) = await look(service, mortal_redis, str(used))
+    assert (warning["log_level"], warning["event"]) == ("warning", "Redis is nearly full")
+    ready = await service.get("/health/ready")
+    assert (ready.status, ready["status"]) == (200, "ready")
+    assert ready["degraded"][0].startswith("store: ")
+    shown = await gauges(service)
+    assert shown["bytes"] > 0.9 * shown["limit_bytes"]
+    (relief,) = await look(service, mortal_redis, "1gb")
+    assert relief["event"] == "Redis has room again"
+
+
+async def test_a_store_without_a_limit_is_never_full(
+    service: RunningService, mortal_redis: Any
+) -> None:
+    assert await look(service, mortal_redis, "0") == []
+    assert (await gauges(service))["limit_bytes"] == 0
+
+
+async def test_a_user_who_may_not_ask_sees_nothing(
+    service: RunningService, mortal_redis: Any
+) -> None:
+    with Redis.from_url(mortal_redis[0]) as redis:
+        redis.execute_command("ACL", "SETUSER", "default", "-info")  # type: ignore[no-untyped-call]
+    assert await look(service, mortal_redis, "1mb") == []
+    assert await gauges(service) == {}
+    assert (await service.get("/health/ready")).json["status"] == "ready"
+
+
+async def test_a_server_that_leaves_it_out_sees_nothing(
+    service: RunningService, mortal_redis: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def info(*_: object, **__: object) -> dict[str, object]:
+        return {"mem_allocator": "jemalloc", "total_system_memory": 1}
+
+    monkeypatch.setattr(type(service.parts.kv._redis), "info", info)  # noqa: SLF001
+    assert await look(service, mortal_redis, "1mb") == []
+    assert await gauges(service) == {}
+
+
+@pytest.mark.usefixtures("mortal_redis")
+async def test_the_log_and_metrics_know_no_memory_of_the_embedded_store(
+    start: Any, config: dict[str, Any]
+) -> None:
+    service = await start(config | {"store": {"url": "memory://"}})
+    await service.parts.store_memory.look()
+    assert not service.parts.store_memory.is_nearly_full

@@ -1,0 +1,63 @@
+"""A person chooses the language of the pages, without JavaScript and without losing the request that waits (RFC 9110 §12.5.4)."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import urljoin
+
+import pytest
+
+from tests.driving.browser import Browser, Page
+from tests.driving.client_app import ClientApp
+
+pytestmark = pytest.mark.rfc("9110#12.5.4")
+
+
+async def choose(browser: Browser, page: Page, tag: str) -> Page:
+    """Follow the link to the page in another language."""
+    (href,) = re.findall(rf'<a href="([^"]+)" lang="{tag}"', page.text)
+    return await browser.get(urljoin(page.url, unescape(href)))
+
+
+async def test_the_login_page_is_shown_in_the_chosen_language(app: ClientApp) -> None:
+    page = await choose(app.browser, await app.authorize(), "de")
+    assert (page.lang, page.has("cancel")) == ("de", True)
+    page = await app.browser.log_in(page)
+    assert "code" in page.parameters
+
+
+async def test_the_pages_that_follow_are_in_the_chosen_language(app: ClientApp) -> None:
+    page = await choose(
+        app.browser, await app.authorize(ui_locales="en", prompt="login consent"), "fr"
+    )
+    page = await app.browser.log_in(page, password="wrong")
+    assert page.lang == "fr"
+    page = await app.browser.log_in(page)
+    assert (page.has("consent-allow"), page.lang) == (True, "fr")
+
+
+async def test_the_choice_counts_more_than_the_next_requests_wish(app: ClientApp) -> None:
+    await choose(app.browser, await app.authorize(), "es")
+    assert (await app.authorize(ui_locales="de")).lang == "es"
+    assert (await app.browser.get("/account/error")).lang == "es"
+
+
+async def test_a_page_after_a_wrong_password_leads_to_the_same_request(app: ClientApp) -> None:
+    page = await app.browser.log_in(await app.authorize(), password="wrong")
+    page = await choose(app.browser, page, "de")
+    assert "code" in (await app.browser.log_in(page)).parameters
+
+
+@pytest.mark.parametrize("language", ["xx", "../de", "de%00", "", "x" * 2000])
+async def test_a_language_that_is_not_offered_is_not_remembered(
+    browser: Browser, language: str
+) -> None:
+    page = await browser.get(f"/account/login?language={language}")
+    assert (page.status, page.lang) == (200, "en")
+    assert "language" not in browser.cookies
+
+
+async def test_a_cookie_of_somebody_else_is_ignored(browser: Browser) -> None:
+    browser.session.cookie_jar.update_cookies({"language": "de-Moon<script>"})
+    assert (await browser.get("/account/login")).lang == "en"

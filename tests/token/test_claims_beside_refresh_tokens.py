@@ -1,0 +1,85 @@
+"""Who reads the store learns no user's claims beside a refresh token (RFC 9700 §4.14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from service.model.handle import parse_handle
+from service.model.one_time import RefreshToken
+from tests.driving.registry import client_in
+from tests.driving.service import Answer, RunningService, claims_in
+
+pytestmark = pytest.mark.rfc("9700#4.14")
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """`frontend` may repeat a refresh token, so that a spent one's record stays."""
+    client_in(config, "frontend")["refresh_token_reuse_interval"] = "30s"
+    return config
+
+
+async def refresh(service: RunningService, tokens: Answer) -> Answer:
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    return await service.token("frontend", **form)
+
+
+async def stored_beside_tokens(service: RunningService) -> list[bytes]:
+    kv = service.parts.kv
+    return [await kv.get(key) or b"" async for key in kv.keys("ts:*:rt:*")]
+
+
+async def test_they_are_sealed_before_and_after_a_refresh(service: RunningService) -> None:
+    first = await service.user_token(scope="api1 offline_access")
+    second = await refresh(service, first)
+    stored = await stored_beside_tokens(service)
+    assert len(stored) == 2
+    for told in (b"alice", b"example", b"email", second["refresh_token"].encode()):
+        assert not any(told in record for record in stored)
+
+
+async def test_each_token_of_the_family_opens_them(service: RunningService) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    email = claims_in(tokens["access_token"])["email"]
+    for _ in range(3):
+        tokens = await refresh(service, tokens)
+        assert claims_in(tokens["access_token"])["email"] == email
+
+
+async def test_a_repeat_within_the_interval_opens_them(service: RunningService) -> None:
+    first = await service.user_token(scope="api1 offline_access")
+    answers = [await refresh(service, first) for _ in range(2)]
+    assert answers[0]["refresh_token"] == answers[1]["refresh_token"]
+    assert all("email" in claims_in(answer["access_token"]) for answer in answers)
+
+
+async def rewrite(service: RunningService, tokens: Answer, **changes: Any) -> RefreshToken:
+    """Change the record beside the refresh token, if anything; the record before."""
+    handle = parse_handle(tokens["refresh_token"], "refresh_token")
+    assert handle is not None
+    records = service.parts.stores.refresh_tokens
+    (record,) = await service.parts.kv.read(records.read(handle.selector, handle.digest))
+    assert isinstance(record, RefreshToken)
+    changed = msgspec.structs.replace(record, **changes)
+    await service.parts.kv.write(records.put(changed, handle.selector, handle.digest, ttl=60))
+    return record
+
+
+async def test_a_record_in_the_clear_of_an_earlier_build_is_read(service: RunningService) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    await rewrite(service, tokens, sealed_claims=b"", user_claims={"email": "old@example.com"})
+    for _ in range(2):
+        tokens = await refresh(service, tokens)
+        assert claims_in(tokens["access_token"])["email"] == "old@example.com"
+    assert not (await rewrite(service, tokens)).user_claims
+
+
+async def test_claims_that_were_put_beside_another_token_are_trouble(
+    service: RunningService,
+) -> None:
+    tokens = await service.user_token(scope="api1 offline_access")
+    await rewrite(service, tokens, sealed_claims=b"of another token, or of nobody at all")
+    assert (await refresh(service, tokens)).refusal == (503, "temporarily_unavailable")
