@@ -19,7 +19,7 @@ from aiohttp import web
 from redis.asyncio import Redis
 
 from service.keys.jose import Key, verify
-from service.store.multiplexed import Multiplexed
+from service.store.engine.multiplexed import Multiplexed
 from service.store.scripts import INDEX_ADD
 from service.store.verbs import Command
 

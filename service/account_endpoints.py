@@ -10,8 +10,8 @@ from service.endpoints.demonstration import DemonstrationEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.error import ErrorEndpoint
 from service.endpoints.home import HomeEndpoint
+from service.http.endpoint import Endpoint
 from service.parts import Parts
-from service.web.endpoint import Endpoint
 
 
 def account_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:

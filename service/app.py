@@ -29,16 +29,16 @@ from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
+from service.http.cors import Cors
+from service.http.draining import Draining
+from service.http.endpoint import Endpoint, MachineEndpoint, routed
+from service.http.gate import Gate, name_endpoint
+from service.http.security_headers import SecurityHeaders
+from service.http.traced_gate import GATE, TracedGate
 from service.model.events import Emit
 from service.parts import Parts
+from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
 from service.store.keyvalue import KeyValue
-from service.web.connections import CONNECTIONS, FILES_RESERVED, Connections
-from service.web.cors import Cors
-from service.web.draining import Draining
-from service.web.endpoint import Endpoint, MachineEndpoint, routed
-from service.web.gate import Gate, name_endpoint
-from service.web.security_headers import SecurityHeaders
-from service.web.traced_gate import GATE, TracedGate
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans

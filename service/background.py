@@ -12,7 +12,7 @@ from aiohttp import web
 from service.keys.following import follow
 from service.observe.metrics import Metrics
 from service.parts import Parts
-from service.web.beside import running_beside
+from service.server.background_tasks import running_beside
 
 SETTLING = 1
 """Seconds after which other workers can show what this one has seen, whether or not it was asked anything."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from service.http.draining import Draining
+from service.http.proxy import ClientAddress
+from service.pages.cookies import Cookies
+from service.pages.error_page import ErrorPages
+from service.pages.login_page import LoginPage
+from service.pages.pages import Pages
+from service.pages.sign_in_pages import SignInPages
+from service.pages.visits import Visits
 from service.parts import Parts
-from service.web.cookies import Cookies
-from service.web.draining import Draining
-from service.web.error_page import ErrorPages
-from service.web.login_page import LoginPage
-from service.web.pages import Pages
-from service.web.proxy import ClientAddress
-from service.web.sign_in_pages import SignInPages
-from service.web.visits import Visits
 
 
 class Edge:

@@ -8,10 +8,10 @@ from service.config.problem import Finding, warning
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.keys.key_files import KeyFileError, read_key_files
-from service.web.locales import has_messages, known_languages, why_not_read
-from service.web.look import folders_of
-from service.web.tls import ServerTls
-from service.web.trust import why_not_trusted
+from service.outgoing.certificate_authorities import why_not_trusted
+from service.pages.locales import has_messages, known_languages, why_not_read
+from service.pages.template_folders import folders_of
+from service.server.tls import ServerTls
 
 
 def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
@@ -75,7 +75,7 @@ def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
     folder = file.ui.templates
     if folder is None or not folder.is_dir():
         return
-    from service.web.own_templates import why_not_compiled  # noqa: PLC0415 - Jinja, for those who have any
+    from service.pages.own_templates import why_not_compiled  # noqa: PLC0415 - Jinja, for those who have any
 
     for reason in (*why_not_compiled(folder), *why_not_read(folder, file.ui.locales)):
         yield Finding(("ui", "templates"), reason)
@@ -85,7 +85,7 @@ def accent_is_readable(file: ConfigurationFile) -> Iterator[Finding]:
     """Text in the accent colour, and on it, can be read (WCAG 2.2 §1.4.3)."""
     if file.ui.accent is None:
         return
-    from service.web.accent import READABLE, Accent  # noqa: PLC0415 - colours, for those who have any
+    from service.pages.accent import READABLE, Accent  # noqa: PLC0415 - colours, for those who have any
 
     try:
         contrast = Accent.parse(file.ui.accent).contrast

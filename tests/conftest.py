@@ -24,8 +24,8 @@ from redis import Redis
 
 from service.app import create_app
 from service.config.load import load
-from service.web import locales
-from service.web.server import Runner
+from service.pages import locales
+from service.server.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service.config.json_schema import plain_json_schema
+from service.config.schema.json_schema import plain_json_schema
 
 Schema = Mapping[str, Any]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from scripts.docs import configuration, conformance, rfc_map
-from service.config.json_schema import json_schema
+from service.config.schema.json_schema import json_schema
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "configuration.md": configuration.render,

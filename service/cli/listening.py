@@ -8,7 +8,7 @@ from errno import EADDRINUSE
 import click
 
 from service.config.schema.server import Server
-from service.web.accept_queue import BACKLOG
+from service.server.accept_queue import BACKLOG
 
 Sockets = tuple[socket.socket, ...]
 """What one worker listens at: the public port, and that of operators where it is apart."""

@@ -15,7 +15,7 @@ from service.cli.snippets import FRAMEWORKS, REDIRECT_URIS, has_snippet, render_
 from service.config.configuration import Configuration
 from service.config.judge import judge
 from service.config.problem import Finding
-from service.config.values import Value
+from service.config.reading.values import Value
 
 _BEHIND_NGINX = "/oauth2/callback"
 """Where oauth2-proxy takes the answer of a sign-in."""

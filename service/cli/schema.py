@@ -6,7 +6,7 @@ import json
 
 import click
 
-from service.config.json_schema import included_json_schema, json_schema
+from service.config.schema.json_schema import included_json_schema, json_schema
 
 
 @click.command("schema")

@@ -20,10 +20,10 @@ from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
 from service.keys.key_files import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
+from service.server.process import Listening, Process
+from service.server.tls import ServerTls
 from service.start_rules import START_RULES
 from service.store.keyvalue import KeyValue
-from service.web.process import Listening, Process
-from service.web.tls import ServerTls
 
 UNBUILT = (CannotTrace, KeyFileError, TemplateError, OSError)
 """What the operator can mend: exporters, and files that have changed since they were judged."""

@@ -22,7 +22,7 @@ from service.cli.listening import Sockets
 from service.cli.serving import Serving
 from service.cli.shared_metrics import SharedMetrics
 from service.config.schema.server import Server
-from service.web.process import SIGNALS
+from service.server.process import SIGNALS
 
 SILENCE = 60
 """Seconds without a sign of life after which a worker is replaced."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.clients.registered import RegisteredClients
+from service.clients.registration.registered_clients import RegisteredClients
 from service.model.client import Client, Permissions
 from service.model.registry import LiveRegistry
 

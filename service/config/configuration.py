@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from service.config.files import FilesRead
-from service.config.landmarks import Landmarks
 from service.config.problem import Problem
+from service.config.reading.files import FilesRead
 from service.config.rules.uris import is_loopback
 from service.config.schema.people import Session, Ui
 from service.config.schema.registration import Registration
 from service.config.schema.server import Limits, Outgoing, Server, Store
 from service.config.schema.signing import Signing
+from service.config.source_positions import Landmarks
 from service.model.registry import Registry
 
 

@@ -8,7 +8,7 @@ from json import JSONEncoder
 
 from service.config.configuration import NEEDS_RESTART
 from service.config.problem import Location
-from service.config.values import Value
+from service.config.reading.values import Value
 
 _NO_CONTENT = {(key,) for key in (*NEEDS_RESTART, "include")}
 """What a reload does not change, and where the entries come from."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from service.config.problem import Finding, Location, warning
+from service.config.reading.values import Value
 from service.config.rules.rule import FileRule
 from service.config.rules.table import FILE_RULES
 from service.config.schema.file import ConfigurationFile
-from service.config.schema_findings import schema_findings
-from service.config.values import Value
+from service.config.schema.findings import schema_findings
 
 _ROUNDS = 4
 """Taking out a malformed value may leave a required key missing, and that its parent empty."""

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from service.config.configuration import NEEDS_RESTART, Configuration
-from service.config.environment import ENVIRONMENT, find_unknown_variables, override_values
-from service.config.files import FilesRead
+from service.config.cooperative_steps import collector_paused, let_go
 from service.config.generation import generation_of
-from service.config.include import included_by
 from service.config.judge import judge
-from service.config.landmarks import Landmarks
-from service.config.pace import collector_paused, let_go
-from service.config.part import Part, read_part
 from service.config.problem import ConfigError, Finding, Problem
+from service.config.reading.environment import ENVIRONMENT, find_unknown_variables, override_values
+from service.config.reading.files import FilesRead
+from service.config.reading.include import included_by
+from service.config.reading.part import Part, read_part
+from service.config.reading.whole import Whole
 from service.config.registry import build_registry
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.config.whole import Whole
+from service.config.source_positions import Landmarks
 
 
 @collector_paused()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
 
-from service.config.files import FilesRead
+from service.config.reading.files import FilesRead
 
 Severity = Literal["error", "warning"]
 Location = tuple[str | int, ...]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration
-from service.config.files import FilesRead
+from service.config.cooperative_steps import collector_paused, giving_way
 from service.config.load import load
-from service.config.pace import collector_paused, giving_way
 from service.config.problem import CannotServe, ConfigError
+from service.config.reading.files import FilesRead
 from service.config.rules.rule import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry

@@ -12,6 +12,7 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.steps.login import Login
 from service.clients.directory import Clients
+from service.http.respond import see_other
 from service.identity.granted_access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
@@ -20,14 +21,13 @@ from service.model.events import Emit
 from service.model.people_events import LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
+from service.pages.dead_ends import start_uri
+from service.pages.error_page import ErrorPages
+from service.pages.logged_out_page import logged_out_page
+from service.pages.shown_scopes import shown_scopes
+from service.pages.sign_in_pages import ACCOUNT, SignInPages
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
-from service.web.dead_ends import start_uri
-from service.web.error_page import ErrorPages
-from service.web.logged_out_page import logged_out_page
-from service.web.respond import see_other
-from service.web.shown_scopes import shown_scopes
-from service.web.sign_in_pages import ACCOUNT, SignInPages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,16 +9,16 @@ import structlog
 from aiohttp import web
 
 from service.authorize.flow import Arrival
+from service.http.parameters import query_params, raw_form_params
+from service.http.proxy import ClientAddress
 from service.model.registrable import Registrable
+from service.pages.error_page import ErrorPages
+from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import ServerError, TemporarilyUnavailable, TooManyRequests
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
 from service.protocol.prompt import PROMPTS
 from service.protocol.response_type import RESPONSE_MODES, RESPONSE_TYPES
-from service.web.error_page import ErrorPages
-from service.web.proxy import ClientAddress
-from service.web.read import query_params, raw_form_params
-from service.web.sign_in_pages import SignInPages
 
 log = structlog.stdlib.get_logger(__name__)
 

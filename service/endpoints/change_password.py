@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.web.respond import see_other
+from service.http.respond import see_other
 
 PATH = "/.well-known/change-password"
 

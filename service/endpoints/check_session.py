@@ -9,8 +9,8 @@ from typing import Self
 
 from aiohttp import web
 
-from service.web.look import BUILT_IN
-from service.web.page_headers import framed_script_policy
+from service.pages.page_headers import framed_script_policy
+from service.pages.template_folders import BUILT_IN
 
 PATH = "/connect/checksession"
 MAX_AGE = 3600

@@ -16,12 +16,12 @@ from service.model.people_events import ConsentDenied, ConsentGiven
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
 from service.model.session import Session
+from service.pages.error_page import ErrorPages
+from service.pages.shown_scopes import shown_scopes, shown_values
+from service.pages.sign_in_pages import SignInPages, Waiting, who_answers
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
-from service.web.error_page import ErrorPages
-from service.web.shown_scopes import shown_scopes, shown_values
-from service.web.sign_in_pages import SignInPages, Waiting, who_answers
 
 PATH = AskConsent.path
 

@@ -14,19 +14,19 @@ from urllib.parse import urlencode, urlsplit
 from aiohttp import web
 
 from service.config.rules.uris import is_loopback
+from service.http.respond import see_other
+from service.http.traced_gate import GATE
 from service.identity.passwords import Passwords
 from service.model.client import Client, verifies_any
 from service.model.registry import LiveRegistry
 from service.model.user import User
+from service.pages.csrf import csrf_token
+from service.pages.error_page import ErrorPages
+from service.pages.sign_in_pages import SignInPages
+from service.pages.story import INTROSPECTION, REVOCATION, TOKEN, Story
 from service.protocol.errors import InvalidRequest
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
-from service.web.csrf import csrf_token
-from service.web.error_page import ErrorPages
-from service.web.respond import see_other
-from service.web.sign_in_pages import SignInPages
-from service.web.story import INTROSPECTION, REVOCATION, TOKEN, Story
-from service.web.traced_gate import GATE
 
 PATH = "/"
 TEMPLATE = "demonstration.html"

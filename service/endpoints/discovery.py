@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import orjson
 
 from service.clients.algorithms import ClientAlgorithms
+from service.http.answer import Answer, document_fields
+from service.http.endpoint import Direct, Endpoint, MachineEndpoint
+from service.http.message import Message
 from service.keys.keyring import KeyRing
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.scope import OFFLINE_ACCESS
-from service.web.answer import Answer, document_fields
-from service.web.endpoint import Direct, Endpoint, MachineEndpoint
-from service.web.message import Message
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"

@@ -11,22 +11,22 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.parking import Parking
 from service.clients.directory import Clients
+from service.http.parameters import form_params, query_params
+from service.http.proxy import ClientAddress
+from service.http.respond import see_other
 from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit
 from service.model.people_events import LoggedOut
+from service.pages.csrf import check_csrf, csrf_token
+from service.pages.error_page import ErrorPages
+from service.pages.logged_out_page import logged_out_page
+from service.pages.pages import Pages
+from service.pages.sign_in_pages import ACCOUNT
+from service.pages.visits import Visits
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
 from service.tokens.id_token_hint import IdTokenHints
-from service.web.csrf import check_csrf, csrf_token
-from service.web.error_page import ErrorPages
-from service.web.logged_out_page import logged_out_page
-from service.web.pages import Pages
-from service.web.proxy import ClientAddress
-from service.web.read import form_params, query_params
-from service.web.respond import see_other
-from service.web.sign_in_pages import ACCOUNT
-from service.web.visits import Visits
 
 PATH = "/connect/endsession"
 CONFIRM = "/account/logout"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from service.pages.error_page import ErrorPages
 from service.protocol.errors import InvalidRequest
-from service.web.error_page import ErrorPages
 
 PATH = "/account/error"
 

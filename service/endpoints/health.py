@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from service.http.draining import Draining
+from service.http.respond import json_response
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
 from service.store.memory import StoreMemory
-from service.web.draining import Draining
-from service.web.respond import json_response
 
 PROBE_SECONDS = 0.25
 """How long a probe waits for the store; balancers allow a second for the whole answer."""

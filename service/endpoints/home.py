@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.web.pages import Pages
-from service.web.respond import see_other
-from service.web.sign_in_pages import ACCOUNT
+from service.http.respond import see_other
+from service.pages.pages import Pages
+from service.pages.sign_in_pages import ACCOUNT
 
 PATH = "/"
 

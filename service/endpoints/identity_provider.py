@@ -10,18 +10,18 @@ from aiohttp import web
 from service.authorize.flow import NextStep, Visitor
 from service.authorize.steps.identity_provider import SignInAtProvider
 from service.authorize.steps.login import Login
+from service.http.proxy import ClientAddress
+from service.http.respond import see_other
 from service.identity.providers.authorization_url import Wishes
 from service.identity.providers.failures import ProviderFailed, ProviderUnavailable
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.model.registry import IdentityProvider
+from service.pages.dead_ends import SignInOver
+from service.pages.error_page import ErrorPages
+from service.pages.login_page import LoginPage
+from service.pages.sign_in_pages import SignInPages, Waiting
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
-from service.web.dead_ends import SignInOver
-from service.web.error_page import ErrorPages
-from service.web.login_page import LoginPage
-from service.web.proxy import ClientAddress
-from service.web.respond import see_other
-from service.web.sign_in_pages import SignInPages, Waiting
 
 PATH = SignInAtProvider.path
 

@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth.resource_server import Caller, CallerAuthentication
+from service.http.answer import Answer, json_answer, jwt_fields
+from service.http.endpoint import Direct
+from service.http.message import Message
+from service.http.parameters import JSON, credentials, form_params
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.events import Emit
@@ -18,10 +22,6 @@ from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims
 from service.tokens.subject import SubjectIdentifiers
-from service.web.answer import Answer, json_answer, jwt_fields
-from service.web.endpoint import Direct
-from service.web.message import Message
-from service.web.read import JSON, credentials, form_params
 
 PATH = "/connect/introspect"
 SIGNED = "application/token-introspection+jwt"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from service.http.answer import Answer, document_fields
+from service.http.endpoint import Direct
+from service.http.message import Message
 from service.keys.keyring import KeyRing
-from service.web.answer import Answer, document_fields
-from service.web.endpoint import Direct
-from service.web.message import Message
 
 PATH = "/.well-known/jwks.json"
 MAX_AGE = 300

@@ -9,15 +9,15 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.authorize.steps.login import Login
+from service.http.proxy import ClientAddress
 from service.identity.sessions import SignIn
 from service.identity.sign_in import AMR, LocalSignIn
 from service.model.user import LOCAL
+from service.pages.error_page import ErrorPages
+from service.pages.login_page import LoginPage
+from service.pages.sign_in_pages import SignInPages, Waiting
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
-from service.web.error_page import ErrorPages
-from service.web.login_page import LoginPage
-from service.web.proxy import ClientAddress
-from service.web.sign_in_pages import SignInPages, Waiting
 
 PATH = Login.path
 

@@ -10,7 +10,11 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from service.clients.registration import ClientRegistration, Registered
+from service.clients.registration.registration import ClientRegistration, Registered
+from service.http.answer import NO_STORE
+from service.http.parameters import bearer_token, json_object
+from service.http.proxy import ClientAddress
+from service.http.respond import json_response
 from service.model.events import Emit
 from service.model.network import network
 from service.model.registered_client import RegisteredClient
@@ -18,10 +22,6 @@ from service.model.token_events import RegistrationRefused
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, OAuthError, TemporarilyUnavailable
 from service.store.rate_limit import RateLimit
-from service.web.answer import NO_STORE
-from service.web.proxy import ClientAddress
-from service.web.read import bearer_token, json_object
-from service.web.respond import json_response
 
 PATH = "/connect/register"
 ONE = PATH + "/{client_id}"

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
+from service.http.answer import Answer, empty_answer
+from service.http.endpoint import Direct
+from service.http.message import Message
+from service.http.parameters import credentials, form_params
 from service.model.client import Client
 from service.model.events import Emit
 from service.model.token_events import ClientRefused, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.tokens.active import ActiveTokens
 from service.tokens.revocation import Revocation
-from service.web.answer import Answer, empty_answer
-from service.web.endpoint import Direct
-from service.web.message import Message
-from service.web.read import credentials, form_params
 
 PATH = "/connect/revocation"
 

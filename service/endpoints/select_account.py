@@ -10,9 +10,9 @@ from aiohttp import web
 from service.authorize.flow import NextStep
 from service.authorize.steps.login import Login
 from service.authorize.steps.select_account import SelectAccount
+from service.pages.error_page import ErrorPages
+from service.pages.sign_in_pages import SignInPages, who_answers
 from service.protocol.errors import AccessDenied
-from service.web.error_page import ErrorPages
-from service.web.sign_in_pages import SignInPages, who_answers
 
 PATH = SelectAccount.path
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.grants import Grants
+from service.http.answer import Answer, json_answer
+from service.http.endpoint import Direct
+from service.http.message import Message
+from service.http.parameters import authorization, credentials, form_params
+from service.http.proxy import ClientAddress
 from service.identity.subjects import Subjects
 from service.model.client import Client
 from service.model.events import Emit
@@ -27,11 +32,6 @@ from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.requested_scope import requested_resources, requested_scope
 from service.tokens.response import TokenResponse
-from service.web.answer import Answer, json_answer
-from service.web.endpoint import Direct
-from service.web.message import Message
-from service.web.proxy import ClientAddress
-from service.web.read import authorization, credentials, form_params
 
 PATH = "/connect/token"
 

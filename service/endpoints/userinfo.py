@@ -10,6 +10,10 @@ import orjson
 from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
+from service.http.answer import Answer, json_answer, jwt_fields
+from service.http.endpoint import Direct
+from service.http.message import Message
+from service.http.parameters import FORM, authorization, form_params, media_type
 from service.identity.subjects import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.client import Client
@@ -26,10 +30,6 @@ from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import identity_claims, individual_claims
 from service.tokens.subject import SubjectIdentifiers
-from service.web.answer import Answer, json_answer, jwt_fields
-from service.web.endpoint import Direct
-from service.web.message import Message
-from service.web.read import FORM, authorization, form_params, media_type
 
 PATH = "/connect/userinfo"
 _JWT = jwt_fields("application/jwt")

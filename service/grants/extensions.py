@@ -10,9 +10,9 @@ from typing import ClassVar, cast
 import orjson
 import structlog
 
+from service.config.plugin_signatures import WrongShape, is_handler, raised
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import CannotServe, Finding
-from service.config.shapes import WrongShape, is_handler, raised
 from service.model.events import Emit
 from service.model.registry import ExtensionGrantRegistration
 from service.model.token_events import ExtensionGrantFailed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from service.config.plugin_signatures import WrongShape, is_user_store, raised
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import CannotServe, Finding
-from service.config.shapes import WrongShape, is_user_store, raised
 from service.identity.file_users import FileUsers
 from service.model.registry import LiveRegistry
 from service.model.user import UserStore

@@ -13,9 +13,9 @@ from service.clients.algorithms import ClientAlgorithms
 from service.clients.http import ClientHttp
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
+from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe, Finding
-from service.config.registered_client import REGISTERED_TOKEN_LIFETIME
 from service.config.reload import ReloadableRegistry
 from service.grants import Grants
 from service.keys.key_files import KeyFileError
@@ -35,15 +35,15 @@ from service.observe.metrics import Metrics
 from service.observe.process_metrics import ProcessMetrics
 from service.observe.readings import Readings
 from service.observe.store_gauges import StoreState
+from service.outgoing.addresses import AddressPolicy
+from service.outgoing.guarded import GuardedOutgoing
+from service.outgoing.http_client import Outgoing
+from service.outgoing.outgoing_for import OutgoingFor
 from service.start_rules import START_RULES
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.memory import StoreMemory
 from service.store.stores import Stores
-from service.web.addresses import AddressPolicy
-from service.web.guarded import GuardedOutgoing
-from service.web.outgoing import Outgoing
-from service.web.outgoing_for import OutgoingFor
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from service.clients.directory import Clients
 from service.clients.origins import RegisteredOrigins
-from service.clients.registered import RegisteredClients
-from service.clients.registration import ClientRegistration
-from service.config.registered_client import RegistrationPolicy
+from service.clients.registration.metadata import RegistrationPolicy
+from service.clients.registration.registered_clients import RegisteredClients
+from service.clients.registration.registration import ClientRegistration
 from service.config.rules.registered_client import Offered
 from service.keys.sealing import Seal
 from service.model.registrable import Registrable

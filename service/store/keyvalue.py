@@ -15,7 +15,7 @@ import structlog
 from service.model.events import Emit
 from service.model.timings import StoreAnswered, unheard
 from service.protocol.errors import TemporarilyUnavailable
-from service.store.trouble import TROUBLE, NotAsked, ResponseError
+from service.store.engine.errors import TROUBLE, NotAsked, ResponseError
 from service.store.verbs import Command, Read, Replace, Write
 
 log = structlog.stdlib.get_logger(__name__)

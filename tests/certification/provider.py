@@ -13,7 +13,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 
 from service.app import create_app
 from service.config.load import load
-from service.web.server import Runner
+from service.server.server import Runner
 from tests.certification.suite_site import SuiteSite
 from tests.driving.service import Answer, RunningService
 

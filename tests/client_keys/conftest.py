@@ -17,9 +17,9 @@ from service.config.schema.file import ConfigurationFile
 from service.keys.jose import Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
-from service.web.addresses import AddressPolicy
-from service.web.guarded import GuardedOutgoing
-from service.web.outgoing import Outgoing
+from service.outgoing.addresses import AddressPolicy
+from service.outgoing.guarded import GuardedOutgoing
+from service.outgoing.http_client import Outgoing
 
 JWT = {"jwt"}
 RS256 = {"RS256"}

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from service.config.files import FilesRead
-from service.config.interpolation import Interpolation
 from service.config.judge import judge
+from service.config.reading.files import FilesRead
+from service.config.reading.interpolation import Interpolation
+from service.config.reading.values import Reader
+from service.config.reading.yaml_tree import TreeBuilder
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.resources import ApiResourceEntry
-from service.config.values import Reader
-from service.config.yaml_tree import TreeBuilder
 
 CONTRACT = Path(__file__).parent / "contract.yaml"
 EXAMPLES = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scripts.docs.documents import DOCUMENTS
-from service.config.json_schema import plain_json_schema
 from service.config.rules.unsupported import CLIENT_KEYS, GRANT_TYPES
+from service.config.schema.json_schema import plain_json_schema
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.config.json_schema import included_json_schema
 from service.config.load import load
 from service.config.problem import ConfigError
+from service.config.schema.json_schema import included_json_schema
 
 API = "api_resources: [{name: api}]\n"
 INCLUDE = "include: [clients.d]\n"

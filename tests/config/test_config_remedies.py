@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from service.config.environment import KNOWN
 from service.config.load import inspect
+from service.config.reading.environment import KNOWN
 
 SECRET = "hunter2"
 

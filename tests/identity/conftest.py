@@ -16,7 +16,7 @@ from service.identity.passwords import Passwords, turns_per_core
 from service.identity.refusal_times import RefusalTimes
 from service.identity.sign_in import LocalSignIn
 from service.identity.throttle import LoginLimits, Throttle
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.stores import Stores
 from tests.identity.people import Live

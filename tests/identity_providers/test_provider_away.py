@@ -13,7 +13,7 @@ from joserfc.jwk import ECKey
 
 from service.keys.jose import Key
 from service.model.people_events import ProviderSignInFailed
-from service.web.outgoing import MAX_BODY
+from service.outgoing.http_client import MAX_BODY
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

@@ -15,7 +15,7 @@ from service.keys.rotation import StoredKeys
 from service.keys.schedule import RotationPolicy
 from service.keys.sealing import Seal
 from service.keys.vault import Vault
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue
 
 DAY = 86400

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from service.web import connections
-from service.web.connections import DropReason
+from service.server import connections
+from service.server.connections import DropReason
 from tests.driving.program import eventually
 from tests.driving.service import RunningService
 from tests.operations.conftest import Serve

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client import CollectorRegistry
 
+from service.http.answer import Answer, Fields
 from service.observe.connection_metrics import ConnectionMetrics
-from service.web.answer import Answer, Fields
-from service.web.connections import Connections
-from service.web.lane import Lane
-from service.web.whole_requests import LARGEST
+from service.server.connections import Connections
+from service.server.fast_lane import Lane
+from service.server.whole_requests import LARGEST
 from tests.driving.service import RunningService
 
 Start = Callable[..., Awaitable[RunningService]]

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from service.web.addresses import AddressPolicy
+from service.outgoing.addresses import AddressPolicy
 
 pytestmark = pytest.mark.rfc("7591#5", "6890#2.2")
 

@@ -14,9 +14,9 @@ import pytest
 from aiohttp import web
 
 from service.model.outgoing import Unreachable
-from service.web.addresses import AddressPolicy
-from service.web.guarded import PER_HOST, GuardedOutgoing
-from service.web.outgoing import MAX_BODY
+from service.outgoing.addresses import AddressPolicy
+from service.outgoing.guarded import PER_HOST, GuardedOutgoing
+from service.outgoing.http_client import MAX_BODY
 
 pytestmark = pytest.mark.rfc("7591#5", "openid-core#6.2")
 

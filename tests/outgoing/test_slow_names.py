@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from service.model.outgoing import Unreachable
-from service.web.addresses import AddressPolicy
-from service.web.guarded import GuardedOutgoing
-from service.web.guarded_names import AT_ONCE, PER_DOMAIN
-from service.web.outgoing import Outgoing
+from service.outgoing.addresses import AddressPolicy
+from service.outgoing.guarded import GuardedOutgoing
+from service.outgoing.guarded_names import AT_ONCE, PER_DOMAIN
+from service.outgoing.http_client import Outgoing
 
 pytestmark = pytest.mark.rfc("7591#5")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.model.outgoing import Unreachable
-from service.web.outgoing import Outgoing
+from service.outgoing.http_client import Outgoing
 
 pytestmark = pytest.mark.needs("openssl")
 

@@ -12,8 +12,8 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from service.config.schema.people import Ui
-from service.web.cookies import Cookies
-from service.web.pages import Pages
+from service.pages.cookies import Cookies
+from service.pages.pages import Pages
 
 LANGUAGES = ("en", "de", "fr", "es")
 

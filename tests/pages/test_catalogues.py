@@ -11,8 +11,8 @@ from babel.messages.checkers import checkers
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
-from service.web.locales import Locales, MissingCatalogue
-from service.web.look import BUILT_IN
+from service.pages.locales import Locales, MissingCatalogue
+from service.pages.template_folders import BUILT_IN
 from tests.pages.screens import LANGUAGES, Browser
 
 CATALOGUES = sorted(BUILT_IN.glob("locales/*/LC_MESSAGES/messages.po"))

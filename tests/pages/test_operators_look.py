@@ -11,9 +11,9 @@ import pytest
 from coloraide import Color
 
 from service.config.load import inspect
+from service.pages.accent import READABLE, Accent
+from service.pages.template_folders import BUILT_IN
 from service.start_rules import START_RULES
-from service.web.accent import READABLE, Accent
-from service.web.look import BUILT_IN
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 
 

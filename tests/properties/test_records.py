@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.model.one_time import Spent
-from service.store.embedded import embedded_redis
+from service.store.engine.embedded import embedded_redis
 from service.store.records import OneTimeRecords, Records
 from service.store.stores import Stores
 

@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from service.app import create_app
 from service.config.load import load
-from service.web.server import Runner
+from service.server.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from service.store.circuit import Circuit
+from service.store.engine.circuit import Circuit
 
 
 async def test_whatever_a_probe_ends_with_the_next_one_may_close_the_circuit() -> None:

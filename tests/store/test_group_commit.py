@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, cast
 
-from service.store.group_commit import GroupCommit
-from service.store.multiplexed import Multiplexed
+from service.store.engine.group_commit import GroupCommit
+from service.store.engine.multiplexed import Multiplexed
 from service.store.verbs import Command
 
 REPLICA_TAKES = 0.2

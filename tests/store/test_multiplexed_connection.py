@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.verbs import Count, Exists, Put, PutNew, Read, Swap
 

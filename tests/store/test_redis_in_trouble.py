@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from redis.crc import key_slot
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.verbs import Put, Read
 from tests.driving.client_app import ClientApp

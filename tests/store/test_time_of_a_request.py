@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
 from service.store.verbs import Command
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from service.config.plugin_signatures import WrongShape, makes_handlers, makes_users
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import Finding, Location, warning
 from service.config.registry import DELEGATION as DELEGATION_HANDLER
 from service.config.schema.file import ConfigurationFile
-from service.config.schema_findings import nearest
-from service.config.shapes import WrongShape, makes_handlers, makes_users
+from service.config.schema.findings import nearest
 from service.model.authorization import DELEGATION
 
 STANDARD_GRANT_TYPES = frozenset(

@@ -8,7 +8,7 @@ from service.config.problem import Finding, Location, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.rules.names import api_scope_names
 from service.config.schema.file import ConfigurationFile
-from service.config.schema_findings import nearest
+from service.config.schema.findings import nearest
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.sector_identifier import redirect_hosts
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue
 from tests.driving.redis_servers import (
     RedisCluster,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.verbs import Count, Put, Read
 from tests.driving.redis_servers import RedisCluster, cluster

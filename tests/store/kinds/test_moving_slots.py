@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue
 from service.store.verbs import Count, Drop, Put, Read
 from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis

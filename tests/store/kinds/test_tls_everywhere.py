@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import StoreUnavailable
 from service.store.verbs import Put, Read
 from tests.driving.redis_servers import cluster, sentinel_set

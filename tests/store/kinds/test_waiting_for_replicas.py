@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.store.connection import open_store
+from service.store.engine.connection import open_store
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.verbs import Count, Put, Read
 from tests.driving.client_app import ClientApp

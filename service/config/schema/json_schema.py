@@ -1,0 +1,94 @@
+"""The JSON Schema of config.yaml, by which an editor completes and checks it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from service.config.reading.include_rules import LISTS
+from service.config.rules import unsupported
+from service.config.schema.client import ClientEntry
+from service.config.schema.client_metadata import ClientMetadata
+from service.config.schema.file import ConfigurationFile
+from service.config.schema.people import Users
+from service.config.schema.server import Server, Tls
+
+_REFERENCE = {"type": "string", "pattern": r"\$\{"}
+_NOTES = ("description", "default")
+_CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
+
+
+def json_schema() -> dict[str, object]:
+    """The schema (JSON Schema 2020-12) with every key's documentation and default."""
+    return _titled("config.yaml of the token service", plain_json_schema())
+
+
+def included_json_schema() -> dict[str, object]:
+    """The schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
+    schema = plain_json_schema()
+    sections = schema["properties"]
+    schema["properties"] = {name: sections[name] for name, *_ in LISTS}
+    users = schema["$defs"][Users.__name__]
+    users["properties"] = {"list": users["properties"]["list"]}
+    del schema["required"]
+    return _titled("a file that config.yaml of the token service includes", schema)
+
+
+def _titled(title: str, schema: dict[str, Any]) -> dict[str, object]:
+    opened = cast("dict[str, object]", _open_to_references(schema))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **opened,
+    }
+
+
+def plain_json_schema() -> dict[str, Any]:
+    """The schema of the values that `${NAME}` and the like have been replaced in."""
+    schema = ConfigurationFile.model_json_schema()
+    client = schema["$defs"][ClientEntry.__name__]["properties"]
+    for name in ClientMetadata.model_fields:
+        client[name] = client.pop(name)  # after the service's own keys
+    _mark_unsupported(schema["$defs"])
+    return schema
+
+
+def _mark_unsupported(definitions: dict[str, Any]) -> None:
+    """Say in a key's description that this version does not support it, or which of its values."""
+    client = definitions[ClientEntry.__name__]["properties"]
+    marked = [
+        *(client[name] for name in (*unsupported.CLIENT_KEYS, "device_code_lifetime")),
+        *(definitions[Server.__name__]["properties"][name] for name in unsupported.SERVER_KEYS),
+        *(definitions[Tls.__name__]["properties"][name] for name in unsupported.TLS_KEYS),
+    ]
+    for key in marked:
+        key["description"] += " **Not supported yet.**"
+    for name, values in (
+        ("allowed_grant_types", unsupported.GRANT_TYPES),
+        ("token_endpoint_auth_method", unsupported.AUTH_METHODS),
+    ):
+        client[name]["description"] += f" **Not supported yet**: {', '.join(sorted(values))}."
+
+
+def _open_to_references(node: object) -> object:
+    """The same schema, with `${NAME}` allowed wherever a number or a certain form of text is wanted."""
+    if isinstance(node, list):
+        return [_open_to_references(item) for item in cast("list[object]", node)]
+    if not isinstance(node, dict):
+        return node
+    schema = cast("dict[str, object]", node)
+    opened = {
+        key: value if key in _NOTES else _open_to_references(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+    }
+    if not _refuses_references(opened):
+        return opened
+    notes = {key: opened.pop(key) for key in _NOTES if key in opened}
+    return {"anyOf": [opened, _REFERENCE], **notes}
+
+
+def _refuses_references(schema: dict[str, object]) -> bool:
+    kind = schema.get("type")
+    return kind in ("integer", "number", "boolean") or (
+        kind == "string" and any(key in schema for key in _CONSTRAINTS)
+    )

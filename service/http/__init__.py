@@ -1,0 +1,1 @@
+"""Requests in, answers out: reading parameters, errors, CORS, headers, and what an endpoint is."""

@@ -1,0 +1,135 @@
+"""Reading requests: parameters decoded once, from the place where they belong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import cast
+
+import orjson
+from aiohttp import web
+
+from service.http.message import Message, WholeRequest
+from service.model.credentials import CredentialSource
+from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
+from service.protocol.params import REPEATABLE, Params
+
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+MAX_CONTENT_TYPE_LENGTH = 256
+
+BODY_SECONDS = 30
+"""How long a body may take to arrive."""
+
+
+async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
+    """The parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
+    _check_media_type(request, FORM)
+    params = _form(request.body if isinstance(request, WholeRequest) else await _body(request))
+    params.refuse_repeated(repeatable)
+    params.refuse_too_long()
+    return params
+
+
+async def raw_form_params(request: web.Request) -> Params:
+    """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
+    _check_media_type(request, FORM)
+    return _form(await _body(request))
+
+
+def _form(body: bytes) -> Params:
+    try:
+        return Params.parse(body.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the body is not UTF-8") from error
+
+
+async def json_object(request: web.Request) -> Mapping[str, object]:
+    """The members of a JSON body, each sent once (RFC 7591 §3.1, RFC 8259 §4)."""
+    _check_media_type(request, JSON)
+    body = await _body(request)
+    try:
+        orjson.loads(body)  # stricter than what tells of repeated members
+        content: object = json.loads(body, object_pairs_hook=_members, parse_int=_integer)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest("the body is not JSON, too deep, or has too large numbers") from error
+    if not isinstance(content, dict):
+        raise InvalidRequest("the body is not a JSON object")
+    return cast("dict[str, object]", content)
+
+
+def query_params(request: web.Request) -> Params:
+    """The parameters of the query as they were sent, decoded exactly once."""
+    return Params.parse(request.rel_url.raw_query_string)
+
+
+def credentials(request: Message, params: Params, *, now: int) -> CredentialSource:
+    """What the request shows to authenticate its sender: the header and the body, never the query."""
+    return CredentialSource(
+        endpoint=request.path, authorization=authorization(request), params=params, now=now
+    )
+
+
+def authorization(request: Message) -> str | None:
+    """The Authorization header, which stands once (RFC 9110 §5.3, §11.6.2)."""
+    headers = request.headers.getall("Authorization", [])
+    if len(headers) > 1:
+        raise InvalidRequest("the Authorization header is sent more than once")
+    return headers[0] if headers else None
+
+
+def bearer_token(request: Message) -> str | None:
+    """The token in the Authorization header, if it is of the Bearer scheme (RFC 6750 §2.1)."""
+    scheme, _, token = (authorization(request) or "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def media_type(request: Message) -> str:
+    """Return the media type of the body without parameters; aiohttp's parser takes quadratic time (RFC 9110 §8.3.1)."""
+    content_type = request.headers.get("Content-Type", "")
+    if len(content_type) > MAX_CONTENT_TYPE_LENGTH:
+        raise UnsupportedMediaType(
+            f"the Content-Type is longer than {MAX_CONTENT_TYPE_LENGTH} characters"
+        )
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _check_media_type(request: Message, wanted: str) -> None:
+    # The header as it nearly always is, and only otherwise what it means with its parameters.
+    if request.headers.get("Content-Type") != wanted and media_type(request) != wanted:
+        raise UnsupportedMediaType(f"the body has to be {wanted}")
+    if "Content-Encoding" in request.headers:
+        raise UnsupportedMediaType("the body has to be sent without a content coding")
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise InvalidRequest("a member of the JSON body is sent more than once")
+    return members
+
+
+def _integer(digits: str) -> int:
+    """A number that can be written again; ValueError for one of more than 64 bits (RFC 8259 §6)."""
+    number = int(digits)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("it has more than 64 bits")
+    return number
+
+
+async def _body(request: Message) -> bytes:
+    if isinstance(request, WholeRequest):
+        return request.body
+    try:
+        if request.content.is_eof():  # all of it is here, as nearly always: no timer is needed
+            return await request.read()
+        async with asyncio.timeout(BODY_SECONDS):
+            return await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise ContentTooLarge("the body is too large") from error
+    except TimeoutError as error:
+        raise InvalidRequest("the body did not come in time") from error
+    except (web.RequestPayloadError, ConnectionError) as error:
+        raise InvalidRequest("the body is malformed or ends too early") from error

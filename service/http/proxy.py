@@ -1,0 +1,135 @@
+"""Finds the address that a request comes from, where proxies stand before the service (RFC 7239)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+import structlog
+
+from service.config.schema.server import ForwardedHeader
+from service.http.message import Message
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+MAX_HOPS = 20
+"""Proxies that are followed back from the service."""
+
+MAX_FORWARDED_LENGTH = 4096
+"""Characters of `Forwarded` that are read, counted from its right end."""
+
+MAX_NODE_LENGTH = 64
+
+_ELEMENT_BACKWARDS = re.compile(r'(?:[^",\\]|"[^"\\]*")*')
+"""An element, read from the right. It must not contain a backslash, which addresses never need."""
+_PAIR = re.compile(r'(?:[^";]|"[^"]*")+')
+_NODE = re.compile(r"\[(?P<v6>[^\]]+)\](?::\d+)?|(?P<v4>[\d.]+)(?::\d+)?|(?P<bare>[0-9A-Fa-f:.]+)")
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class ClientAddress:
+    """Finds the address of a request's client; only headers from trusted proxies count."""
+
+    trusted: Sequence[Network]
+    """`server.trusted_proxies`."""
+    header: ForwardedHeader
+    """`server.forwarded_header`."""
+    _has_warned: bool = field(default=False, init=False)
+
+    def of(self, request: Message) -> str:
+        """Return the address of the nearest hop that is not a trusted proxy."""
+        peer = _address(request.remote or "")
+        if peer is None:
+            return request.remote or ""
+        if not self._trusts(peer):
+            if not self._has_warned:
+                self._warn_if_forwarded(request, peer)
+            return str(peer)
+        callers = {self._first_untrusted(peer, nodes) for nodes in self._nodes(request)}
+        if len(callers) > 1:
+            message = "X-Forwarded-For and Forwarded name two callers: set server.forwarded_header"
+            self._warn_once(message, peer)
+        return str(callers.pop() if len(callers) == 1 else peer)
+
+    def _nodes(self, request: Message) -> Iterator[Iterable[str]]:
+        """Yield for each header that counts the addresses in it, the nearest hop first.
+
+        A proxy that sets one of the two headers passes on the other as the caller sent it, so neither wins by itself.
+        """
+        headers = request.headers
+        if self.header != "Forwarded" and "X-Forwarded-For" in headers:
+            hops = ",".join(headers.getall("X-Forwarded-For")).rsplit(",", MAX_HOPS)
+            yield hops[-MAX_HOPS:][::-1]
+        if self.header != "X-Forwarded-For" and "Forwarded" in headers:
+            yield _forwarded_nodes(",".join(headers.getall("Forwarded")))
+
+    def _first_untrusted(self, hop: Address, nodes: Iterable[str]) -> Address:
+        for node in nodes:
+            before = _address(node.strip()) if len(node) <= MAX_NODE_LENGTH else None
+            if before is None:
+                break  # a proxy that does not know, or hides, whom it speaks for
+            hop = before
+            if not self._trusts(hop):
+                break
+        return hop
+
+    def _trusts(self, address: Address) -> bool:
+        return any(address in network for network in self.trusted)
+
+    def _warn_if_forwarded(self, request: Message, peer: Address) -> None:
+        if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+            message = "forwarded headers are ignored: server.trusted_proxies does not list the peer"
+            self._warn_once(message, peer)
+
+    def _warn_once(self, message: str, peer: Address) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning(message, peer=str(peer))
+
+
+def _forwarded_nodes(header: str) -> Iterator[str]:
+    """Yield the node of each element, the last element first, until the syntax is wrong (RFC 7239 §4).
+
+    The nearest proxy has written the right end, and the caller perhaps the left. Quotes are understood, because the
+    proxy may quote the caller's Host in its element.
+    """
+    backwards = header[::-1][:MAX_FORWARDED_LENGTH]
+    begin = 0
+    for _ in range(MAX_HOPS):
+        found = _ELEMENT_BACKWARDS.match(backwards, begin)
+        end = found.end() if found else begin
+        if backwards[end : end + 1] not in {"", ","}:
+            return
+        yield _forwarded_for(backwards[begin:end][::-1])
+        if end == len(backwards):
+            return
+        begin = end + 1
+
+
+def _forwarded_for(element: str) -> str:
+    """Return the value of `for` in one element, or "" (RFC 7239 §5.2)."""
+    for pair in _PAIR.finditer(element):
+        name, _, value = pair[0].partition("=")
+        if name.strip().lower() == "for":
+            return value.strip().strip('"')
+    return ""
+
+
+@lru_cache(maxsize=1000)  # the same balancers ask all day
+def _address(node: str) -> Address | None:
+    """Return the address in a node, without port and brackets; None if it is not an address (RFC 7239 §6)."""
+    parts = _NODE.fullmatch(node)
+    if parts is None:
+        return None
+    try:
+        address = ip_address(parts["v6"] or parts["v4"] or parts["bare"])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address

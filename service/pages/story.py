@@ -1,0 +1,134 @@
+"""The story of a token on the start page: requests that programs would send, with their answers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+import orjson
+from aiohttp import encode_basic_auth
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from service.http.answer import Answer
+from service.http.message import WholeRequest
+from service.http.request_id import HEADER, request_id
+from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
+from service.model.registry import Registry
+
+LONGEST = 60
+"""Characters of a value that are shown of an answer."""
+TOKEN, INTROSPECTION, REVOCATION = "/connect/token", "/connect/introspect", "/connect/revocation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A request that was sent, and its answer."""
+
+    name: str
+    caller: str
+    form: Mapping[str, str]
+    curl: str
+    status: int
+    answer: str
+    tokens: Mapping[str, str]
+    """Header and claims of the JWTs in the answer, by their member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """Sends the requests, one after the other."""
+
+    issuer: str
+    registry: Registry
+    secrets: Mapping[str, str]
+    """The secrets that may be shown, by the name of their client or API."""
+    send: Callable[[WholeRequest], Awaitable[Answer]]
+    steps: list[Step] = field(default_factory=list)
+
+    async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
+        """Post a form as this client or API, and return the answer; a public client sends its client_id alone."""
+        secret = self.secrets.get(caller)
+        headers = {"Content-Type": "application/x-www-form-urlencoded", HEADER: request_id()}
+        curl = ["curl", "-s"]
+        if secret is None:
+            form = {"client_id": caller} | form
+        else:
+            headers["Authorization"] = encode_basic_auth(caller, secret)
+            curl += ["-u", f"{caller}:{secret}"]
+        answer = await self.send(
+            WholeRequest(
+                method="POST",
+                path=path,
+                headers=CIMultiDictProxy(CIMultiDict(headers)),
+                body=urlencode(form).encode(),
+                remote=None,
+            )
+        )
+        content: dict[str, object] = orjson.loads(answer.body) if answer.body else {}
+        for item in form.items():
+            curl += ["-d", "=".join(item)]
+        step = Step(
+            name=name,
+            caller=caller,
+            form=form,
+            curl=shlex.join([*curl, self.issuer.rstrip("/") + path]) + "; echo",
+            status=answer.status,
+            answer=_pretty(_shorten_values(content)) if answer.body else "",
+            tokens=dict(_decode_tokens(content)),
+        )
+        self.steps.append(step)
+        return content
+
+    async def follow(self, answer: Mapping[str, object], *, has_user: bool) -> None:
+        """Show what an access token is worth to its API, and where there is a user, the delegation to the next one."""
+        token, api = answer.get("access_token"), self._api_of(answer)
+        if not isinstance(token, str) or api is None:
+            return
+        await self.ask("introspection", api, INTROSPECTION, token=token)
+        for client in self.registry.clients.values():
+            if (
+                has_user
+                and client.api_resource == api
+                and "delegation" in client.allowed_grant_types
+            ):
+                scope = " ".join(sorted(client.allowed_scopes))
+                form = {"grant_type": "delegation", "token": token, "scope": scope}
+                delegated = await self.ask("delegation", client.client_id, TOKEN, **form)
+                await self._compare(token, delegated)
+
+    async def _compare(self, token: str, answer: Mapping[str, object]) -> None:
+        """Let the next API ask about both tokens."""
+        delegated, api = answer.get("access_token"), self._api_of(answer)
+        if isinstance(delegated, str) and api is not None:
+            await self.ask("not-addressed", api, INTROSPECTION, token=token)
+            await self.ask("delegated", api, INTROSPECTION, token=delegated)
+
+    def _api_of(self, answer: Mapping[str, object]) -> str | None:
+        """Return an API that the token of this answer is for, and whose secret may be shown."""
+        scope = str(answer.get("scope", "")).split()
+        apis = [
+            api.name for each in scope for api in self.registry.resources_by_scope.get(each, ())
+        ]
+        return next((name for name in apis if name in self.secrets), None)
+
+
+def _pretty(content: object) -> str:
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
+
+
+def _shorten_values(content: Mapping[str, object]) -> dict[str, object]:
+    """Return the same with long strings cut; the tokens are shown decoded."""
+    return {
+        name: f"{value[:LONGEST]}…" if isinstance(value, str) and len(value) > LONGEST else value
+        for name, value in content.items()
+    }
+
+
+def _decode_tokens(content: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for member in ("access_token", "id_token"):
+        token = content.get(member)
+        if isinstance(token, str) and looks_like_jwt(token):
+            header = orjson.dumps(unverified_header(token)).decode()
+            yield member, f"{header}.{_pretty(unverified_claims(token))}"

@@ -1,0 +1,1 @@
+"""Listens, accepts connections, reads requests from them, reloads and stops."""

@@ -1,0 +1,255 @@
+"""The fast lane: small requests of machines that arrive whole are answered without aiohttp's machinery.
+
+Whoever asks about tokens all day sends the same few hundred bytes again and again on a connection
+that stays open. For those this is the whole server. A request that is anything else (a page, a body
+that comes in pieces, a second request before the first is answered, another version of HTTP) goes
+to aiohttp with its connection, from its first byte on (docs/decisions/fast-lane.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Container
+from http import HTTPStatus
+from time import time
+from typing import cast
+from wsgiref.handlers import format_date_time
+
+import structlog
+
+from service.http.answer import Answer
+from service.http.message import WholeRequest
+from service.server.connections import Connections
+from service.server.whole_requests import LARGEST, WholeRequestReader
+
+log = structlog.stdlib.get_logger(__name__)
+
+_STATUS_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus
+}
+
+
+class Lane:
+    """What the connections of one server share."""
+
+    def __init__(
+        self,
+        *,
+        served: Container[tuple[str, str]],
+        answer: Callable[[WholeRequest], Awaitable[Answer]],
+        always: str,
+        otherwise: Callable[[], asyncio.Protocol],
+        idle_seconds: float,
+        accepted: Connections,
+        largest: int = LARGEST,
+    ) -> None:
+        """Take the methods and paths that are served here, how, and aiohttp's protocol for all else.
+
+        `always` are the header fields of every answer, as they go over the wire.
+        """
+        self.largest = largest
+        self.served = served
+        self.answer = answer
+        self.always = always
+        self.otherwise = otherwise
+        self.connections: set[LaneConnection] = set()
+        self.accepted = accepted
+        self.closing = False
+        self._idle_seconds = idle_seconds
+        self._date = (0, "")
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def connection(self) -> LaneConnection:
+        """A protocol for one connection."""
+        if self._sweeping is None:
+            self._sweep_later()
+        return LaneConnection(self, asyncio.get_running_loop())
+
+    def begin_to_close(self) -> None:
+        """Close what is idle now, and every other connection after its answer."""
+        self.closing = True
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        for connection in tuple(self.connections):
+            connection.close_unless_answering()
+
+    async def quiet(self) -> None:
+        """Wait until nothing is being answered."""
+        while answers := [each.answering for each in self.connections if each.answering]:
+            await asyncio.wait(answers)
+
+    async def closed(self, timeout: float | None) -> None:  # noqa: ASYNC109 - aiohttp's own name
+        """Wait so many seconds for the answers that are being made, then cut off what is left."""
+        answers = [each.answering for each in self.connections if each.answering]
+        if answers:
+            await asyncio.wait(answers, timeout=timeout)
+        for connection in tuple(self.connections):
+            connection.abort()
+
+    def date(self) -> str:
+        """The present second as HTTP writes it, made once a second (RFC 9110 §6.6.1)."""
+        now = int(time())
+        if now != self._date[0]:
+            self._date = (now, format_date_time(now))
+        return self._date[1]
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeping = loop.call_later(self._idle_seconds / 10, self._sweep)
+
+    def _sweep(self) -> None:
+        """Close what has been idle for long; one timer for all is cheaper than one for each answer."""
+        oldest = asyncio.get_running_loop().time() - self._idle_seconds
+        for connection in tuple(self.connections):
+            connection.close_if_idle_since(oldest)
+        self._sweep_later()
+
+
+class LaneConnection(asyncio.Protocol):
+    """One connection, one request at a time."""
+
+    __slots__ = (
+        "_idle_since",
+        "_lane",
+        "_later",
+        "_loop",
+        "_reader",
+        "_remote",
+        "_transport",
+        "_unread",
+        "answering",
+    )
+
+    def __init__(self, lane: Lane, loop: asyncio.AbstractEventLoop) -> None:
+        self._lane = lane
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._remote: str | None = None
+        self._reader = WholeRequestReader(lane.largest)
+        self._idle_since = loop.time()
+        self._later = b""
+        self._unread = False
+        self.answering: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note who is there."""
+        self._transport = cast("asyncio.Transport", transport)
+        peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
+        self._remote = peer[0] if peer else None  # none at a unix socket
+        self._lane.connections.add(self)
+        self._lane.accepted.add(self, transport.get_extra_info("socket"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it; an answer that is being made reaches nobody."""
+        self._transport = None
+        self._lane.connections.discard(self)
+        self._lane.accepted.remove(self)
+
+    @property
+    def idle_since(self) -> float | None:
+        """Since when it waits for a request; None during one."""
+        return self._idle_since if self.answering is None else None
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the system does not take yet."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def data_received(self, data: bytes) -> None:
+        """Begin to answer, or let aiohttp have the connection; what comes too early waits."""
+        if self.answering is not None:
+            self._later += data
+            if self._transport is not None:
+                self._transport.pause_reading()
+            return
+        request = self._reader.read(data, remote=self._remote)
+        if request is None or (request.method, request.path) not in self._lane.served:
+            self._hand_over(data)
+            return
+        # A name that is given costs less than one that asyncio makes up.
+        self.answering = asyncio.Task(self._answer(request), loop=self._loop, name=request.path)
+
+    def pause_writing(self) -> None:
+        """Whoever does not read its answers is not listened to."""
+        self._unread = True
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The answers are read again."""
+        self._unread = False
+        if self.answering is None:
+            self._listen()
+
+    def close_unless_answering(self) -> None:
+        """Close the connection if nobody waits for an answer there."""
+        if self.answering is None and self._transport is not None:
+            self._transport.close()
+
+    def close_if_idle_since(self, moment: float) -> None:
+        """Close it if nothing has happened since a moment of the loop's clock."""
+        if self._idle_since >= moment:
+            return
+        if self._unread:
+            self.abort()  # closing would wait for somebody to read
+        else:
+            self.close_unless_answering()
+
+    def abort(self) -> None:
+        """Close it whatever is going on."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _answer(self, request: WholeRequest) -> None:
+        try:
+            answer = await self._lane.answer(request)
+            written = self._written(answer)
+        except Exception:
+            log.exception("an answer could not be written")
+            self.abort()
+            return
+        self.answering = None
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        transport.write(written)
+        if "Connection" in answer.headers or self._lane.closing:
+            transport.close()
+            return
+        self._idle_since = self._loop.time()
+        if self._later and not self._unread:
+            self._listen()
+
+    def _listen(self) -> None:
+        """Take what came too early, and what comes next."""
+        if self._transport is None:
+            return
+        self._transport.resume_reading()
+        later, self._later = self._later, b""
+        if later:
+            self.data_received(later)
+
+    def _written(self, answer: Answer) -> bytes:
+        """The answer as it goes over the wire (RFC 9112 §4)."""
+        own = ""
+        for name, value in answer.headers.items():
+            own += f"{name}: {value}\r\n"
+        if own.count("\n") != len(answer.headers) or own.count("\r") != len(answer.headers):
+            raise ValueError("a header field holds a line break")
+        head = (
+            f"{_STATUS_LINES[answer.status]}{answer.fields.wire}{self._lane.always}{own}"
+            f"Content-Length: {len(answer.body)}\r\nDate: {self._lane.date()}\r\n\r\n"
+        )
+        return head.encode() + answer.body
+
+    def _hand_over(self, data: bytes) -> None:
+        """From now on it is aiohttp's connection, as if it had been from the beginning."""
+        transport, protocol = self._transport, self._lane.otherwise()
+        if transport is None:
+            return
+        self._lane.connections.discard(self)
+        self._lane.accepted.remove(self)
+        self._transport = None
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        protocol.data_received(data)

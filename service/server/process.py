@@ -1,0 +1,148 @@
+"""The life of a serving process: start, serve, reload, drain, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from socket import socket
+
+import structlog
+from aiohttp import web
+
+from service.config.reading.files import FilesRead
+from service.http.draining import Draining
+from service.server.server import Runner
+from service.server.tls import ServerTls
+from service.server.watched_files import changes
+
+log = structlog.stdlib.get_logger(__name__)
+
+SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP})
+"""What a process is told: to stop, to stop at once, to reload."""
+
+TO_CLOSE = 2
+"""Seconds beyond the grace in which connections are given back, counts settled and traces sent."""
+
+COLLECTED_AFTER = 10_000
+"""Objects, and not the 700 that a few requests under way make; a thirtieth of a request's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """An application and the sockets where it is reached."""
+
+    app: web.Application
+    sockets: Sequence[socket]
+    tls: ServerTls | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """Serves until a signal says otherwise: SIGTERM drains, SIGINT stops at once, SIGHUP reloads."""
+
+    listening: Sequence[Listening]
+    draining: Draining
+    reload: Callable[[], bool]
+    """Reads the registry again, and says whether it is in force; it may block."""
+    grace: float
+    """Seconds in which everything that runs has to end after SIGTERM."""
+    linger: float
+    """How many of these it serves on as before, while balancers notice."""
+    watched: Callable[[], FilesRead] | None = None
+    """What was read the last time, where its changes are to be noticed."""
+
+    async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
+        """Serve; `ready` is called once all sockets are served."""
+        stopped, demanded = self._stop_signal(), self._reload_signal()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # what the supervisor held back
+        reloading = asyncio.create_task(self._reload_on_demand(demanded))
+        runners = [await self._serve(each) for each in self.listening]
+        gc.collect()
+        gc.freeze()  # what is there now stays: no collection needs to look at it again
+        gc.set_threshold(COLLECTED_AFTER)
+        await ready()
+        in_peace = await stopped
+        reloading.cancel()
+        await self._drain(runners, linger=self.linger if in_peace else 0)
+
+    async def _serve(self, listening: Listening) -> Runner:
+        runner = Runner(listening.app, shutdown_timeout=self.grace)
+        await runner.setup()
+        tls = listening.tls.context if listening.tls else None
+        for each in listening.sockets:
+            await runner.listen(each, tls)
+        return runner
+
+    async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:
+        """Serve on until the balancers have noticed, then finish what runs, within the grace."""
+        self.draining.begin()
+        for runner in runners:
+            runner.begin_to_drain()
+        log.info("draining", seconds=self.grace)
+        try:
+            async with asyncio.timeout(self.grace):
+                await asyncio.sleep(linger)
+                for runner in runners:
+                    await runner.finish()
+                for runner in runners:
+                    await runner.cleanup()
+        except TimeoutError:
+            log.warning("the grace is over: requests that still ran are cut off")
+            await self._cut_off(runners)
+        log.info("stopped")
+
+    async def _cut_off(self, runners: Sequence[Runner]) -> None:
+        """End what still runs, but give everything back."""
+        try:
+            async with asyncio.timeout(TO_CLOSE):
+                for runner in runners:
+                    await runner.cut_off()
+        except TimeoutError:
+            log.warning("not everything could be given back")
+
+    def _stop_signal(self) -> asyncio.Future[bool]:
+        """Resolves when the process is told to stop, to whether there is time."""
+        loop = asyncio.get_running_loop()
+        stopped: asyncio.Future[bool] = loop.create_future()
+
+        def stop(*, in_peace: bool) -> None:
+            if not stopped.done():
+                stopped.set_result(in_peace)
+
+        loop.add_signal_handler(signal.SIGTERM, lambda: stop(in_peace=True))
+        for quick in (signal.SIGINT, signal.SIGQUIT):
+            loop.add_signal_handler(quick, lambda: stop(in_peace=False))
+        return stopped
+
+    def _reload_signal(self) -> asyncio.Event:
+        """Set whenever the process is told to reload."""
+        demanded = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, demanded.set)
+        return demanded
+
+    async def _reload_on_demand(self, demanded: asyncio.Event) -> None:
+        """Reload at SIGHUP, and whenever a watched file has changed; one after the other."""
+        async with asyncio.TaskGroup() as tasks:
+            if self.watched is not None:
+                tasks.create_task(_set_on_change(demanded, self.watched))
+            while await demanded.wait():
+                demanded.clear()
+                await self._reload()
+
+    async def _reload(self) -> None:
+        try:
+            if not await asyncio.to_thread(self.reload):
+                return
+            for each in self.listening:
+                if each.tls is not None:
+                    each.tls.reload()
+        except Exception:
+            log.exception("the reload failed; what was in force stays")
+
+
+async def _set_on_change(demanded: asyncio.Event, watched: Callable[[], FilesRead]) -> None:
+    async for _ in changes(watched):
+        demanded.set()

@@ -1,1 +1,0 @@
-"""Where HTTP ends: requests in, answers out, cookies, pages, and the guarded client."""
