@@ -15,7 +15,7 @@ COPY service service
 COPY templates templates
 # Compiled here, because nothing can be written later; and never held against its source, which cannot change either.
 RUN python -m pip --python .venv/bin/python install --no-compile --no-deps --no-build-isolation --editable . && \
-    python -m pip --python .venv/bin/python uninstall --yes setuptools && \
+    python -m pip --python .venv/bin/python uninstall --yes hatchling pathspec pluggy tomlkit trove-classifiers && \
     .venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash service .venv/lib
 
 FROM ${BASE}

@@ -35,7 +35,7 @@ def test_the_steps_make_a_service_that_issues_a_token(tmp_path: Path) -> None:
     image = Image(tmp_path / "image")
     image.build()
     assert imports(image, "service", "aiohttp") == []
-    assert imports(image, "pip", "setuptools") == ["pip", "setuptools"]
+    assert imports(image, "pip", "hatchling") == ["pip", "hatchling"]
     assert without_bytecode(image) == []
     with running(image, tmp_path) as url:
         assert token_of(url)["token_type"] == "Bearer"
