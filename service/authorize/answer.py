@@ -167,7 +167,7 @@ def _of_access_token(access: MintedToken, now: int) -> dict[str, str]:
     """What stands beside an access token in the response (RFC 6749 §4.2.2)."""
     return {
         "access_token": access.token,
-        "token_type": "Bearer",
+        "token_type": access.token_type,
         "expires_in": str(access.expires_at - now),
         "scope": format_scope(access.scope),
     }

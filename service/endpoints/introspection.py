@@ -12,6 +12,7 @@ from service.http.message import Message
 from service.http.parameters import JSON, credentials, form_params
 from service.keys.keyring import KeyRing
 from service.model.client import Client
+from service.model.confirmation import token_type
 from service.model.events import Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import Api, ApiResource
@@ -101,7 +102,12 @@ class IntrospectionEndpoint:
             return INACTIVE
         others = foreign_claims(self.registry.current, audience, granted, api)
         claims = {name: value for name, value in token.claims.items() if name not in others}
-        return {"active": True, **claims, "scope": format_scope(scope), "token_type": "Bearer"}
+        return {
+            "active": True,
+            **claims,
+            "scope": format_scope(scope),
+            "token_type": token_type(token.cnf),
+        }
 
     def _claims_for_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
         """The token's claims, with the person called as the client knows it (OIDC Core §8)."""
@@ -110,7 +116,7 @@ class IntrospectionEndpoint:
         claims = dict(token.claims)
         if token.subject is not None:
             claims["sub"] = self.identifiers.of(client, token.subject)
-        return {"active": True, **claims, "token_type": "Bearer"}
+        return {"active": True, **claims, "token_type": token_type(token.cnf)}
 
     def _claims_of_refresh_token(
         self, token: ActiveRefreshToken, client: Client
@@ -126,6 +132,7 @@ class IntrospectionEndpoint:
             "sub": self.identifiers.of(client, str(authorization.subject)),
             "scope": format_scope(authorization.scope),
             **({} if slides else {"exp": token.record.ends_at}),
+            **({} if token.record.cnf is None else {"cnf": token.record.cnf.as_claim()}),
             "token_type": "refresh_token",
         }
 

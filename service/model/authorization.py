@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from service.model.confirmation import Confirmation
 from service.protocol.claims_request import ClaimsRequest
 
 DELEGATION = "delegation"
@@ -45,6 +46,8 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """By which grant it began: it ends when the client may no longer use that; None in older records."""
     family_key: str | None = None
     """By which its refresh tokens are known again after they were used; None where it has none."""
+    cnf: Confirmation | None = None
+    """The key that its tokens are bound to, unless a token request proves possession of another one."""
     created_at: int
 
     @property

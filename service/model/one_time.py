@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from service.model.confirmation import Confirmation
 from service.protocol.pkce import CodeChallenge
 
 
@@ -28,6 +29,8 @@ class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The user's claims as the first access token carried them, under a key that is made of the token."""
     user_claims: Mapping[str, object] = {}
     """The same in the clear, as the first version of the record had them; not written any more."""
+    cnf: Confirmation | None = None
+    """The key that a public client has to prove possession of to use it (RFC 9449 §5, RFC 8705 §4)."""
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

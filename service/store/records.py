@@ -13,7 +13,7 @@ from service.store.verbs import Drop, Exists, Extend, Put, PutLasting, PutNew, R
 T = TypeVar("T")
 
 _LIVE, _SPENT = b"+", b"-"
-SPENT = Encoding("spent", Spent, 2)
+SPENT = Encoding("spent", Spent, 3)
 
 
 @dataclass(frozen=True, slots=True)

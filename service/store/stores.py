@@ -84,12 +84,12 @@ class Stores:
         return cls(
             kv=kv,
             # Under an authorization's id:              it lives until
-            authorizations=Records(prefix, "az", Authorization, 2),  # its last token expires
+            authorizations=Records(prefix, "az", Authorization, 3),  # its last token expires
             codes=OneTimeRecords(
                 Records(prefix, "ac", AuthorizationCode)
             ),  # lifetime, REPLAY_WINDOW
             access_tokens=Records(prefix, "at", dict[str, object]),  # access_token_lifetime
-            refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken, 2)),  # its end
+            refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken, 3)),  # its end
             revoked=Records(prefix, "rv", bool),  # the JWT with that jti expires
             delegated=index("de"),  # source token → tokens that were made from it
             # Under a session's sid:

@@ -11,6 +11,7 @@ import msgspec
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization
 from service.model.client import Client
+from service.model.confirmation import token_type
 from service.model.handle import new_handle
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
@@ -31,6 +32,7 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     selector: str
     expires_at: int
     scope: frozenset[str]
+    token_type: str
     writes: tuple[Write, ...]
 
 
@@ -72,8 +74,7 @@ class AccessTokens:
             "jti": jti,
             "scope": format_scope(target.scope),
         }
-        if bound:
-            claims |= _authentication(authorization)
+        claims |= _authentication(authorization)
         claims |= _custom_claims(authorization, client, target, user_claims)
         writes: tuple[Write, ...] = ()
         if handle is not None:
@@ -88,6 +89,7 @@ class AccessTokens:
             selector=selector,
             expires_at=now + lifetime,
             scope=target.scope,
+            token_type=token_type(authorization.cnf),
             writes=writes,
         )
 
@@ -108,6 +110,7 @@ def _authentication(authorization: Authorization) -> dict[str, object]:
         ("idp", authorization.idp),
         ("sid", authorization.session_id),
         ("act", authorization.act),
+        ("cnf", authorization.cnf and authorization.cnf.as_claim()),
     )
     return {name: value for name, value in claims if value is not None}
 

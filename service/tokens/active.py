@@ -19,6 +19,7 @@ from service.keys.jose import (
 from service.keys.keyring import KeyRing
 from service.model.authorization import DELEGATION, Authorization
 from service.model.client import Permissions
+from service.model.confirmation import Confirmation, read_confirmation
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.user import LOCAL, UserStore
@@ -58,6 +59,8 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     """None where a client acts for itself."""
     scope: frozenset[str]
     """What is still allowed of the token's scope; its claims say the same."""
+    cnf: Confirmation | None
+    """The key that its sender has to prove possession of; None for a bearer token."""
 
     @property
     def name(self) -> str:
@@ -258,9 +261,18 @@ class ActiveTokens:
 
 def _active_token(
     claims: VerifiedClaims, reference: Handle | None, authorization: Authorization | None
-) -> ActiveToken:
-    scope = split_scope(str(claims.get("scope", "")))
-    return ActiveToken(claims=claims, reference=reference, authorization=authorization, scope=scope)
+) -> ActiveToken | Inactive:
+    try:
+        cnf = read_confirmation(claims["cnf"]) if "cnf" in claims else None
+    except ValueError:
+        return Inactive("it is bound to a key in a way that this release does not know")
+    return ActiveToken(
+        claims=claims,
+        reference=reference,
+        authorization=authorization,
+        scope=split_scope(str(claims.get("scope", ""))),
+        cnf=cnf,
+    )
 
 
 def _narrowed(token: ActiveToken, permissions: Permissions) -> ActiveToken | Inactive:

@@ -73,9 +73,8 @@ class TokenIssuer:
             )
         )
         return TokenResponse(
-            access_token=access.token,
+            access=access,
             expires_in=access.expires_at - now,
-            scope=access.scope,
             refresh_token=refresh.handle.text if refresh else None,
             id_token=id_token,
             members=success.members,

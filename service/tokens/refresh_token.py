@@ -41,6 +41,7 @@ class RefreshTokens:
             seed=secrets.token_urlsafe(32),
             ends_at=now + client.absolute_refresh_token_lifetime,
             sealed_claims=seal_claims(user_claims, handle),
+            cnf=authorization.cnf if client.is_public else None,
         )
         seconds = lifetime(client, record, now=now)
         write = self.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=seconds)
@@ -65,6 +66,7 @@ class RefreshTokens:
                 seed=secrets.token_urlsafe(32),
                 ends_at=record.ends_at,
                 sealed_claims=seal_claims(open_claims(record, handle), following),
+                cnf=record.cnf,
             ),
             following.selector,
             following.digest,

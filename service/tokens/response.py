@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from service.protocol.scope import format_scope
+from service.tokens.access_token import MintedToken
 
 _STANDARD = frozenset(
     ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")
@@ -16,23 +17,21 @@ _STANDARD = frozenset(
 class TokenResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The tokens that were issued; absent ones are left out of the answer."""
 
-    access_token: str | None
-    expires_in: int | None
+    access: MintedToken
+    expires_in: int
     """Seconds, of the access token."""
-    scope: frozenset[str]
     refresh_token: str | None
     id_token: str | None
     members: Mapping[str, object]
 
     def as_json(self) -> dict[str, object]:
         """The members of the response; a custom one never replaces a standard one."""
-        told: dict[str, object] = {}
-        if self.access_token is not None:
-            told["access_token"] = self.access_token
-        told["token_type"] = "Bearer"
-        if self.expires_in is not None:
-            told["expires_in"] = self.expires_in
-        told["scope"] = format_scope(self.scope)
+        told: dict[str, object] = {
+            "access_token": self.access.token,
+            "token_type": self.access.token_type,
+            "expires_in": self.expires_in,
+            "scope": format_scope(self.access.scope),
+        }
         if self.refresh_token is not None:
             told["refresh_token"] = self.refresh_token
         if self.id_token is not None:

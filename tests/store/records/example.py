@@ -13,6 +13,7 @@ import msgspec
 
 from service.keys.rotation import RECORD as KEYS
 from service.model.authorization import Authorization
+from service.model.confirmation import Confirmation
 from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken, Spent
 from service.model.pending_sign_in import PendingSignIn
@@ -33,7 +34,10 @@ NOON = 1_795_262_400
 DIGEST = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
 
 _REFRESH_TOKEN = RefreshToken(
-    seed="c2VlZA", ends_at=NOON + 86400, sealed_claims=b"a nonce, and what is sealed"
+    seed="c2VlZA",
+    ends_at=NOON + 86400,
+    sealed_claims=b"a nonce, and what is sealed",
+    cnf=Confirmation("jkt", DIGEST),
 )
 
 EXAMPLES: Mapping[str, object] = {
@@ -56,6 +60,7 @@ EXAMPLES: Mapping[str, object] = {
         ),
         grant_type="authorization_code",
         family_key="ZmFtaWx5",
+        cnf=Confirmation("x5t#S256", DIGEST),
         created_at=NOON,
     ),
     "ac": AuthorizationCode(
