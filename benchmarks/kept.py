@@ -108,7 +108,7 @@ async def consent(parts: Parts, number: int) -> None:
         parts.registry.current.clients["web"],
         asked=asked,
         allowed=asked,
-        stranger_at=None,
+        unverified_client_host=None,
     )
 
 

@@ -29,8 +29,10 @@ def response_type_is_allowed(request: AuthorizeRequest, _: Registry) -> None:
 
 def what_the_client_demands_is_served(request: AuthorizeRequest, _: Registry) -> None:
     """A registration that asks for more protection than is served here gets nothing less."""
-    if request.client.demands_what_is_not_served:
-        raise UnauthorizedClient("the client is registered for a protection that is not served")
+    if request.client.requires_unsupported_feature:
+        raise UnauthorizedClient(
+            "the client requires DPoP, mutual TLS or PAR, which this server does not support"
+        )
 
 
 def tokens_may_go_through_the_browser(request: AuthorizeRequest, _: Registry) -> None:

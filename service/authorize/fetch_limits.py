@@ -37,13 +37,13 @@ class FetchLimits:
         self._counted: Counter[tuple[str, str]] = Counter()
         self._places: dict[HttpClient, asyncio.Semaphore] = {}
 
-    def count(self, client: Client, asker: str) -> None:
+    def count(self, client: Client, client_address: str) -> None:
         """Count one fetch for who asks from this address; InvalidRequestUri where it is one too many (OIDC Core §3.1.2.6)."""
         minute = self._now() // _MINUTE
         if minute != self._minute:
             self._minute = minute
             self._counted.clear()
-        key = client.client_id, network(asker)
+        key = client.client_id, network(client_address)
         if self._counted[key] >= PER_MINUTE:
             raise InvalidRequestUri("request_uri is fetched too often: try again in a minute")
         self._counted[key] += 1

@@ -93,7 +93,7 @@ class AuthorizeFlow:
         An OAuthError from here is a page, never a redirect.
         """
         client = await find_client(sent, self.clients)
-        merged = await self.request_objects.merged(sent, client, asker=address)
+        merged = await self.request_objects.merged(sent, client, client_address=address)
         try:
             reply_to = find_reply_to(merged.params, client, issuer=self.issuer)
         except InvalidRequest as untrusted:
@@ -159,7 +159,9 @@ class AuthorizeFlow:
         session = visitor.session and with_trusted_methods(visitor.session, known)
         acr = request.acr.met_by(session, known) if session else None
         consent = session and await self.consents.find(
-            session.subject, request.client.client_id, stranger_at=request.stranger_at
+            session.subject,
+            request.client.client_id,
+            unverified_client_host=request.unverified_client_host,
         )
         return Interaction(
             request=request,

@@ -60,9 +60,9 @@ class AuthorizeRequest:
     tenant: Tenant | None
 
     @property
-    def stranger_at(self) -> str | None:
+    def unverified_client_host(self) -> str | None:
         """Where the answer to a client goes that registered itself: no operator knows it (RFC 7591 §5)."""
-        return self.answer_host if self.client.registered else None
+        return self.answer_host if self.client.dynamically_registered else None
 
     @property
     def answer_host(self) -> str:

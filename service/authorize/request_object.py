@@ -69,13 +69,13 @@ class RequestObjects:
             "request_object_encryption_enc_values_supported": list(CONTENT_ENCRYPTION),
         }
 
-    async def merged(self, sent: Params, client: Client, *, asker: str) -> Merged:
+    async def merged(self, sent: Params, client: Client, *, client_address: str) -> Merged:
         """What was sent and what the object says; the latter alone where the client wants that.
 
         A refusal that comes after the signature has been verified can go where the object says.
         """
         try:
-            claims = await self._claims(sent, client, asker)
+            claims = await self._claims(sent, client, client_address)
             if claims is None:
                 return Merged(sent)
             params = _merge(sent, claims, alone=client.require_signed_request_object)
@@ -87,9 +87,9 @@ class RequestObjects:
             return Merged(params, refusal)
         return Merged(params)
 
-    async def _claims(self, sent: Params, client: Client, asker: str) -> Claims | None:
+    async def _claims(self, sent: Params, client: Client, client_address: str) -> Claims | None:
         """The verified content of the object, None where there is none."""
-        text = await self._text(sent, client, asker)
+        text = await self._text(sent, client, client_address)
         if text is None:
             if client.require_signed_request_object:
                 raise InvalidRequest("the client has to send its request as a signed object")
@@ -100,7 +100,7 @@ class RequestObjects:
             log.info("request object refused", client_id=client.client_id, reason=str(refused))
             raise InvalidRequestObject("the request object cannot be verified") from refused
 
-    async def _text(self, sent: Params, client: Client, asker: str) -> str | None:
+    async def _text(self, sent: Params, client: Client, client_address: str) -> str | None:
         """The object as it was sent, or fetched for a request that says nothing twice."""
         if _CARRIERS & sent.values.keys():
             sent.refuse_repeated()
@@ -110,7 +110,7 @@ class RequestObjects:
             case str(by_value), None:
                 return by_value
             case None, str(uri):
-                return await self.uris.fetch(uri, client, asker=asker)
+                return await self.uris.fetch(uri, client, client_address=client_address)
             case _:
                 raise InvalidRequest("request and request_uri exclude each other")
 

@@ -59,11 +59,11 @@ class RequestUris:
         self._failed: dict[_Place, int] = {}
         self._turns: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
 
-    async def fetch(self, uri: str, client: Client, *, asker: str) -> str:
+    async def fetch(self, uri: str, client: Client, *, client_address: str) -> str:
         """The request object as it was read; InvalidRequestUri where nothing of the kind is there.
 
         The fragment is a hash of the content by which the client says that it has changed: another
-        one is another place to remember, and it is neither compared nor sent. `asker` is the
+        one is another place to remember, and it is neither compared nor sent. `client_address` is the
         address that the request came from.
         """
         if len(uri) > MAX_LENGTH["request_uri"]:
@@ -74,7 +74,7 @@ class RequestUris:
         kept = self._known(way, uri)
         if kept is None:
             async with self._turns.setdefault((way, url), asyncio.Lock()):
-                kept = self._known(way, uri) or await self._look(way, uri, client, asker)
+                kept = self._known(way, uri) or await self._look(way, uri, client, client_address)
         return kept.text
 
     def _known(self, way: HttpClient, uri: str) -> _Kept | None:
@@ -85,10 +85,10 @@ class RequestUris:
         kept = self._kept.get((way, uri))
         return kept if kept is not None and self._now() < kept.until else None
 
-    async def _look(self, way: HttpClient, uri: str, client: Client, asker: str) -> _Kept:
+    async def _look(self, way: HttpClient, uri: str, client: Client, client_address: str) -> _Kept:
         """Fetch it, within the limits, and remember what comes of it."""
         url = _without_fragment(uri)
-        self._limits.count(client, asker)
+        self._limits.count(client, client_address)
         async with self._limits.place(way):
             try:
                 text = await _read(way, url)
@@ -115,7 +115,7 @@ def _check(url: str, client: Client) -> None:
             "request_uri is not one that the client registered",
             refused=RefusedValue("request_uri", url, client.client_id),
         )
-    if client.registered and not url.startswith("https://"):
+    if client.dynamically_registered and not url.startswith("https://"):
         raise InvalidRequestUri("request_uri has to be https")
 
 

@@ -86,7 +86,7 @@ class ClientAuthentication:
                 claimed=known.client_id,
             )
         # Only then has the header proven anything; a client that registered itself may change at any time.
-        if method.name == ClientSecretBasic.name and not known.registered:
+        if method.name == ClientSecretBasic.name and not known.dynamically_registered:
             name, secrets = known.client_id, known.client_secrets
             self._proven.remember(source, registry, known, name=name, secrets=secrets)
         return known

@@ -17,4 +17,4 @@ class ClientHttp:
 
     def for_(self, client: Client) -> HttpClient:
         """The guarded way for a client that registered itself (RFC 7591 §5)."""
-        return self.guarded if client.registered else self.free
+        return self.guarded if client.dynamically_registered else self.free

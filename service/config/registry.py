@@ -138,7 +138,7 @@ def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Clien
         api_resource=entry.api_resource or own_resource,
         allowed_cors_origins=_cors_origins(entry),
         metadata={name: value for name in _METADATA if (value := getattr(entry, name)) is not None},
-        registered=False,
+        dynamically_registered=False,
     )
 
 

@@ -60,7 +60,7 @@ class AccountEndpoint:
         granted = await self.access.of_subject(visitor.session.subject)
         clients = [await self.clients.find(each.client_id) for each in granted]
         applications = [
-            self._start(client, is_known=client in clients or not client.registered)
+            self._start(client, is_known=client in clients or not client.dynamically_registered)
             for client in await self._applications(clients, params.get("client_id"))
         ]
         context = {

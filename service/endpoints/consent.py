@@ -94,7 +94,7 @@ class ConsentEndpoint:
                 client,
                 asked=asked,
                 allowed=allowed,
-                stranger_at=request.stranger_at,
+                unverified_client_host=request.unverified_client_host,
             )
         self.emit(
             ConsentGiven(

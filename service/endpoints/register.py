@@ -62,7 +62,7 @@ class RegisterEndpoint:
         if self.initial_access_tokens:
             self._check_initial_access_token(bearer_token(request))
         else:
-            await self.rate_limit.count(self._asker(request))
+            await self.rate_limit.count(self._client_network(request))
         registered = await self.registration.register(await json_object(request))
         return json_response(self._information(registered), status=HTTPStatus.CREATED)
 
@@ -75,7 +75,7 @@ class RegisterEndpoint:
     async def update(self, request: web.Request) -> web.Response:
         """Put other metadata in place of all that there were (RFC 7592 §2.2)."""
         record, token = await self._authorized(request)
-        await self.rate_limit.count(f"change {self._asker(request)}")
+        await self.rate_limit.count(f"change {self._client_network(request)}")
         asked = await json_object(request)
         updated = await self.registration.update(record, asked, access_token=token)
         return json_response(self._information(updated))
@@ -95,7 +95,7 @@ class RegisterEndpoint:
         except InvalidToken as error:
             raise self._challenging(error, error) from error
 
-    def _asker(self, request: web.Request) -> str:
+    def _client_network(self, request: web.Request) -> str:
         """Who is counted."""
         return network(self.client_address.of(request))
 

@@ -125,8 +125,10 @@ class TokenEndpoint:
                 "the client is not registered for this grant_type",
                 refused=RefusedValue("grant_type", grant_type, client.client_id),
             )
-        if client.demands_what_is_not_served:
-            raise UnauthorizedClient("the client is registered for a protection that is not served")
+        if client.requires_unsupported_feature:
+            raise UnauthorizedClient(
+                "the client requires DPoP, mutual TLS or PAR, which this server does not support"
+            )
         return grant
 
     def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:

@@ -33,7 +33,7 @@ class Consents:
     emit: Emit
 
     async def find(
-        self, subject: str, client_id: str, *, stranger_at: str | None
+        self, subject: str, client_id: str, *, unverified_client_host: str | None
     ) -> Consent | None:
         """What the person allowed this client and did not take back.
 
@@ -43,7 +43,11 @@ class Consents:
         (consent,) = await self.stores.kv.read(
             self.stores.consents.read(digest(subject), digest(client_id))
         )
-        return consent if consent is not None and consent.stranger_at == stranger_at else None
+        return (
+            consent
+            if consent is not None and consent.stranger_at == unverified_client_host
+            else None
+        )
 
     async def remember(
         self,
@@ -52,17 +56,19 @@ class Consents:
         *,
         asked: Wishes,
         allowed: Wishes,
-        stranger_at: str | None,
+        unverified_client_host: str | None,
     ) -> Consent:
         """Add what was allowed to what was before, less what was asked and is no longer allowed."""
-        before = await self.find(subject, client.client_id, stranger_at=stranger_at)
+        before = await self.find(
+            subject, client.client_id, unverified_client_host=unverified_client_host
+        )
         nothing = frozenset[str]()
         consent = Consent(
             client_id=client.client_id,
             scope=(before.scope - asked.scope if before else nothing) | allowed.scope,
             claims=(before.claims - asked.claims if before else nothing) | allowed.claims,
             given_at=self.now(),
-            stranger_at=stranger_at,
+            stranger_at=unverified_client_host,
         )
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime

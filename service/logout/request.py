@@ -33,7 +33,7 @@ class LogoutRequest:
     @property
     def shown_client(self) -> Client | None:
         """The client to name on pages; none that registered itself, for a link alone leads here."""
-        return None if self.client is None or self.client.registered else self.client
+        return None if self.client is None or self.client.dynamically_registered else self.client
 
     def must_ask(self, session: Session | None) -> bool:
         """Whether only the person can say that this session is to end; a stranger is not asked."""

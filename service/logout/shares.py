@@ -19,8 +19,7 @@ class Place(NamedTuple):
     """Where an attempt is made."""
 
     host: str
-    registered: bool
-    """Whether the client registered itself."""
+    dynamically_registered: bool
 
 
 class Shares:
@@ -36,7 +35,9 @@ class Shares:
         self._taken = Counter(running)
         self._places: dict[str, Place] = {}
         self._room = places - len(running)
-        self._room_of_registered = places // 2 - sum(place.registered for place in running)
+        self._room_of_registered = places // 2 - sum(
+            place.dynamically_registered for place in running
+        )
         self._per_own_host = places - places // 4
 
     async def choose(self, due: Iterable[LogoutDelivery]) -> dict[str, Place]:
@@ -50,11 +51,11 @@ class Shares:
                 chosen[delivery.id] = place
                 self._taken[place] += 1
                 self._room -= 1
-                self._room_of_registered -= place.registered
+                self._room_of_registered -= place.dynamically_registered
         return chosen
 
     def _has_room(self, place: Place) -> bool:
-        if place.registered:
+        if place.dynamically_registered:
             return self._room_of_registered > 0 and self._taken[place] < PER_HOST
         return self._taken[place] < self._per_own_host
 
@@ -64,7 +65,7 @@ class Shares:
         if known is None:
             written_down = self._clients.in_file(client_id)
             client = written_down or await self._clients.find(client_id)
-            known = Place(_host(client), registered=written_down is None)
+            known = Place(_host(client), dynamically_registered=written_down is None)
             self._places[client_id] = known
         return known
 

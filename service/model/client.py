@@ -141,8 +141,8 @@ class Client:
     properties: Mapping[str, object]
     metadata: Mapping[str, object]
     """Every other registered metadata name, such as `contacts` or `initiate_login_uri`."""
-    registered: bool
-    """Whether it registered itself (RFC 7591): then its URLs are reached only where the policy lets them."""
+    dynamically_registered: bool
+    """By itself (RFC 7591), so that no operator has verified its URLs."""
 
     @property
     def is_public(self) -> bool:
@@ -150,8 +150,8 @@ class Client:
         return not self.require_client_secret
 
     @property
-    def demands_what_is_not_served(self) -> bool:
-        """Whether the registration asks for a protection that is not built: then it gets no token."""
+    def requires_unsupported_feature(self) -> bool:
+        """Whether the client requires PAR, DPoP or mutual TLS, which are not supported: it gets no token."""
         return (
             self.require_pushed_authorization_requests
             or self.dpop_bound_access_tokens

@@ -42,9 +42,13 @@ class Waiting:
         Anybody can register a client and send people here for it by a link. To a person who is
         signed in already, the link alone shows no word of such a client, only its host (RFC 7591 §5).
         """
-        client, stranger_at = self.request.client, self.request.stranger_at
+        client, unverified_client_host = self.request.client, self.request.unverified_client_host
         by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
-        return client.under_host(stranger_at) if stranger_at and by_link_alone else client
+        return (
+            client.under_host(unverified_client_host)
+            if unverified_client_host and by_link_alone
+            else client
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +173,7 @@ class SignInPages:
                 "parked_request": waiting.parked_id if waiting else "",
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
-                "stranger_at": asked and asked.stranger_at,
+                "stranger_at": asked and asked.unverified_client_host,
                 "tenant": tenant,
                 **context,
             },

@@ -139,7 +139,7 @@ async def test_a_client_that_registered_itself_is_reached_by_the_guarded_way_onl
     token = await rsa(0).sign(CLAIMS, typ="JWT")
     assert await published.verify(token) == CLAIMS
     with pytest.raises(JwtRefused):
-        await published.but(registered=True).verify(token)
+        await published.but(dynamically_registered=True).verify(token)
     assert len(server.asked) == 1
 
 

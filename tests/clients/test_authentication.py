@@ -200,7 +200,7 @@ async def test_a_client_uses_the_method_it_is_registered_for(service: RunningSer
 
 @pytest.mark.rfc("9449#5", "8705#3", "9126#5")
 @pytest.mark.parametrize("name", ["wants-dpop", "wants-mtls", "wants-par"])
-async def test_a_client_that_demands_what_is_not_served_gets_no_token(
+async def test_a_client_that_requires_an_unsupported_feature_gets_no_token(
     service: RunningService, name: str
 ) -> None:
     assert (await by_basic(service, name)).refusal == (400, "unauthorized_client")

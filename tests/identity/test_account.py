@@ -52,7 +52,7 @@ async def allow(
 ) -> None:
     given = asked if allowed is None else allowed
     await consents.remember(
-        subject, of, asked=wishes(asked), allowed=wishes(given), stranger_at=None
+        subject, of, asked=wishes(asked), allowed=wishes(given), unverified_client_host=None
     )
 
 
@@ -61,7 +61,7 @@ def wishes(scope: str) -> Wishes:
 
 
 async def scope(consents: Consents) -> set[str] | None:
-    consent = await consents.find("1", "web", stranger_at=None)
+    consent = await consents.find("1", "web", unverified_client_host=None)
     return None if consent is None else set(consent.scope)
 
 
@@ -79,8 +79,8 @@ async def test_what_is_no_longer_ticked_is_no_longer_allowed(consents: Consents)
 
 async def test_a_consent_is_one_persons_for_one_client(consents: Consents) -> None:
     await allow(consents, client(), "openid")
-    assert await consents.find("1", "other", stranger_at=None) is None
-    assert await consents.find("2", "web", stranger_at=None) is None
+    assert await consents.find("1", "other", unverified_client_host=None) is None
+    assert await consents.find("2", "web", unverified_client_host=None) is None
 
 
 async def test_a_withdrawn_consent_is_gone(consents: Consents, events: list[object]) -> None:

@@ -163,10 +163,12 @@ async def test_who_asks_too_often_is_alone_with_that(web: Sender) -> None:
     way = Counting()
     uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
     for number in range(PER_MINUTE):
-        await uris.fetch(f"https://web.example/request#{number}", client, asker="192.0.2.1")
+        await uris.fetch(
+            f"https://web.example/request#{number}", client, client_address="192.0.2.1"
+        )
     with pytest.raises(InvalidRequestUri, match="too often"):
-        await uris.fetch("https://web.example/request#more", client, asker="192.0.2.1")
-    assert await uris.fetch("https://web.example/request#more", client, asker="192.0.2.2")
+        await uris.fetch("https://web.example/request#more", client, client_address="192.0.2.1")
+    assert await uris.fetch("https://web.example/request#more", client, client_address="192.0.2.2")
 
 
 async def test_it_is_fetched_once_for_all_the_pages_of_a_request(
@@ -203,7 +205,9 @@ async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.Mon
     uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
     for turn in (range(MAX_KEPT + 1), range(MAX_KEPT, -1, -1)):
         for number in turn:
-            await uris.fetch(f"https://web.example/request#{number}", client, asker="192.0.2.1")
+            await uris.fetch(
+                f"https://web.example/request#{number}", client, client_address="192.0.2.1"
+            )
     assert len(way.asked) == MAX_KEPT + 2
 
 
@@ -216,12 +220,13 @@ async def test_a_client_that_registered_itself_has_to_use_https_the_guarded_way(
     uris = RequestUris(ClientHttp(free=free, guarded=guarded), now=lambda: 0)
     registered = replace(
         client,
-        registered=True,
+        dynamically_registered=True,
         metadata={"request_uris": ("http://web.example/request", "https://web.example/request")},
     )
     with pytest.raises(InvalidRequestUri, match="https"):
-        await uris.fetch("http://web.example/request", registered, asker="192.0.2.1")
+        await uris.fetch("http://web.example/request", registered, client_address="192.0.2.1")
     assert (
-        await uris.fetch("https://web.example/request", registered, asker="192.0.2.1") == "content"
+        await uris.fetch("https://web.example/request", registered, client_address="192.0.2.1")
+        == "content"
     )
     assert (free.asked, guarded.asked) == ([], ["https://web.example/request"])

@@ -59,7 +59,8 @@ def uris(way: Hanging) -> RequestUris:
 async def begun(uris: RequestUris, client: Client, *paths: str) -> list[asyncio.Task[str]]:
     """As many requests at once, as far as they come by themselves."""
     tasks = [
-        asyncio.create_task(uris.fetch(BASE + path, client, asker="192.0.2.1")) for path in paths
+        asyncio.create_task(uris.fetch(BASE + path, client, client_address="192.0.2.1"))
+        for path in paths
     ]
     for _ in range(100):  # turns of the loop: nothing here waits for time or a thread
         await asyncio.sleep(0)
@@ -112,8 +113,8 @@ async def test_hanging_strangers_leave_the_operators_clients_their_way(
     free = Hanging()
     free.answering.set()
     uris = RequestUris(ClientHttp(free=free, guarded=way), now=lambda: 0)
-    stranger = replace(client, registered=True)
+    stranger = replace(client, dynamically_registered=True)
     waiting = await begun(uris, stranger, *map(str, range(fetch_limits.AT_ONCE)))
-    assert await uris.fetch(BASE + "0", client, asker="192.0.2.1") == "content"
+    assert await uris.fetch(BASE + "0", client, client_address="192.0.2.1") == "content"
     way.answering.set()
     await asyncio.gather(*waiting)

@@ -110,7 +110,9 @@ class RegistrationPolicy:
     def client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
         """The client that a record stands for; a scope that is allowed no longer is not the client's."""
         made = client_of(self._entry(record.client_id, record.metadata), {})
-        made = replace(made, registered=True, client_name=_name(record.metadata), client_secrets=())
+        made = replace(
+            made, dynamically_registered=True, client_name=_name(record.metadata), client_secrets=()
+        )
         if record.secret_sha256 is None:
             return made
         secret = Secret(
