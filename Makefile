@@ -107,6 +107,18 @@ bench-check: .venv/benchmarking ## fails where a ratio to the floor is below its
 docs: .venv/developing ## the generated documentation
 	$(BIN)/python -m scripts.docs
 
+.PHONY: sbom
+sbom: .venv/developing ## what the service is made of, as CycloneDX: build/sbom.json, and with tracing build/sbom-tracing.json
+	@mkdir -p build
+	$(SBOM) requirements.lock -o build/sbom.json
+	$(SBOM) requirements-tracing.lock -o build/sbom-tracing.json
+SBOM := $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --validate
+
+.PHONY: coverage
+coverage: .venv/developing ## the tests once more, with the branches of service/ that they run; fails below 95 %
+	@scripts/system-packages
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
+
 .PHONY: pictures
 pictures: .venv/developing ## the pictures of README.md, taken by Chromium
 	$(BIN)/python -m scripts.pictures
