@@ -107,16 +107,18 @@ async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled
 
 
 async def _begin(parts: Parts, made: list[Authorization]) -> None:
-    now = parts.now()
-    writes = [write for each in made for write in begin(parts.stores, each, ttl=HOUR, now=now)]
-    await parts.kv.write(*writes)
+    now = parts.shared.now()
+    writes = [
+        write for each in made for write in begin(parts.shared.stores, each, ttl=HOUR, now=now)
+    ]
+    await parts.shared.kv.write(*writes)
 
 
 async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
-    target = parts.targets.of(frozenset({"openid", "api1"}), ())
-    known = parts.registry.current.clients
+    target = parts.tokens.targets.of(frozenset({"openid", "api1"}), ())
+    known = parts.shared.registry.current.clients
     minted = [
-        await parts.access_tokens.mint(
+        await parts.tokens.access_tokens.mint(
             each,
             known[each.client_id],
             target,
@@ -126,7 +128,7 @@ async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
         )
         for each in made
     ]
-    await parts.kv.write(*(write for each in minted for write in each.writes))
+    await parts.shared.kv.write(*(write for each in minted for write in each.writes))
     return [each.token for each in minted]
 
 

@@ -49,8 +49,8 @@ def _authorization(parts: Parts, number: int, *, offline: bool) -> Authorization
 
 async def session(parts: Parts, number: int) -> None:
     """A sign-in that has been used."""
-    sessions = replace(parts.sessions, emit=lambda _: None)
-    subject, now = f"person-{number:010}", parts.now()
+    sessions = replace(parts.records.sessions, emit=lambda _: None)
+    subject, now = f"person-{number:010}", parts.shared.now()
     who = SignIn(subject=subject, idp="local", amr=("pwd",), auth_time=now)
     begun, _ = await sessions.start(who, previous=None, remember=False, user_agent=AGENT)
     await sessions.touch(begun)
@@ -59,34 +59,40 @@ async def session(parts: Parts, number: int) -> None:
 async def authorization(parts: Parts, number: int) -> None:
     """What every token of a person hangs on: all that a JWT takes."""
     granted = _authorization(parts, number, offline=False)
-    await parts.kv.write(*begin(parts.stores, granted, ttl=HOUR, now=parts.now()))
+    await parts.shared.kv.write(
+        *begin(parts.shared.stores, granted, ttl=HOUR, now=parts.shared.now())
+    )
 
 
 async def reference_token(parts: Parts, number: int) -> None:
     """The token alone."""
-    minted = await parts.access_tokens.mint(
+    minted = await parts.tokens.access_tokens.mint(
         _authorization(parts, number, offline=False),
-        parts.registry.current.clients["web"],
-        parts.targets.of(frozenset({"openid", "api1"}), ()),
+        parts.shared.registry.current.clients["web"],
+        parts.tokens.targets.of(frozenset({"openid", "api1"}), ()),
         user_claims={},
         lifetime=HOUR,
-        now=parts.now(),
+        now=parts.shared.now(),
     )
-    await parts.kv.write(*minted.writes)
+    await parts.shared.kv.write(*minted.writes)
 
 
 async def revoked_jwt(parts: Parts, _: int) -> None:
     """Until the JWT would have expired."""
     selector = new_selector()
-    await parts.kv.write(parts.stores.revoked.put(True, selector, selector + "j" * 22, ttl=HOUR))
+    await parts.shared.kv.write(
+        parts.shared.stores.revoked.put(True, selector, selector + "j" * 22, ttl=HOUR)
+    )
 
 
 async def refresh_family(parts: Parts, number: int) -> None:
     """An authorization and its one live refresh token, after any number of rotations."""
-    granted, now = _authorization(parts, number, offline=True), parts.now()
-    client = parts.registry.current.clients["web"]
-    first = parts.refresh_tokens.begin(granted, client, user_claims={}, now=now)
-    await parts.kv.write(*begin(parts.stores, granted, ttl=DAY, now=now), *first.writes)
+    granted, now = _authorization(parts, number, offline=True), parts.shared.now()
+    client = parts.shared.registry.current.clients["web"]
+    first = parts.tokens.refresh_tokens.begin(granted, client, user_claims={}, now=now)
+    await parts.shared.kv.write(
+        *begin(parts.shared.stores, granted, ttl=DAY, now=now), *first.writes
+    )
 
 
 async def code(parts: Parts, number: int) -> None:
@@ -97,15 +103,17 @@ async def code(parts: Parts, number: int) -> None:
         code_challenge=CodeChallenge(value=s256(VERIFIER), method=S256),
         nonce=f"nonce-{number:016}",
     )
-    await parts.kv.write(parts.stores.codes.put(record, handle.selector, handle.digest, ttl=60))
+    await parts.shared.kv.write(
+        parts.shared.stores.codes.put(record, handle.selector, handle.digest, ttl=60)
+    )
 
 
 async def consent(parts: Parts, number: int) -> None:
     """One that is remembered."""
     asked = Wishes(scope=frozenset({"openid", "profile", "api1"}), claims=frozenset())
-    await parts.consents.remember(
+    await parts.records.consents.remember(
         f"person-{number:010}",
-        parts.registry.current.clients["web"],
+        parts.shared.registry.current.clients["web"],
         asked=asked,
         allowed=asked,
         unverified_client_host=None,
@@ -138,12 +146,12 @@ async def pending_sign_in(parts: Parts, number: int) -> None:
         browser_digest=digest("browser"),
         nonce="n" * 43,
         code_verifier="v" * 64,
-        began_at=parts.now(),
+        began_at=parts.shared.now(),
         anew=False,
         max_age=None,
     )
-    records = parts.stores.pending_sign_ins
-    await parts.kv.write(records.put(pending, digest(f"state-{number}"), "", ttl=HOUR))
+    records = parts.shared.stores.pending_sign_ins
+    await parts.shared.kv.write(records.put(pending, digest(f"state-{number}"), "", ttl=HOUR))
 
 
 async def registered_client(parts: Parts, number: int) -> None:
@@ -151,8 +159,8 @@ async def registered_client(parts: Parts, number: int) -> None:
     selector = new_selector()
     record = RegisteredClient(
         client_id=f"dc_{selector}",
-        issued_at=parts.now(),
-        expires_at=parts.now() + DAY,
+        issued_at=parts.shared.now(),
+        expires_at=parts.shared.now() + DAY,
         metadata={
             "redirect_uris": [f"https://app{number}.example/callback"],
             "client_name": "An application",
@@ -165,14 +173,16 @@ async def registered_client(parts: Parts, number: int) -> None:
         secret_sha256=bytes(32),
         sealed_secret=None,
     )
-    await parts.kv.write(parts.stores.registered_clients.put(record, selector, ttl=DAY))
-    await parts.registered_origins.note(record)
+    await parts.shared.kv.write(
+        parts.shared.stores.registered_clients.put(record, selector, ttl=DAY)
+    )
+    await parts.clients.origins.note(record)
 
 
 async def assertion(parts: Parts, number: int) -> None:
     """The `jti` of a client's assertion that was used."""
-    used = parts.stores.used_assertions
-    await parts.kv.write(used.put_new(new_selector(), digest(f"web\n{number}"), ttl=60))
+    used = parts.shared.stores.used_assertions
+    await parts.shared.kv.write(used.put_new(new_selector(), digest(f"web\n{number}"), ttl=60))
 
 
 async def logout_delivery(parts: Parts, number: int) -> None:
@@ -189,7 +199,7 @@ async def logout_delivery(parts: Parts, number: int) -> None:
         remember=False,
         user_agent="",
     )
-    await parts.kv.write(*tell(parts.stores, ended, ["web"], now=parts.now()))
+    await parts.shared.kv.write(*tell(parts.shared.stores, ended, ["web"], now=parts.shared.now()))
 
 
 KINDS = (

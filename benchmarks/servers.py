@@ -11,7 +11,8 @@ from pathlib import Path
 from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
 from service.config.load import load
-from service.parts import Parts
+from service.parts import Parts, build_parts
+from service.parts.shared import build_shared
 
 SERVICE, FLOOR, PEER = "service", "floor", "peer"
 CONFIGURATION = Path(__file__).with_name("service.yaml")
@@ -85,9 +86,9 @@ def serving(
 async def parts_of(redis_url: str, configuration: Path = CONFIGURATION) -> AsyncGenerator[Parts]:
     """The parts of a service on the same Redis, to prepare what requests need there."""
     environ = {"SERVICE_STORE_URL": redis_url}
-    parts = Parts(load(configuration, environ), environ)
-    await parts.key_source.start()
+    parts = build_parts(build_shared(load(configuration, environ), environ=environ))
+    await parts.keys.source.start()
     try:
         yield parts
     finally:
-        await parts.kv.close()
+        await parts.shared.close()

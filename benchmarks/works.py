@@ -84,8 +84,8 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
             nonce="n",
         )
         writes += [
-            parts.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
-            parts.stores.codes.put(record, handle.selector, handle.digest, ttl=HOUR),
+            parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
+            parts.shared.stores.codes.put(record, handle.selector, handle.digest, ttl=HOUR),
         ]
         form = {
             "grant_type": "authorization_code",
@@ -105,10 +105,12 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     for _ in range(most):
         authorization = authorization_of(parts)
         handle = new_handle("refresh_token", authorization.id)
-        record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=parts.now() + HOUR)
+        record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=parts.shared.now() + HOUR)
         writes += [
-            parts.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
-            parts.stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=HOUR),
+            parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
+            parts.shared.stores.refresh_tokens.put(
+                record, handle.selector, handle.digest, ttl=HOUR
+            ),
         ]
         bodies.append(urlencode({"grant_type": "refresh_token", "refresh_token": handle.text}))
     await _written(parts, writes)
@@ -234,23 +236,23 @@ def client_credentials(client: str, scope: str) -> Requests:
 async def _user_token(parts: Parts, client_id: str) -> str:
     """An access token of the user that lives through the benchmark."""
     authorization = authorization_of(parts)
-    client = parts.registry.current.clients[client_id]
-    minted = await parts.access_tokens.mint(
+    client = parts.shared.registry.current.clients[client_id]
+    minted = await parts.tokens.access_tokens.mint(
         authorization,
         client,
-        parts.targets.of(frozenset({"openid", "api1"}), ()),
+        parts.tokens.targets.of(frozenset({"openid", "api1"}), ()),
         user_claims={},
         lifetime=HOUR,
-        now=parts.now(),
+        now=parts.shared.now(),
     )
-    record = parts.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
-    await parts.kv.write(record, *minted.writes)
+    record = parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
+    await parts.shared.kv.write(record, *minted.writes)
     return minted.token
 
 
 def authorization_of(parts: Parts, client_id: str = "web") -> Authorization:
     """A user's, for a client, as a login would have made it."""
-    now = parts.now()
+    now = parts.shared.now()
     return Authorization(
         id=new_selector(),
         client_id=client_id,
@@ -266,7 +268,7 @@ def authorization_of(parts: Parts, client_id: str = "web") -> Authorization:
 
 async def _written(parts: Parts, writes: list[Write]) -> None:
     for start in range(0, len(writes), 1000):
-        await parts.kv.write(*writes[start : start + 1000])
+        await parts.shared.kv.write(*writes[start : start + 1000])
 
 
 def _each_once(bodies: list[str], file: Path) -> Requests:

@@ -1,24 +1,28 @@
-"""The composition root, to be read first: settings in, endpoints in a list, an aiohttp app out."""
+"""The composition root, to be read first: settings in, parts from `parts/`, endpoints in a list, an aiohttp app out."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from service.account_endpoints import account_endpoints
-from service.background import running
+from service.background import background_work
+from service.client_auth.resource_server import CallerAuthentication
 from service.config.configuration import Configuration
-from service.config.reload import ReloadableRegistry
-from service.edge import Edge
-from service.endpoints import discovery, jwks, revocation, token, userinfo
+from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
+from service.endpoints.change_password import ChangePasswordEndpoint
+from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
+from service.endpoints.demonstration import DemonstrationEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
+from service.endpoints.end_session import EndSessionEndpoint
+from service.endpoints.error import ErrorEndpoint
 from service.endpoints.health import HealthEndpoint
+from service.endpoints.home import HomeEndpoint
 from service.endpoints.identity_provider import IdentityProviderEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.jwks import JwksEndpoint
@@ -29,16 +33,16 @@ from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
-from service.http.cors import Cors
+from service.grants import Grants
 from service.http.draining import Draining
-from service.http.endpoint import Endpoint, MachineEndpoint, routed
-from service.http.gate import Gate, name_endpoint
-from service.http.security_headers import SecurityHeaders
-from service.http.traced_gate import GATE, TracedGate
+from service.http.endpoint import Endpoint, MachineEndpoint
+from service.identity.granted_access import GrantedAccess
 from service.model.events import Emit
-from service.parts import Parts
-from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
-from service.store.keyvalue import KeyValue
+from service.parts import Parts, build_parts
+from service.parts.application import add_endpoints, build_application
+from service.parts.live import build_grants, connect
+from service.parts.pages import PageParts, build_pages
+from service.parts.shared import build_shared
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans
@@ -46,28 +50,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """What runs: the app, and the parts that the process around it has to hold in hand."""
+    """The app, and the parts that the process around it needs."""
 
     app: web.Application
     management: web.Application | None
     """Health and metrics, where they have a port of their own."""
     parts: Parts
-    edge: Edge
-
-    @property
-    def registry(self) -> ReloadableRegistry:
-        """What SIGHUP reloads."""
-        return self.parts.registry
-
-    @property
-    def draining(self) -> Draining:
-        """What SIGTERM begins."""
-        return self.edge.draining
-
-    @property
-    def kv(self) -> KeyValue:
-        """The store."""
-        return self.parts.kv
+    draining: Draining
 
 
 def create_app(
@@ -76,189 +65,201 @@ def create_app(
     environ: Mapping[str, str] = os.environ,
     spans: Spans | None = None,
 ) -> Service:
-    """Build everything; nothing reaches for the store before the app starts."""
-    parts = Parts(configuration, environ, *listeners, spans=spans)
-    edge = Edge(parts)
-    operations = operations_endpoints(parts, edge)
-    machines = (*client_endpoints(parts, edge), *resource_endpoints(parts))
+    """Build everything; nothing connects to the store before the app starts."""
+    parts = build_parts(build_shared(configuration, *listeners, environ=environ, spans=spans))
+    pages, grants, draining = build_pages(parts), build_grants(parts), Draining()
+    connect(parts, grants)
+    operations = operations_endpoints(parts, draining)
+    machines = (*client_endpoints(parts, pages, grants), *resource_endpoints(parts))
     others = (
-        *registration_endpoints(parts, edge),
-        *browser_endpoints(parts, edge),
-        *account_endpoints(parts, edge),
+        *registration_endpoints(parts, pages),
+        *sign_in_endpoints(parts, pages),
+        *account_endpoints(parts, pages),
     )
     described = DiscoveryEndpoint(
-        issuer=parts.issuer,
+        issuer=parts.shared.issuer,
         endpoints=(*machines, *others),
-        keys=parts.keys,
-        algorithms=parts.client_algorithms,
-        registry=parts.registry,
+        keys=parts.keys.ring,
+        algorithms=parts.keys.algorithms,
+        registry=parts.shared.registry,
         locales=configuration.ui.locales,
-        subject_types=parts.subject_identifiers.types,
-        registrable=parts.registrable,
+        subject_types=parts.tokens.identifiers.types,
+        registrable=parts.clients.registrable,
     )
-    app = _application(parts, edge, others, machines=(*machines, described))
-    app.middlewares.append(edge.errors.show_unknown_path)
-    app.add_routes(edge.pages.routes())
-    edge.pages.setup(app)
-    app.cleanup_ctx.append(running(parts))
+    app = build_application(parts, draining, others, machines=(*machines, described))
+    app.middlewares.append(pages.errors.show_unknown_path)
+    app.add_routes(pages.pages.routes())
+    pages.pages.setup(app)
+    app.cleanup_ctx.append(background_work(parts))
     if configuration.server.management_port is None:
-        _add(app, operations)
-        return Service(app=app, management=None, parts=parts, edge=edge)
-    management = _application(parts, edge, operations, files_reserved=0)
-    return Service(app=app, management=management, parts=parts, edge=edge)
+        add_endpoints(app, operations)
+        return Service(app=app, management=None, parts=parts, draining=draining)
+    management = build_application(parts, draining, operations, files_reserved=0)
+    return Service(app=app, management=management, parts=parts, draining=draining)
 
 
-def client_endpoints(parts: Parts, edge: Edge) -> tuple[MachineEndpoint, ...]:
+def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[MachineEndpoint, ...]:
     """For clients. To add one: a file in `endpoints/`, and an entry here."""
+    shared, tokens, clients = parts.shared, parts.tokens, parts.clients
+    per_minute = shared.configuration.limits.token_requests_per_minute
     return (
         TokenEndpoint(
             client_auth=parts.client_auth,
-            grants=parts.grants,
-            subjects=parts.subjects,
-            issuer=parts.token_issuer,
-            registry=parts.registry,
-            rate_limit=parts.token_rate_limit,
-            client_address=edge.client_address,
-            emit=parts.emit,
-            now=parts.now,
-            registrable=parts.registrable,
+            grants=grants,
+            subjects=parts.sign_in.subjects,
+            issuer=tokens.issuer,
+            registry=shared.registry,
+            rate_limit=shared.rate_limit("token", per_minute),
+            client_address=pages.client_address,
+            emit=shared.emit,
+            now=shared.now,
+            registrable=clients.registrable,
         ),
         RevocationEndpoint(
             client_auth=parts.client_auth,
-            active_tokens=parts.active_tokens,
-            revocation=parts.revocation,
-            emit=parts.emit,
-            now=parts.now,
+            active_tokens=tokens.active_tokens,
+            revocation=tokens.revocation,
+            emit=shared.emit,
+            now=shared.now,
         ),
         UserinfoEndpoint(
-            active_tokens=parts.active_tokens,
-            subjects=parts.subjects,
-            identifiers=parts.subject_identifiers,
-            registry=parts.registry,
-            clients=parts.clients,
-            keys=parts.client_keys,
-            algorithms=parts.client_algorithms,
+            active_tokens=tokens.active_tokens,
+            subjects=parts.sign_in.subjects,
+            identifiers=tokens.identifiers,
+            registry=shared.registry,
+            clients=clients.directory,
+            keys=parts.keys.of_clients,
+            algorithms=parts.keys.algorithms,
         ),
     )
 
 
 def resource_endpoints(parts: Parts) -> tuple[MachineEndpoint, ...]:
-    """For API resources, which ask about tokens or verify them."""
+    """For API resources, which introspect tokens or verify them."""
+    shared = parts.shared
     return (
         IntrospectionEndpoint(
-            callers=parts.callers,
-            active_tokens=parts.active_tokens,
-            identifiers=parts.subject_identifiers,
-            registry=parts.registry,
-            keys=parts.keys,
-            emit=parts.emit,
-            now=parts.now,
+            callers=CallerAuthentication(registry=shared.registry, client_auth=parts.client_auth),
+            active_tokens=parts.tokens.active_tokens,
+            identifiers=parts.tokens.identifiers,
+            registry=shared.registry,
+            keys=parts.keys.ring,
+            emit=shared.emit,
+            now=shared.now,
         ),
-        JwksEndpoint(keys=parts.keys),
+        JwksEndpoint(keys=parts.keys.ring),
     )
 
 
-def registration_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
+def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For clients that register themselves, where they may."""
-    if not parts.registration_is_on:
+    shared = parts.shared
+    if not shared.registration_is_on:
         return ()
     return (
         RegisterEndpoint(
-            issuer=parts.issuer,
-            registration=parts.client_registration,
-            initial_access_tokens=parts.configuration.registration.initial_access_token_sha256,
-            rate_limit=parts.registration_rate_limit(OPEN_PER_MINUTE),
-            client_address=edge.client_address,
-            emit=parts.emit,
+            issuer=shared.issuer,
+            registration=parts.clients.registration,
+            initial_access_tokens=shared.configuration.registration.initial_access_token_sha256,
+            rate_limit=shared.rate_limit("registration", OPEN_PER_MINUTE),
+            client_address=pages.client_address,
+            emit=shared.emit,
         ),
     )
 
 
-def browser_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
-    """For people: where clients send them, and a page for each step of `authorize/steps`."""
+def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+    """For users whom clients send here: a page for each step of `authorize/steps`."""
+    shared = parts.shared
     return (
         AuthorizeEndpoint(
-            sign_in=edge.sign_in_pages,
-            errors=edge.errors,
-            client_address=edge.client_address,
-            registrable=parts.registrable,
+            sign_in=pages.sign_in,
+            errors=pages.errors,
+            client_address=pages.client_address,
+            registrable=parts.clients.registrable,
         ),
         LoginEndpoint(
-            sign_in=edge.sign_in_pages,
-            login=edge.login_page,
-            local=parts.local_sign_in,
-            client_address=edge.client_address,
-            errors=edge.errors,
-            now=parts.now,
+            sign_in=pages.sign_in,
+            login=pages.login,
+            local=parts.sign_in.local,
+            client_address=pages.client_address,
+            errors=pages.errors,
+            now=shared.now,
         ),
         IdentityProviderEndpoint(
-            sign_in=edge.sign_in_pages,
-            login=edge.login_page,
-            providers=parts.provider_sign_in,
-            client_address=edge.client_address,
-            errors=edge.errors,
+            sign_in=pages.sign_in,
+            login=pages.login,
+            providers=parts.sign_in.providers,
+            client_address=pages.client_address,
+            errors=pages.errors,
         ),
-        SelectAccountEndpoint(sign_in=edge.sign_in_pages, errors=edge.errors),
+        SelectAccountEndpoint(sign_in=pages.sign_in, errors=pages.errors),
         ConsentEndpoint(
-            sign_in=edge.sign_in_pages,
-            registry=parts.registry,
-            errors=edge.errors,
-            emit=parts.emit,
+            sign_in=pages.sign_in,
+            registry=shared.registry,
+            errors=pages.errors,
+            emit=shared.emit,
         ),
     )
 
 
-def operations_endpoints(parts: Parts, edge: Edge) -> tuple[Endpoint, ...]:
-    """For the people and machines that run the service."""
+def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+    """For users who come without a client's request: start page, account and logout."""
+    shared, clients, records = parts.shared, parts.clients.directory, parts.records
+    return (
+        EndSessionEndpoint(
+            clients=clients,
+            hints=parts.tokens.id_token_hints,
+            front_channel=parts.logout.front_channel,
+            parking=parts.logout.parking,
+            visits=pages.visits,
+            pages=pages.pages,
+            client_address=pages.client_address,
+            errors=pages.errors,
+            emit=shared.emit,
+        ),
+        AccountEndpoint(
+            issuer=shared.issuer,
+            sign_in=pages.sign_in,
+            sessions=records.sessions,
+            front_channel=parts.logout.front_channel,
+            access=GrantedAccess(consents=records.consents, authorizations=records.authorizations),
+            registry=shared.registry,
+            clients=clients,
+            errors=pages.errors,
+            emit=shared.emit,
+        ),
+        CheckSessionEndpoint.reading(pages.visits.cookies.browser_state_name),
+        _home_endpoint(parts, pages),
+        ChangePasswordEndpoint(location=shared.configuration.ui.links.get("forgot_password")),
+        ErrorEndpoint(errors=pages.errors),
+    )
+
+
+def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
+    if not parts.shared.configuration.is_development:
+        return HomeEndpoint(pages=pages.pages)
+    return DemonstrationEndpoint(
+        issuer=parts.shared.issuer,
+        registry=parts.shared.registry,
+        sign_in=pages.sign_in,
+        passwords=parts.sign_in.local.passwords,
+        errors=pages.errors,
+        now=parts.shared.now,
+    )
+
+
+def operations_endpoints(parts: Parts, draining: Draining) -> tuple[Endpoint, ...]:
+    """For operators, their load balancers and their monitoring."""
+    shared = parts.shared
     return (
         HealthEndpoint(
-            ring=parts.keys,
-            store=parts.kv,
-            memory=parts.store_memory,
-            registry=parts.registry,
-            draining=edge.draining,
-            unready_after=parts.configuration.store.unready_after,
+            ring=parts.keys.ring,
+            store=shared.kv,
+            memory=shared.store_memory,
+            registry=shared.registry,
+            draining=draining,
+            unready_after=shared.configuration.store.unready_after,
         ),
-        MetricsEndpoint(parts.metrics),
+        MetricsEndpoint(shared.metrics),
     )
-
-
-def _application(
-    parts: Parts,
-    edge: Edge,
-    endpoints: Iterable[Endpoint],
-    *,
-    machines: Iterable[MachineEndpoint] = (),
-    files_reserved: int = FILES_RESERVED,
-) -> web.Application:
-    """An app that answers these endpoints, with the gate before it that all requests go through."""
-    direct = [each for machine in machines for each in machine.direct()]
-    cors = Cors(
-        registry=parts.registry,
-        open_paths={jwks.PATH, *discovery.paths(parts.issuer)},
-        client_paths={token.PATH, userinfo.PATH, revocation.PATH},
-        registered=parts.registered_origins if parts.registration_is_on else None,
-    )
-    app = web.Application(
-        client_max_size=parts.configuration.server.max_body_bytes, middlewares=[name_endpoint]
-    )
-    spans = parts.spans
-    gate = Gate(
-        direct={(each.method, each.path): each.handler for each in direct},
-        cors=cors,
-        security_headers=SecurityHeaders(secure=parts.issuer.startswith("https:")),
-        draining=edge.draining,
-        max_body_bytes=parts.configuration.server.max_body_bytes,
-        store_timeout=parts.configuration.store.timeout,
-        emit=parts.emit if spans is None else spans.answered(parts.emit),
-    )
-    app[CONNECTIONS] = Connections(parts.metrics.connections, files_reserved=files_reserved)
-    app[GATE] = gate if spans is None else TracedGate(gate, spans.request)
-    app.add_routes(map(routed, direct))
-    _add(app, endpoints)
-    return app
-
-
-def _add(app: web.Application, endpoints: Iterable[Endpoint]) -> None:
-    for endpoint in endpoints:
-        app.add_routes(endpoint.routes())

@@ -1,8 +1,8 @@
-"""What goes on beside the requests, from the start of an app until it stops."""
+"""Runs background work from the start of an app until it stops."""
 
 from __future__ import annotations
 
-from asyncio import sleep
+from asyncio import Task, create_task, sleep, wait
 from collections.abc import AsyncIterator, Callable
 from contextlib import nullcontext
 from typing import Never
@@ -12,34 +12,42 @@ from aiohttp import web
 from service.keys.following import follow
 from service.observe.metrics import Metrics
 from service.parts import Parts
-from service.server.background_tasks import running_beside
 
 SETTLING = 1
-"""Seconds after which other workers can show what this one has seen, whether or not it was asked anything."""
+"""Seconds after which other workers can show what this one has counted, even if it serves no request."""
 
 
-def running(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
-    """Keys are followed and clients told of logouts; at the end the connections are given back."""
+def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[None]]:
+    """Return what follows the keys and delivers logouts, and closes all connections at the end."""
+    metrics, spans = parts.shared.metrics, parts.shared.spans
 
-    async def beside(_: web.Application) -> AsyncIterator[None]:
-        async with nullcontext() if parts.spans is None else parts.spans.exported():
-            await parts.key_source.start()
-            async with running_beside(
-                follow(parts.key_source),
-                parts.logout_deliveries.run(),
-                parts.store_memory.follow(),
-                _settling(parts.metrics),
-            ):
-                yield
-        parts.metrics.settle()
-        await parts.outgoing.close()
-        await parts.guarded.close()
-        await parts.kv.close()
+    async def run(_: web.Application) -> AsyncIterator[None]:
+        async with nullcontext() if spans is None else spans.exported():
+            await parts.keys.source.start()
+            works = (
+                follow(parts.keys.source),
+                parts.logout.deliveries.run(),
+                parts.shared.store_memory.follow(),
+                _settle(metrics),
+            )
+            tasks = [create_task(work) for work in works]
+            yield
+            for task in tasks:
+                await _stop(task)
+        metrics.settle()
+        await parts.shared.close()
 
-    return beside
+    return run
 
 
-async def _settling(metrics: Metrics) -> Never:
+async def _settle(metrics: Metrics) -> Never:
     while True:
         await sleep(SETTLING)
         metrics.settle()
+
+
+async def _stop(task: Task[Never]) -> None:
+    """Cancel until the task is over: up to Python 3.11, `asyncio.wait_for` can swallow a cancellation."""
+    while not task.done():
+        task.cancel()
+        await wait([task], timeout=0.1)

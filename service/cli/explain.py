@@ -13,12 +13,12 @@ from service.cli.explanation import Explanation
 from service.cli.logged_request import explain_line, lines_of
 from service.cli.secret_input import read_text
 from service.cli.settings import file_option, load_settings
-from service.cli.shared_store import flags_of, on_parts, store_option, with_parts
+from service.cli.shared_store import flags_of, on_store, store_option, with_shared
 from service.cli.table import table
 from service.config.configuration import Configuration
-from service.keys.key_files import KeyFileError
 from service.keys.rotation import KeysUnreadable
-from service.parts import Parts
+from service.parts import build_parts
+from service.parts.shared import Shared
 from service.protocol.errors import InvalidRequest
 
 
@@ -64,29 +64,31 @@ def explain(
         raise click.ClickException("there is no token to explain")
     try:
         rows = _explain_url(settings, text) if "://" in text else _explain_token(settings, text)
-    except (KeyFileError, KeysUnreadable, NotExplained, InvalidRequest) as error:
+    except (KeysUnreadable, NotExplained, InvalidRequest) as error:
         raise click.ClickException(str(error)) from error
     _print(rows)
 
 
 def _explain_token(settings: Configuration, token: str) -> Rows:
-    async def load_and_explain(parts: Parts) -> Rows:
-        await parts.key_source.load()
+    async def load_and_explain(shared: Shared) -> Rows:
+        parts = build_parts(shared)
+        await parts.keys.source.load()
         return list((await Explanation(parts).of(token)).items())
 
-    return on_parts(settings, load_and_explain)
+    return on_store(settings, load_and_explain)
 
 
 def _explain_url(settings: Configuration, url: str) -> Rows:
     """Explain a URL; only what a signing key has to verify needs the store."""
     if not NEEDS_KEYS & set(parameters_of(url)):
-        return with_parts(settings, lambda parts: explain_url(parts, url))
+        return with_shared(settings, lambda shared: explain_url(build_parts(shared), url))
 
-    async def load_and_explain(parts: Parts) -> Rows:
-        await parts.key_source.load()
+    async def load_and_explain(shared: Shared) -> Rows:
+        parts = build_parts(shared)
+        await parts.keys.source.load()
         return await explain_url(parts, url)
 
-    return on_parts(settings, load_and_explain)
+    return on_store(settings, load_and_explain)
 
 
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:
@@ -99,10 +101,11 @@ def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) ->
             "(SERVICE_LOG_FORMAT=json)"
         )
 
-    async def explain_lines(parts: Parts) -> list[Rows]:
+    async def explain_lines(shared: Shared) -> list[Rows]:
+        parts = build_parts(shared)
         return [await explain_line(parts, line) for line in lines]
 
-    for number, rows in enumerate(with_parts(settings, explain_lines)):
+    for number, rows in enumerate(with_shared(settings, explain_lines)):
         if number:
             click.echo()
         _print(rows)

@@ -81,7 +81,7 @@ async def explain_url(parts: Parts, url: str) -> Rows:
     if sent.get("error") or not sent.get("client_id"):
         return _explain_response(parts, url, sent)
     rows = [("kind", "authorization request"), ("client", await _client(parts, sent))]
-    expected = parts.issuer.rstrip("/") + PATH
+    expected = parts.shared.issuer.rstrip("/") + PATH
     if url.partition("?")[0] != expected:
         rows.append(("warning", f"the authorization endpoint is {expected}"))
     refusal = await first_refusal(parts, sent)
@@ -98,7 +98,7 @@ async def explain_url(parts: Parts, url: str) -> Rows:
 
 async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
     """Return the first check that refuses the request, in the order of the authorize endpoint."""
-    check, at_client, registry = "client_id and redirect_uri", False, parts.registry.current
+    check, at_client, registry = "client_id and redirect_uri", False, parts.shared.registry.current
     try:
         arrival = await parts.flow.arrive(sent, address="127.0.0.1")
         check, at_client = "request object", True
@@ -106,7 +106,7 @@ async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
             raise arrival.refusal
         check = "parameters"
         request = await read_request(
-            arrival.params, arrival.reply_to, registry, parts.id_token_hints
+            arrival.params, arrival.reply_to, registry, parts.tokens.id_token_hints
         )
         for each in CHECKS:
             check = _name_of(each)
@@ -136,11 +136,11 @@ def _mends(parts: Parts, refused: RefusedValue, accepted: tuple[str, ...]) -> It
     if not value:
         return
     if parameter == "client_id":
-        disabled = value in parts.registry.current.clients
+        disabled = value in parts.shared.registry.current.clients
         yield "set enabled: true for this client" if disabled else f"register the client {value}"
     elif value == OFFLINE_ACCESS:
         yield f"set allow_offline_access: true for the client {client_id}"
-    elif parameter == "scope" and parts.registry.current.scope(value) is None:
+    elif parameter == "scope" and parts.shared.registry.current.scope(value) is None:
         yield f"define {value} in api_scopes, and add it to allowed_scopes of the client {client_id}"
     elif client_id is not None and parameter in _REGISTERED_IN:
         yield f"add {value} to {_REGISTERED_IN[parameter]} of the client {client_id}"
@@ -156,7 +156,7 @@ def _general_mend(refusal: Refusal) -> Rows:
 
 
 async def _client(parts: Parts, sent: Params) -> str:
-    client = await parts.clients.find(sent.get("client_id") or "")
+    client = await parts.clients.directory.find(sent.get("client_id") or "")
     if client is None:
         return "unknown"
     name = f"{client.client_id} ({client.display_name})"
@@ -168,12 +168,12 @@ def _explain_response(parts: Parts, url: str, sent: Params) -> Rows:
     error, base = sent.get("error"), url.partition("?")[0].partition("#")[0]
     clients = [
         client.client_id
-        for client in parts.registry.current.clients.values()
+        for client in parts.shared.registry.current.clients.values()
         if any(uri.partition("?")[0] == base for uri in client.redirect_uris)
     ]
     rows = [("kind", "authorization response"), ("client", " or ".join(clients) or "unknown")]
-    if sent.get("iss") not in (None, parts.issuer):
-        rows.append(("warning", f"it is from another server: iss is not {parts.issuer}"))
+    if sent.get("iss") not in (None, parts.shared.issuer):
+        rows.append(("warning", f"it is from another server: iss is not {parts.shared.issuer}"))
     if error is None:
         if not any(map(sent.get, ("code", "access_token", "id_token"))):
             raise NotExplained("the URL is neither an authorization request nor the answer to one")

@@ -80,29 +80,31 @@ class Explanation:
 
     async def _jwt(self, token: str) -> Facts:
         try:
-            claims = verify(token, self.parts.keys.find, typ={*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE})
+            claims = verify(
+                token, self.parts.keys.ring.find, typ={*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE}
+            )
             require_claims(claims, _CLAIM_TYPES)
         except JwtRefused as refused:
             return {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
         if unverified_header(token).get("typ") == ID_TOKEN_TYPE:
             state = "inactive: an identity token is for its client to read and opens nothing"
             return {"kind": "identity token (JWT)"} | await self._claims(claims, state)
-        state = _state(await self.parts.active_tokens.examine(token))
+        state = _state(await self.parts.tokens.active_tokens.examine(token))
         return {"kind": "access token (JWT)"} | await self._claims(claims, state)
 
     async def _reference(self, handle: Handle) -> Facts:
-        found = await self.parts.active_tokens.examine(handle.text)
-        (claims,) = await self.parts.stores.kv.read(
-            self.parts.stores.access_tokens.read(handle.selector, handle.digest)
+        found = await self.parts.tokens.active_tokens.examine(handle.text)
+        (claims,) = await self.parts.shared.stores.kv.read(
+            self.parts.shared.stores.access_tokens.read(handle.selector, handle.digest)
         )
         if claims is not None:
             return await self._claims(VerifiedClaims(claims), _state(found))
         return await self._granted(handle.selector) | {"state": _state(found)}
 
     async def _refresh_token(self, handle: Handle) -> Facts:
-        found = await self.parts.active_tokens.examine_refresh_token(handle.text)
-        (record,) = await self.parts.stores.kv.read(
-            self.parts.stores.refresh_tokens.read(handle.selector, handle.digest)
+        found = await self.parts.tokens.active_tokens.examine_refresh_token(handle.text)
+        (record,) = await self.parts.shared.stores.kv.read(
+            self.parts.shared.stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         facts = await self._granted(handle.selector)
         if isinstance(record, RefreshToken):
@@ -110,20 +112,20 @@ class Explanation:
         return facts | _use(record) | {"state": _state(found)}
 
     async def _code(self, handle: Handle) -> Facts:
-        (record,) = await self.parts.stores.kv.read(
-            self.parts.stores.codes.read(handle.selector, handle.digest)
+        (record,) = await self.parts.shared.stores.kv.read(
+            self.parts.shared.stores.codes.read(handle.selector, handle.digest)
         )
         state = "waits to be redeemed"
         if record is None:
             state = "inactive: its record is gone: it expired, or never was"
         elif isinstance(record, Spent):
             state = "inactive: it was used"
-        elif await self.parts.authorizations.by_id(handle.selector) is None:
+        elif await self.parts.records.authorizations.by_id(handle.selector) is None:
             state = "inactive: its authorization has ended"
         return await self._granted(handle.selector) | _use(record) | {"state": state}
 
     async def _session(self, handle: Handle) -> Facts:
-        session = await self.parts.sessions.find(handle.text)
+        session = await self.parts.records.sessions.find(handle.text)
         if session is None:
             return {"state": "inactive: the session ended, or a later sign-in replaced its cookie"}
         return {
@@ -136,7 +138,7 @@ class Explanation:
 
     async def _registration(self, handle: Handle) -> Facts:
         """Whose registration it manages (RFC 7592)."""
-        stores = self.parts.stores
+        stores = self.parts.shared.stores
         (record,) = await stores.kv.read(stores.registered_clients.read(handle.selector))
         if record is None or record.access_token_digest != handle.digest:
             return {"state": "inactive: its client was deleted or has expired"}
@@ -170,7 +172,7 @@ class Explanation:
 
     async def _granted(self, authorization_id: str) -> Facts:
         """What is known of a token by the grant it came from, while that lives."""
-        authorization = await self.parts.authorizations.by_id(authorization_id)
+        authorization = await self.parts.records.authorizations.by_id(authorization_id)
         if authorization is None:
             return {"grant": f"{authorization_id} (ended)"}
         known = {
@@ -185,18 +187,18 @@ class Explanation:
         return known
 
     async def _client(self, client_id: str) -> str:
-        client = await self.parts.clients.find(client_id)
+        client = await self.parts.clients.directory.find(client_id)
         return _marked(client_id, "disabled or unknown", when=client is None or not client.enabled)
 
     async def _subject(self, authorization: Authorization) -> str:
-        claims = await self.parts.subjects.claims_of(authorization)
+        claims = await self.parts.sign_in.subjects.claims_of(authorization)
         return _marked(str(authorization.subject), "disabled or unknown", when=claims is None)
 
     async def _session_of(self, sid: str) -> str:
-        return _marked(sid, "ended", when=await self.parts.sessions.by_id(sid) is None)
+        return _marked(sid, "ended", when=await self.parts.records.sessions.by_id(sid) is None)
 
     def _expiry(self, at: int) -> str:
-        return _marked(written(at), "expired", when=at <= self.parts.now())
+        return _marked(written(at), "expired", when=at <= self.parts.shared.now())
 
 
 def _marked(text: str, mark: str, *, when: bool) -> str:

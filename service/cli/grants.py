@@ -9,10 +9,10 @@ import click
 
 from service.cli.selection import Selection, selection_options
 from service.cli.settings import file_option, load_settings
-from service.cli.shared_store import flags_of, on_parts, store_option
+from service.cli.shared_store import flags_of, on_store, store_option
 from service.cli.table import format_option, print_rows, written
 from service.model.authorization import Authorization
-from service.parts import Parts
+from service.parts.people import UserRecords, build_records
 from service.protocol.scope import format_scope
 
 
@@ -48,7 +48,13 @@ def list_grants(  # noqa: PLR0917 - click calls it by name
       python -m service grants list --subject 818727
     """
     chosen = Selection(subject=subject, client=client, session=session)
-    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.authorizations), output)
+    _print(
+        on_store(
+            load_settings(file, flags_of(store_url)),
+            lambda shared: chosen.authorizations(build_records(shared)),
+        ),
+        output,
+    )
 
 
 @grants.command("revoke")
@@ -68,28 +74,29 @@ def revoke(
     """
     chosen = Selection(subject=subject, client=client, session=session)
     chosen.require_one()
-    found = on_parts(
-        load_settings(file, flags_of(store_url)), lambda parts: _revoked(parts, chosen)
+    found = on_store(
+        load_settings(file, flags_of(store_url)),
+        lambda shared: _revoked(build_records(shared), chosen),
     )
     click.echo(f"grants revoked: {len(found)}")
 
 
-async def _revoked(parts: Parts, chosen: Selection) -> list[Authorization]:
-    found = await chosen.authorizations(parts)
+async def _revoked(records: UserRecords, chosen: Selection) -> list[Authorization]:
+    found = await chosen.authorizations(records)
     if chosen.session is None:  # first, so that no new grant relies on a consent
         for subject in {chosen.subject, *[one.subject for one in found]}:
-            await _withdraw(parts, subject, chosen.client)
+            await _withdraw(records, subject, chosen.client)
     for one in found:
-        await parts.authorizations.end(one)
+        await records.authorizations.end(one)
     return found
 
 
-async def _withdraw(parts: Parts, subject: str | None, client_id: str | None) -> None:
+async def _withdraw(records: UserRecords, subject: str | None, client_id: str | None) -> None:
     if subject is None:
         return
-    for consent in await parts.consents.of_subject(subject):
+    for consent in await records.consents.of_subject(subject):
         if client_id in (None, consent.client_id):
-            await parts.consents.withdraw(subject, consent.client_id)
+            await records.consents.withdraw(subject, consent.client_id)
 
 
 def _print(found: Iterable[Authorization], output: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,8 +17,7 @@ from service.keys.key_source import encryption_algorithms, stored_keys
 from service.keys.rotation import KeysUnreadable, StoredKeys
 from service.keys.schedule import Keys, signing_key
 from service.model.signing_key import SigningKey
-from service.observe.event_log import EventLog
-from service.store.keyvalue import KeyValue
+from service.parts.shared import Shared
 
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 
@@ -109,16 +107,16 @@ def _print_after(
     lifetime = settings.registry.longest_token
     encryption = encryption_algorithms(clients, registration=settings.registration.enabled)
 
-    async def on(kv: KeyValue) -> Keys:
+    async def on(shared: Shared) -> Keys:
         return await work(
             stored_keys(
                 settings.signing,
-                kv=kv,
+                kv=shared.kv,
                 prefix=settings.store.key_prefix,
                 longest_token=lambda: lifetime,
                 encryption=lambda: encryption,
                 now=_now,
-                emit=EventLog.on_standard_error(os.environ),
+                emit=shared.emit,
             )
         )
 

@@ -95,17 +95,17 @@ class Serving:
         process = Process(
             listening=listening,
             draining=service.draining,
-            reload=partial(service.registry.reload, partial(_check, tls)),
+            reload=partial(service.parts.shared.registry.reload, partial(_check, tls)),
             grace=self.configuration.server.shutdown_grace,
             linger=_linger(self.configuration.server),
-            watched=(lambda: service.registry.files) if self.watch else None,
+            watched=(lambda: service.parts.shared.registry.files) if self.watch else None,
         )
 
         async def started() -> None:
             ready()
             if announce:
                 click.echo(f"listening on {_url(sockets[0], secure=tls is not None)}", err=True)
-                await _warn_of_eviction(service.kv)
+                await _warn_of_eviction(service.parts.shared.kv)
 
         await process.run(started)
 

@@ -9,10 +9,11 @@ import click
 
 from service.cli.selection import Selection, selection_options
 from service.cli.settings import file_option, load_settings
-from service.cli.shared_store import flags_of, on_parts, store_option
+from service.cli.shared_store import flags_of, on_store, store_option
 from service.cli.table import format_option, print_rows, written
 from service.model.session import Session
-from service.parts import Parts
+from service.parts.people import build_records
+from service.parts.shared import Shared
 
 
 @click.group("sessions")
@@ -45,7 +46,13 @@ def list_sessions(  # noqa: PLR0917 - click calls it by name
       python -m service sessions list --client web
     """
     chosen = Selection(subject=subject, client=client, session=session)
-    _print(on_parts(load_settings(file, flags_of(store_url)), chosen.sessions), output)
+    _print(
+        on_store(
+            load_settings(file, flags_of(store_url)),
+            lambda shared: chosen.sessions(build_records(shared)),
+        ),
+        output,
+    )
 
 
 @sessions.command("end")
@@ -64,13 +71,14 @@ def end(
     chosen = Selection(subject=subject, client=client, session=session)
     chosen.require_one()
 
-    async def ended(parts: Parts) -> list[Session]:
-        found = await chosen.sessions(parts)
+    async def ended(shared: Shared) -> list[Session]:
+        records = build_records(shared)
+        found = await chosen.sessions(records)
         for one in found:
-            await parts.sessions.end(one)
+            await records.sessions.end(one)
         return found
 
-    found = on_parts(load_settings(file, flags_of(store_url)), ended)
+    found = on_store(load_settings(file, flags_of(store_url)), ended)
     click.echo(f"sessions ended: {len(found)}")
 
 

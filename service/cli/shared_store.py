@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -12,8 +11,9 @@ import click
 from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe
-from service.parts import Parts
-from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.keys.key_files import KeyFileError
+from service.parts.shared import Shared, build_shared
+from service.store.keyvalue import StoreUnavailable
 
 T = TypeVar("T")
 
@@ -32,35 +32,32 @@ def flags_of(store_url: str | None) -> dict[str, str]:
     return {} if store_url is None else {"SERVICE_STORE_URL": store_url}
 
 
-def on_store(settings: Configuration, work: Callable[[KeyValue], Awaitable[T]]) -> T:
-    """Do work on the store, or end the program with the reason why that cannot be."""
-    return on_parts(settings, lambda parts: work(parts.kv))
-
-
-def on_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
-    """Do work with the parts of a service on the shared store, which cannot be memory://."""
+def on_store(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
+    """Do work on the store of the running service, which cannot be memory://."""
     if settings.store.url.startswith("memory:"):
         raise click.ClickException(
             "memory:// belongs to the process of the service; no other one can look into it. "
             "Name a Redis in store.url, SERVICE_STORE_URL or --store."
         )
-    return with_parts(settings, work)
+    return with_shared(settings, work)
 
 
-def with_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
-    """Do work with the parts of a service, or end the program with the reason why that cannot be."""
+def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
+    """Do work with the shared parts, or end the program with the reason why that cannot be."""
+
+    async def run() -> T:
+        shared = build_shared(settings)
+        try:
+            return await work(shared)
+        finally:
+            await shared.close()
+
     try:
-        return asyncio.run(_with_parts(settings, work))
+        return asyncio.run(run())
     except CannotServe as error:
         raise Refused([settings.landmarks.problem(error.finding)]) from error
+    except KeyFileError as error:
+        raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
         click.echo(f"Error: {error.description}: {error.__cause__}", err=True)
         raise SystemExit(STORE_UNREACHABLE) from error
-
-
-async def _with_parts(settings: Configuration, work: Callable[[Parts], Awaitable[T]]) -> T:
-    parts = Parts(settings, os.environ)
-    try:
-        return await work(parts)
-    finally:
-        await parts.kv.close()

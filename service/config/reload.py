@@ -26,9 +26,8 @@ class ReloadableRegistry:
         environ: Mapping[str, str],
         emit: Emit,
         rules: Iterable[FileRule] = (),
-        prepare: Callable[[Registry], None] = lambda _: None,
     ) -> None:
-        """`rules` are those of a start; `prepare` makes what depends on the next registry; its CannotServe keeps the present one."""
+        """Take the configuration of the start, and the rules that its file was checked by."""
         self._configuration = configuration
         self.current = configuration.registry
         """What the next request is judged by; an attribute, for every request takes it many times."""
@@ -36,7 +35,8 @@ class ReloadableRegistry:
         self._environ = environ
         self._emit = emit
         self._rules = rules
-        self._prepare = prepare
+        self.prepare: Callable[[Registry], None] = lambda _: None
+        """Makes what depends on the next registry; its CannotServe keeps the present one."""
 
     @property
     def files(self) -> FilesRead:
@@ -54,7 +54,7 @@ class ReloadableRegistry:
             read = load(self._configuration.file, self._environ, rules=self._rules)
             self._files = read.files
             _try(read, check)
-            _try(read, lambda: self._prepare(read.registry))
+            _try(read, lambda: self.prepare(read.registry))
         except ConfigError as error:
             self._files = error.files
             problems = tuple(str(problem) for problem in error.problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -18,7 +18,7 @@ from service.observe.connection_metrics import ConnectionMetrics
 from service.observe.durations import Durations
 from service.observe.process_metrics import ProcessMetrics
 from service.observe.readings import NAMESPACE, Readings
-from service.observe.store_gauges import StoreGauges, StoreState
+from service.observe.store_gauges import StoreGauges
 from service.protocol.errors import OAuthError
 
 OTHER = "other"
@@ -129,19 +129,11 @@ class Metrics:
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
-    def __init__(
-        self,
-        *,
-        grant_types: Callable[[], Container[str]],
-        store: StoreState,
-        readings: Readings,
-        processes: ProcessMetrics,
-    ) -> None:
-        """Take the grant types that are installed, and what is looked at when the metrics are asked for."""
+    def __init__(self, *, has_workers: bool) -> None:
+        """Make the metrics of this process, which may be one of several workers."""
         disable_created_metrics()  # type: ignore[no-untyped-call] # they double the series for nothing
-        self._grant_types = grant_types
-        self._readings = readings
-        self._processes = processes
+        self._readings: Readings | None = None
+        self._processes = ProcessMetrics(has_workers=has_workers)
         self._registry = CollectorRegistry()
         self._counters = {
             counted.event: (
@@ -159,10 +151,14 @@ class Metrics:
         self._labels_of = {counted.event: _reader(counted.labels) for counted in COUNTED}
         self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
-        self._store = StoreGauges(store, self._registry)
+        self._store = StoreGauges(self._registry)
         self.connections = ConnectionMetrics(self._registry)
         self.timed = Durations(self._registry)
         """Hears how long things took."""
+
+    def watch(self, readings: Readings) -> None:
+        """Show the state of other parts from now on."""
+        self._readings = readings
 
     def __call__(self, event: object) -> None:
         """Count an event, a little later and together with others: so each costs a third of what it costs alone."""
@@ -191,7 +187,8 @@ class Metrics:
         for happened, often in times.items():
             self._counter(happened).inc(often)
         self.timed.settle()
-        self._store.look()
+        if self._readings is not None:
+            self._store.read(self._readings)
 
     def _counter(self, happened: _Happened) -> Counter:
         """The counter with these labels, remembered: prometheus_client looks it up under a lock."""
@@ -213,7 +210,8 @@ class Metrics:
             counted = CollectorRegistry()
             MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
         read = CollectorRegistry()
-        read.register(self._readings)
+        if self._readings is not None:
+            read.register(self._readings)
         read.register(self._processes)
         return generate_latest(counted) + generate_latest(read)
 
@@ -221,7 +219,7 @@ class Metrics:
         """An event's member as a label, or `other` where a caller could have made it up."""
         match label:
             case "grant_type":
-                known = str(value) in self._grant_types()
+                known = self._readings is not None and value in self._readings.grant_types()
             case "error":
                 known = value in _ERRORS
             case "method":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -13,8 +13,14 @@ NAMESPACE = "token_service"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings(Collector):
-    """The state of the registry, the keys and the queue, as this process sees it."""
+    """The state of the registry, the keys, the store and the queue, as this process sees it."""
 
+    grant_types: Callable[[], Container[object]]
+    """All that are served."""
+    store_seconds_away: Callable[[], float]
+    store_failures: Callable[[], int]
+    store_waiting: Callable[[], int]
+    circuit_open: Callable[[], bool]
     registry_generation: Callable[[], str]
     signing_keys: Callable[[], Mapping[str, str]]
     """The key id that signs now, by algorithm."""

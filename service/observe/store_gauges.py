@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from service.observe.readings import NAMESPACE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreState:
-    """What one process sees of the store."""
-
-    seconds_away: Callable[[], float]
-    failures: Callable[[], int]
-    waiting: Callable[[], int]
-    circuit_open: Callable[[], bool]
+from service.observe.readings import NAMESPACE, Readings
 
 
 class StoreGauges:
     """Shows the state as it was at the last look; a worker that has ended is seen no more."""
 
-    def __init__(self, state: StoreState, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry) -> None:
         """Make the metrics."""
         made = partial(Gauge, namespace=NAMESPACE, registry=registry)
-        self._state = state
         self._failures_counted = 0
         self._away = made(
             "store_away_seconds",
@@ -51,11 +38,11 @@ class StoreGauges:
             registry=registry,
         )
 
-    def look(self) -> None:
-        """Write down how it is now."""
-        self._away.set(self._state.seconds_away())
-        self._waiting.set(self._state.waiting())
-        self._circuit.set(self._state.circuit_open())
-        failures = self._state.failures()
+    def read(self, now: Readings) -> None:
+        """Take over the present state."""
+        self._away.set(now.store_seconds_away())
+        self._waiting.set(now.store_waiting())
+        self._circuit.set(now.circuit_open())
+        failures = now.store_failures()
         self._failures.inc(failures - self._failures_counted)
         self._failures_counted = failures

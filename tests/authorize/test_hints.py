@@ -109,8 +109,8 @@ LONGEST = "a" * 100
 async def test_any_proper_tenant_name_reaches_the_page_where_no_tenants_are_configured(
     app: ClientApp, config: dict[str, Any], acr_values: str, shown: str | None
 ) -> None:
-    app.service.parts.configuration.file.write_text(json.dumps(config | {"tenants": []}))
-    assert app.service.parts.registry.reload()
+    app.service.parts.shared.configuration.file.write_text(json.dumps(config | {"tenants": []}))
+    assert app.service.parts.shared.registry.reload()
     page = await app.authorize(acr_values=acr_values)
     assert page.path == "/account/login"
     hosts = re.findall('<p class="host"><span>(.*?)</span>', page.text)

@@ -43,7 +43,7 @@ async def test_a_page_carries_only_a_short_id(app: ClientApp) -> None:
 
 async def stored(service: RunningService) -> int:
     """Bytes of all requests that wait."""
-    kv = service.parts.kv
+    kv = service.parts.shared.kv
     return sum([len(await kv.get(key) or b"") async for key in kv.keys("ts:*:pk")])
 
 
@@ -162,9 +162,9 @@ async def test_two_requests_wait_beside_each_other(app: ClientApp) -> None:
 
 async def test_it_is_judged_anew_when_it_goes_on(app: ClientApp, service: RunningService) -> None:
     page = await app.authorize()
-    file = service.parts.configuration.file
+    file = service.parts.shared.configuration.file
     file.write_text(file.read_text().replace("https://web.example/callback", "https://web.new/cb"))
-    assert service.parts.registry.reload()
+    assert service.parts.shared.registry.reload()
     page = await app.browser.log_in(page)
     assert (page.status, page.error) == (400, "invalid_request")
 

@@ -35,7 +35,7 @@ async def test_every_client_of_the_table_has_the_secret_that_the_page_says(
 
 
 def test_no_client_is_left_out_of_the_table(provider: Provider) -> None:
-    assert set(CLIENTS) == set(provider.service.parts.registry.current.clients)
+    assert set(CLIENTS) == set(provider.service.parts.shared.registry.current.clients)
 
 
 async def test_the_suite_finds_what_it_is_told_to_click(

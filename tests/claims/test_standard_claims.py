@@ -54,8 +54,8 @@ async def test_what_is_empty_is_left_out_and_what_is_false_is_told(
 ) -> None:
     claims = {"name": "", "nickname": None, "address": {}, "email_verified": False, "updated_at": 0}
     config["users"]["list"][0]["claims"] = claims
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     told = await at_userinfo(scope="openid profile email address")
     assert told == {"email_verified": False, "updated_at": 0}
 

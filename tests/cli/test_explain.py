@@ -44,12 +44,12 @@ async def for_itself(service: RunningService, client: str) -> str:
 
 async def change_registry(service: RunningService, section: str, name: str, **change: Any) -> None:
     """What the operator does with an editor and SIGHUP."""
-    file = service.parts.configuration.file
+    file = service.parts.shared.configuration.file
     configuration = yaml.safe_load(file.read_text())
     entries = configuration["clients"] if section == "clients" else configuration["users"]["list"]
     next(each for each in entries if name in each.values()).update(change)
     file.write_text(yaml.safe_dump(configuration))
-    await asyncio.to_thread(service.parts.registry.reload)
+    await asyncio.to_thread(service.parts.shared.registry.reload)
 
 
 @pytest.mark.parametrize(
@@ -205,16 +205,16 @@ async def test_nothing_is_wrong_input(command: Command) -> None:
 
 
 async def test_looking_makes_no_keys(service: RunningService, command: Command) -> None:
-    key = f"{service.parts.prefix}:keys"
-    before = await service.parts.kv.get(key)
+    key = f"{service.parts.shared.configuration.store.key_prefix}:keys"
+    before = await service.parts.shared.kv.get(key)
     await command("explain", "nonsense")
-    assert await service.parts.kv.get(key) == before
+    assert await service.parts.shared.kv.get(key) == before
 
 
 @pytest.mark.usefixtures("command")
 async def test_it_runs_as_a_program(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
-    file = str(service.parts.configuration.file)
+    file = str(service.parts.shared.configuration.file)
     arguments = [sys.executable, "-m", "service", "explain", "-", "--config", file]
     done = await asyncio.to_thread(
         subprocess.run, arguments, input=token, capture_output=True, text=True, check=False
@@ -244,7 +244,7 @@ async def test_a_jwt_of_ours_that_is_no_token_is_told(
     service: RunningService, command: Command
 ) -> None:
     claims = {"iss": service.issuer, "sub": "818727", "aud": "web"}
-    userinfo = await service.parts.keys.signing_key().sign(claims, typ="JWT")
+    userinfo = await service.parts.keys.ring.signing_key().sign(claims, typ="JWT")
     facts = await explained(command, userinfo)
     assert facts["kind"] == "JWT"
     assert facts["state"].startswith("inactive: its claim exp is missing")

@@ -61,6 +61,6 @@ async def test_a_reload_takes_a_secret_away(
 ) -> None:
     client_in(config, "machine")["client_secrets"].pop(0)
     config["api_resources"][0]["secrets"].pop(0)
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert await status(service, "new") == (401, 401)

@@ -53,7 +53,8 @@ def test_what_cannot_be_made_of_it_changes_nothing(read, file, events):
     def prepare(_):
         raise CannotServe(Finding(("users", "source"), "it cannot be made", "mend it"))
 
-    registry = ReloadableRegistry(read(API), environ={}, emit=events.append, prepare=prepare)
+    registry = ReloadableRegistry(read(API), environ={}, emit=events.append)
+    registry.prepare = prepare
     rewrite(file, "")
     assert not registry.reload()
     assert list(registry.current.api_resources) == ["api"]

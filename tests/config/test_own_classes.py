@@ -10,12 +10,13 @@ import pytest
 from service.app import create_app
 from service.cli.serving import Serving
 from service.cli.settings import Refused
-from service.cli.shared_store import on_parts
+from service.cli.shared_store import on_store
 from service.config.load import load
 from service.config.problem import Problem
 from service.model.events import RegistryReloadRefused
 from service.model.user import UserStore
-from service.parts import Parts
+from service.parts import build_parts
+from service.parts.shared import Shared
 
 Problems = Callable[..., dict[str, Problem]]
 
@@ -187,7 +188,7 @@ def test_what_cannot_be_made_refuses_the_reload_with_its_place(
     events: list[object] = []
     service = create_app(load(file, {}), events.append, environ={})
     file.write_text(SOUND + text)
-    assert not service.registry.reload()
+    assert not service.parts.shared.registry.reload()
     (event,) = events
     assert isinstance(event, RegistryReloadRefused)
     assert event.problems[0].startswith(f"{file}{said}")
@@ -215,8 +216,8 @@ def test_a_user_store_that_cannot_be_made_ends_a_command_with_its_place(file: Pa
     users = "users: {source: 'shaped:LostUsers'}"
     file.write_text(f"{SOUND}{users}\nstore: {{url: 'redis://127.0.0.1:1'}}\n{key}\n")
 
-    async def opened(parts: Parts) -> UserStore:
-        return parts.users
+    async def opened(shared: Shared) -> UserStore:
+        return build_parts(shared).sign_in.users
 
     with pytest.raises(Refused, match=r":2:17: error: users\.source: shaped:LostUsers cannot be"):
-        on_parts(load(file, {}), opened)
+        on_store(load(file, {}), opened)

@@ -139,8 +139,8 @@ async def test_else_it_lasts_a_year_from_its_last_use(client: ClientApp, clock: 
 async def test_it_counts_only_while_the_client_may_remember(client: ClientApp) -> None:
     await allow(client)
     parts = client.service.parts
-    configuration = yaml.safe_load(parts.configuration.file.read_text())
+    configuration = yaml.safe_load(parts.shared.configuration.file.read_text())
     client_in(configuration, "consenting")["allow_remember_consent"] = False
-    parts.configuration.file.write_text(yaml.safe_dump(configuration))
-    assert parts.registry.reload()
+    parts.shared.configuration.file.write_text(yaml.safe_dump(configuration))
+    assert parts.shared.registry.reload()
     assert await is_asked(client)

@@ -91,8 +91,8 @@ async def test_grant_types_are_those_that_a_client_may_use(
     ]
     for client_id in ("frontend", "opaque", "implicit"):
         client_in(config, client_id)["enabled"] = False
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     left = (await document(service))["grant_types_supported"]
     assert {"password", "implicit"}.isdisjoint(left)
 
@@ -113,8 +113,8 @@ async def test_a_hidden_scope_is_not_listed(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["api_scopes"] = [{"name": "api2", "show_in_discovery": False}]
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert "api2" not in (await document(service))["scopes_supported"]
 
 

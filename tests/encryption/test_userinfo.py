@@ -65,6 +65,6 @@ async def test_without_a_key_nothing_is_told(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "frontend").update(KEYLESS[1])
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert (await userinfo(service)).refusal == (400, "unauthorized_client")

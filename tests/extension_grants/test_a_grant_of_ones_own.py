@@ -116,8 +116,8 @@ async def test_a_reload_brings_its_new_options(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["extension_grants"][0]["options"] = {"invitations": {"postcard": "88421113"}}
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert (await invited(service)).refusal == (400, "invalid_grant")
     answer = await invited(service, "postcard")
     assert (answer["welcome"], claims_in(answer["access_token"])["sub"]) == ("welcome", "88421113")
@@ -127,8 +127,8 @@ async def test_a_handler_that_cannot_be_made_anew_keeps_the_present_one(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     config["extension_grants"][0]["options"] = {}
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert not service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert not service.parts.shared.registry.reload()
     assert (await invited(service)).status == 200
 
 

@@ -155,8 +155,8 @@ async def test_without_source_scopes_any_token_will_do(
 ) -> None:
     bad = (await service.user_token(scope="api2"))["access_token"]
     config["extension_grants"].pop()
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert (await delegated(service, bad, "gateway")).status == 200
 
 
@@ -234,8 +234,8 @@ async def test_a_disabled_user_is_not_delegated(
 ) -> None:
     new = (await delegated(service, token))["access_token"]
     config["users"]["list"][0]["enabled"] = False
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert (await delegated(service, token)).refusal == (400, "invalid_grant")
     assert not await service.is_active(new, caller="api2")
 
@@ -251,8 +251,8 @@ async def test_it_is_inactive_while_a_client_that_it_came_by_is_disabled(
     client = client_in(config, first if disabled == "first" else disabled)
     for enabled in (False, True):
         client["enabled"] = enabled
-        service.parts.configuration.file.write_text(yaml.safe_dump(config))
-        assert service.parts.registry.reload()
+        service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+        assert service.parts.shared.registry.reload()
         assert await service.is_active(third) is enabled
 
 
@@ -264,8 +264,8 @@ async def test_it_is_inactive_when_a_client_that_it_came_by_is_removed(
     third = (await delegated(service, second, "api2", "api1"))["access_token"]
     assert await service.is_active(third)
     config["clients"].remove(client_in(config, removed))
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert not await service.is_active(third)
 
 
@@ -274,8 +274,8 @@ async def test_it_is_inactive_when_its_source_has_no_scope_left(
 ) -> None:
     new = (await delegated(service, token))["access_token"]
     client_in(config, "frontend")["allowed_scopes"] = ["api2"]
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert not await service.is_active(new, caller="api2")
 
 

@@ -69,8 +69,8 @@ class Journey:
 
 def reload(service: RunningService, configuration: dict[str, Any]) -> None:
     """Put another registry in force."""
-    service.parts.configuration.file.write_text(json.dumps(configuration))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(json.dumps(configuration))
+    assert service.parts.shared.registry.reload()
 
 
 def arrived(page: Page) -> bool:

@@ -87,7 +87,7 @@ async def test_tokens_say_where_how_and_when_the_person_signed_in(
     journey: Journey, upstream: Upstream
 ) -> None:
     tokens = await journey.tokens()
-    theirs = (await upstream.service.parts.sessions.of_subject("818727"))[0]
+    theirs = (await upstream.service.parts.records.sessions.of_subject("818727"))[0]
     access = claims_in(tokens["access_token"])
     assert (access["idp"], access["amr"]) == ("upstream", ["external"])
     assert access["auth_time"] == theirs.auth_time
@@ -208,11 +208,11 @@ async def test_the_provider_may_change_its_key(
     journey: Journey, upstream: Upstream, clock: Clock
 ) -> None:
     await journey.and_back()
-    before = upstream.service.parts.keys.signing_key().kid
-    source = upstream.service.parts.key_source
+    before = upstream.service.parts.keys.ring.signing_key().kid
+    source = upstream.service.parts.keys.source
     assert isinstance(source, StoredKeys)
     await KeysByHand(source).sign_with_next()
     clock.forward(seconds=LEAD + 1)
     await source.refresh()
-    assert upstream.service.parts.keys.signing_key().kid != before
+    assert upstream.service.parts.keys.ring.signing_key().kid != before
     assert arrived(await journey.and_back(prompt="login"))

@@ -46,8 +46,8 @@ async def test_scope_is_exactly_the_callers(
     service: RunningService, config: dict[str, Any], client: str
 ) -> None:
     config["clients"][8]["allowed_scopes"].append("api1.read")
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     token = (await service.user_token(client, "openid profile api1 api1.read api2"))["access_token"]
     told = await asked(service, token, "api1.read", "api1.read-secret")
     assert (told["active"], told["scope"], told["sub"]) == (True, "api1.read", "818727")
@@ -120,8 +120,8 @@ async def test_a_secret_that_is_withdrawn_opens_nothing_any_more(
 ) -> None:
     await asked(service, "x", "api1.read", "api1.read-secret")
     config["api_scopes"][0]["secrets"] = []
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     credentials = ("api1.read", "api1.read-secret")
     answer = await service.post("/connect/introspect", auth=credentials, token="x")
     assert answer.refusal == (401, "invalid_client")

@@ -84,6 +84,6 @@ async def test_a_replica_without_the_decryption_key_changes_nothing(fleet: Fleet
 async def test_nobody_needs_them_by_default(service: RunningService) -> None:
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     assert {key["use"] for key in keys} == {"sig"}
-    clients = service.parts.registry.current.clients.values()
+    clients = service.parts.shared.registry.current.clients.values()
     assert encryption_algorithms(clients, registration=False) == ()
     assert encryption_algorithms(clients, registration=True) == ("RSA-OAEP-256", "ECDH-ES")

@@ -90,9 +90,11 @@ async def is_signed_in(app: ClientApp) -> bool:
 
 async def nothing_waits(service: RunningService) -> None:
     """Until every client that is to be told of a logout has been."""
-    queue = service.parts.stores.logout_queue.key
+    queue = service.parts.shared.stores.logout_queue.key
     for _ in range(6000):
-        _, waiting = await service.parts.kv.due(queue, now=service.parts.now(), at_most=1)
+        _, waiting = await service.parts.shared.kv.due(
+            queue, now=service.parts.shared.now(), at_most=1
+        )
         if waiting == 0:
             return
         await asyncio.sleep(0.02)

@@ -207,7 +207,7 @@ async def test_a_client_that_wants_no_word_any_more_gets_none(
 
 async def changed(service: RunningService, client_id: str, **change: Any) -> None:
     """Make the registry say something else, as a reload would."""
-    client = await service.parts.clients.find(client_id)
+    client = await service.parts.clients.directory.find(client_id)
     assert client is not None
     for name, value in change.items():
         object.__setattr__(client, name, value)

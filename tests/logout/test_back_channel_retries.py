@@ -107,7 +107,7 @@ async def test_a_retry_does_not_come_before_its_time(
 async def test_a_client_that_is_away_is_told_when_it_is_back(
     app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
 ) -> None:
-    client = await app.service.parts.clients.find("web")
+    client = await app.service.parts.clients.directory.find("web")
     uri = party.backchannel_logout_uri
     object.__setattr__(client, "backchannel_logout_uri", "http://localhost:1/backchannel")
     await end(app, hint)
@@ -152,9 +152,11 @@ async def queued(service: RunningService, count: int) -> None:
     browsers = [Browser(service.issuer) for _ in range(count)]
     for browser in browsers:
         hint = claims_in((await ClientApp(service, browser).tokens())["id_token"])
-        session = await parts.sessions.by_id(hint["sid"])
+        session = await parts.records.sessions.by_id(hint["sid"])
         assert session is not None
-        await parts.kv.write(*participants.tell(parts.stores, session, ["web"], now=parts.now()))
+        await parts.shared.kv.write(
+            *participants.tell(parts.shared.stores, session, ["web"], now=parts.shared.now())
+        )
         await browser.close()
 
 

@@ -47,14 +47,14 @@ async def stranger(service: RunningService, hanging: RelyingParty, host: str) ->
 
 async def queued(service: RunningService, client_id: str, count: int) -> None:
     """As many sessions have ended."""
-    stores = service.parts.stores
+    stores = service.parts.shared.stores
     for _ in range(count):
         delivery = LogoutDelivery(
             client_id=client_id, session_id=secrets.token_hex(8), subject="818727"
         )
         await stores.kv.write(
             stores.logout_deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=600),
-            stores.logout_queue.add(delivery.id, due=service.parts.now() - 1),
+            stores.logout_queue.add(delivery.id, due=service.parts.shared.now() - 1),
         )
 
 
@@ -92,7 +92,7 @@ async def test_a_hanging_client_of_the_operator_leaves_room_for_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(delivering, "AT_ONCE", 4)
-    client = service.parts.registry.current.clients["implicit"]
+    client = service.parts.shared.registry.current.clients["implicit"]
     elsewhere = hanging.backchannel_logout_uri.replace("localhost", "127.0.0.1")
     object.__setattr__(client, "backchannel_logout_uri", elsewhere)
     await queued(service, "implicit", 9)

@@ -20,7 +20,7 @@ async def test_the_tokens_end_when_it_is_repeated(
         raise StoreUnavailable("away")
 
     url = f"/connect/endsession?id_token_hint={hint}"
-    monkeypatch.setattr(service.parts.kv, "members", members)
+    monkeypatch.setattr(service.parts.shared.kv, "members", members)
     assert (await app.browser.get(url)).status == 503
     monkeypatch.undo()
     assert (await app.browser.get(url)).has("logout-success")

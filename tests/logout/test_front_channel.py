@@ -68,7 +68,7 @@ async def test_every_client_of_the_session_has_a_frame_and_no_other(
 async def test_a_uri_keeps_its_own_query(
     app_of: Callable[[str], ClientApp], logout: Logout, hint: str
 ) -> None:
-    client = await app_of("web").service.parts.clients.find("implicit")
+    client = await app_of("web").service.parts.clients.directory.find("implicit")
     object.__setattr__(client, "frontchannel_logout_session_required", True)
     await app_of("implicit").authorize(response_type="id_token", scope="openid profile")
     implicit, _ = sorted(frames_of(await logout(id_token_hint=hint)))
@@ -133,6 +133,6 @@ async def test_a_second_logout_has_nobody_to_tell(logout: Logout, hint: str) -> 
 
 
 async def test_a_disabled_client_has_no_frame(app: ClientApp, logout: Logout, hint: str) -> None:
-    client = await app.service.parts.clients.find("web")
+    client = await app.service.parts.clients.directory.find("web")
     object.__setattr__(client, "enabled", False)
     assert frames_of(await logout(id_token_hint=hint)) == []

@@ -13,17 +13,17 @@ from tests.operations.conftest import Serve
 
 async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
     assert (await service.get("/health/live")).json == {"status": "live"}
-    generation = service.parts.registry.current.generation
+    generation = service.parts.shared.registry.current.generation
     ready = {"status": "ready", "registry": generation}
     assert (await service.get("/health/ready")).json == ready
 
 
 async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService) -> None:
-    service.parts.keys.replace(in_use=(), held=(), since={})
+    service.parts.keys.ring.replace(in_use=(), held=(), since={})
     answer = await service.get("/health/ready")
     assert answer.status == 503
     assert answer["reasons"] == ["keys: none to sign with ES256"]
-    assert answer["registry"] == service.parts.registry.current.generation
+    assert answer["registry"] == service.parts.shared.registry.current.generation
     assert (await service.get("/health/live")).status == 200
 
 

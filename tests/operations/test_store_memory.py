@@ -40,7 +40,7 @@ async def look(service: RunningService, mortal_redis: Any, maxmemory: str) -> li
     with Redis.from_url(mortal_redis[0]) as redis:
         redis.config_set("maxmemory", maxmemory)
     with capture_logs() as logged:
-        await service.parts.store_memory.look()
+        await service.parts.shared.store_memory.look()
     return logged
 
 
@@ -61,7 +61,7 @@ async def test_a_store_with_room_is_not_spoken_of(
 async def test_a_store_that_is_nearly_full_is_degraded_and_ready(
     service: RunningService, mortal_redis: Any
 ) -> None:
-    used = (await service.parts.kv.memory() or (0, 0))[0]
+    used = (await service.parts.shared.kv.memory() or (0, 0))[0]
     (warning,) = await look(service, mortal_redis, str(used))
     assert (warning["log_level"], warning["event"]) == ("warning", "Redis is nearly full")
     ready = await service.get("/health/ready")
@@ -96,7 +96,7 @@ async def test_a_server_that_leaves_it_out_sees_nothing(
     async def info(*_: object, **__: object) -> dict[str, object]:
         return {"mem_allocator": "jemalloc", "total_system_memory": 1}
 
-    monkeypatch.setattr(type(service.parts.kv._redis), "info", info)  # noqa: SLF001
+    monkeypatch.setattr(type(service.parts.shared.kv._redis), "info", info)  # noqa: SLF001
     assert await look(service, mortal_redis, "1mb") == []
     assert await gauges(service) == {}
 
@@ -106,5 +106,5 @@ async def test_the_log_and_metrics_know_no_memory_of_the_embedded_store(
     start: Any, config: dict[str, Any]
 ) -> None:
     service = await start(config | {"store": {"url": "memory://"}})
-    await service.parts.store_memory.look()
-    assert not service.parts.store_memory.is_nearly_full
+    await service.parts.shared.store_memory.look()
+    assert not service.parts.shared.store_memory.is_nearly_full

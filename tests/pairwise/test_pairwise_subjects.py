@@ -132,14 +132,14 @@ async def test_discovery_says_that_there_are_both(service: RunningService) -> No
 
 def test_another_salt_makes_other_identifiers(service: RunningService) -> None:
     identifiers, shop = (
-        service.parts.subject_identifiers,
-        service.parts.registry.current.clients["shop"],
+        service.parts.tokens.identifiers,
+        service.parts.shared.registry.current.clients["shop"],
     )
     other = SubjectIdentifiers(pairwise_salt="another salt, as long as it has to be")
     assert identifiers.of(shop, SUB) != other.of(shop, SUB)
 
 
 def test_without_a_salt_there_is_none(service: RunningService) -> None:
-    shop = service.parts.registry.current.clients["shop"]
+    shop = service.parts.shared.registry.current.clients["shop"]
     with pytest.raises(ServerError):
         SubjectIdentifiers(pairwise_salt=None).of(shop, SUB)

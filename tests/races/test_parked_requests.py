@@ -90,7 +90,7 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = await app.login()
-    kv = app.service.parts.kv
+    kv = app.service.parts.shared.kv
     write = kv.write
 
     async def refusing(*writes: Any, durable: bool = False) -> Any:

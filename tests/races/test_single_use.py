@@ -84,7 +84,7 @@ async def test_a_wrong_verifier_that_comes_between_ends_the_grant_too(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both have read the unspent code; the one that proves it is written first."""
-    kv, won = app.service.parts.kv, list[Answer]()
+    kv, won = app.service.parts.shared.kv, list[Answer]()
     write = kv.write
 
     async def after_the_winner(*writes: Any, durable: bool = False) -> Any:

@@ -35,7 +35,7 @@ def published(*keys: ECKey) -> dict[str, Any]:
 
 async def authenticates(client: RegisteredApp, service: RunningService, key: ECKey) -> bool:
     """Whether the client gets a token by this key; a refusal is invalid_client."""
-    now = service.parts.now()
+    now = service.parts.shared.now()
     claims = {"iss": client.client_id, "sub": client.client_id, "aud": service.issuer}
     claims |= {"jti": token_hex(), "exp": now + 60}
     answer = await service.token(

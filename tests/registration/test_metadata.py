@@ -268,7 +268,7 @@ async def test_null_counts_as_left_out(service: RunningService) -> None:
 async def test_what_only_an_operator_decides_is_ignored(service: RunningService) -> None:
     decided = {"require_consent": False, "enabled": False, "claims": {"admin": True}}
     answer = await register(service, **decided, access_token_lifetime=10**9)
-    client = await service.parts.clients.find(answer["client_id"])
+    client = await service.parts.clients.directory.find(answer["client_id"])
     assert client is not None
     assert (client.require_consent, client.enabled, client.claims) == (True, True, {})
     assert client.access_token_lifetime == 3600

@@ -73,8 +73,8 @@ async def test_a_secret_is_long_enough_for_every_algorithm(service: RunningServi
 
 async def test_the_store_holds_neither_secret_nor_token(service: RunningService) -> None:
     told = await register(service)
-    keys = [key async for key in service.parts.kv.keys("*:rc")]
-    stored = b"".join([await service.parts.kv.get(key) or b"" for key in keys])
+    keys = [key async for key in service.parts.shared.kv.keys("*:rc")]
+    stored = b"".join([await service.parts.shared.kv.get(key) or b"" for key in keys])
     assert told["client_id"].encode() in stored
     assert told["client_secret"].encode() not in stored
     assert told["registration_access_token"].encode() not in stored
@@ -171,7 +171,7 @@ async def test_an_id_of_another_form_costs_no_look_up(
     def fail(*_: object) -> None:
         raise AssertionError("the store was asked")
 
-    monkeypatch.setattr(type(service.parts.kv), "read", fail)
+    monkeypatch.setattr(type(service.parts.shared.kv), "read", fail)
     for unknown in (
         "stranger",
         "dc_",
@@ -179,8 +179,8 @@ async def test_an_id_of_another_form_costs_no_look_up(
         "dc_0123456789abcdef0",
         "dc_0123456789abcde{",
     ):
-        assert await service.parts.clients.find(unknown) is None
-    assert await service.parts.clients.find("web") is not None
+        assert await service.parts.clients.directory.find(unknown) is None
+    assert await service.parts.clients.directory.find("web") is not None
 
 
 async def test_what_happens_is_told(service: RunningService, events: list[object]) -> None:
@@ -208,6 +208,6 @@ class TestSwitchedOff:
         assert "registration_endpoint" not in document.json
 
     async def test_who_registered_before_is_unknown(self, service: RunningService) -> None:
-        told = await service.parts.client_registration.register({"redirect_uris": [REDIRECT_URI]})
-        assert await service.parts.registered_clients.find(told.record.client_id) is not None
-        assert await service.parts.clients.find(told.record.client_id) is None
+        told = await service.parts.clients.registration.register({"redirect_uris": [REDIRECT_URI]})
+        assert await service.parts.clients.registered.find(told.record.client_id) is not None
+        assert await service.parts.clients.directory.find(told.record.client_id) is None

@@ -52,7 +52,7 @@ async def test_a_secret_s_value_is_known_everywhere(
     service: RunningService, other: RunningService
 ) -> None:
     told = await register(service, token_endpoint_auth_method="client_secret_jwt", **MACHINE)
-    client = await other.parts.clients.find(told["client_id"])
+    client = await other.parts.clients.directory.find(told["client_id"])
     assert client is not None
     assert client.client_secrets[0].value == told["client_secret"]
     assert client.client_secrets[0].value not in repr(client)

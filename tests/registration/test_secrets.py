@@ -50,7 +50,7 @@ def assertion_of(client: RegisteredApp, key: OctKey | None = None) -> dict[str, 
         "sub": client.client_id,
         "aud": client.service.issuer,
         "jti": f"once-{key is None}",
-        "exp": client.service.parts.now() + 60,
+        "exp": client.service.parts.shared.now() + 60,
     }
     return {
         "client_assertion": jwt.encode({"alg": "HS256"}, claims, key or key_of(client)),
@@ -62,8 +62,8 @@ async def test_the_store_holds_it_encrypted_only(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")
-    keys = [key async for key in service.parts.kv.keys("*:rc")]
-    stored = b"".join([await service.parts.kv.get(key) or b"" for key in keys])
+    keys = [key async for key in service.parts.shared.kv.keys("*:rc")]
+    stored = b"".join([await service.parts.shared.kv.get(key) or b"" for key in keys])
     assert b"sealed_secret" in stored
     assert client.registered["client_secret"].encode() not in stored
 
@@ -72,10 +72,10 @@ async def test_a_lost_encryption_key_ends_these_algorithms_only(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")
-    stores = service.parts.stores
+    stores = service.parts.shared.stores
     selector = client.client_id.removeprefix("dc_")
     (record,) = await stores.kv.read(stores.registered_clients.read(selector))
     assert record is not None
-    broken = service.parts.registered_clients.policy.client(record, secret_value=None)
+    broken = service.parts.clients.registered.policy.client(record, secret_value=None)
     assert [secret.value for secret in broken.client_secrets] == [None]
     assert broken.client_secrets[0].sha256 == record.secret_sha256

@@ -157,7 +157,7 @@ async def test_varied_fragments_cause_so_many_fetches_in_a_minute(
 
 
 async def test_who_asks_too_often_is_alone_with_that(web: Sender) -> None:
-    client = await web.app.service.parts.clients.find("web")
+    client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
     client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
     way = Counting()
@@ -198,7 +198,7 @@ class Counting:
 
 async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_limits, "PER_MINUTE", MAX_KEPT + 2)
-    client = await web.app.service.parts.clients.find("web")
+    client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
     client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
     way = Counting()
@@ -214,7 +214,7 @@ async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.Mon
 async def test_a_client_that_registered_itself_has_to_use_https_the_guarded_way(
     web: Sender,
 ) -> None:
-    client = await web.app.service.parts.clients.find("web")
+    client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
     free, guarded = Counting(), Counting()
     uris = RequestUris(ClientHttp(free=free, guarded=guarded), now=lambda: 0)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.rfc("9700#4.7")
 
 async def everything_in(web: Sender) -> bytes:
     """All that the store holds about requests that wait."""
-    kv = web.app.service.parts.kv
+    kv = web.app.service.parts.shared.kv
     values = [await kv.get(key) async for key in kv.keys("ts:*:pk")]
     assert values
     return b"".join(value or b"" for value in values)
@@ -41,9 +41,9 @@ async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> 
     first = await parking.park(Params({"scope": ("openid",)}), **sent)
     other = await parking.park(Params({"scope": ("api1",)}), **sent)
     places = [digest(f"authorize {parked_id}") for parked_id in (first, other)]
-    (record,) = await parts.kv.read(parts.stores.parked.read(places[0]))
+    (record,) = await parts.shared.kv.read(parts.shared.stores.parked.read(places[0]))
     assert record is not None
-    await parts.kv.write(parts.stores.parked.rewrite(record, places[1]))
+    await parts.shared.kv.write(parts.shared.stores.parked.rewrite(record, places[1]))
     with pytest.raises(InvalidRequest):
         await parking.find(other, browser="browser")
     assert (await parking.find(first, browser="browser")).params == {"scope": ("openid",)}

@@ -69,7 +69,7 @@ async def test_it_ends_with_its_user(
     app: ClientApp, service: RunningService, before: str, after: str
 ) -> None:
     await app.login()
-    file = service.parts.configuration.file
+    file = service.parts.shared.configuration.file
     file.write_text(file.read_text().replace(before, after))
-    assert service.parts.registry.reload()
+    assert service.parts.shared.registry.reload()
     assert not await is_signed_in(app)

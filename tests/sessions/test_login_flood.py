@@ -38,7 +38,7 @@ def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     monkeypatch.setattr(passwords, "_matches", hanging)
     monkeypatch.setattr(fair_turns, "PER_NETWORK", PLACES)
-    turns = service.parts.local_sign_in.turns
+    turns = service.parts.sign_in.local.turns
     turns.free, turns.patience = 1, 60
     yield going_on
     going_on.set()

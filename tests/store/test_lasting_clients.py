@@ -30,7 +30,7 @@ async def test_they_stay_until_they_are_deleted_and_leave_nothing_behind(
 ) -> None:
     app = await RegisteredApp.register(service, browser)
     with Redis.from_url(mortal_redis[0]) as redis:
-        record = service.parts.stores.registered_clients.key(str(selector_of(app.client_id)))
+        record = service.parts.shared.stores.registered_clients.key(str(selector_of(app.client_id)))
         assert redis.ttl(record) == -1
         (origin,) = redis.scan_iter("ts:*:ro")
         assert redis.ttl(origin) > 1000 * YEAR

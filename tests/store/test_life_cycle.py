@@ -62,7 +62,7 @@ async def whole_life(service: RunningService, browser: Browser, fake: FakeProvid
 
 def kinds(service: RunningService) -> set[str]:
     """Every kind of key that the service has, so that none is forgotten here."""
-    stores = service.parts.stores
+    stores = service.parts.shared.stores
     found = {"rl", "lf", "keys"}
     for field in fields(stores):
         kind = getattr(stores, field.name)

@@ -49,7 +49,7 @@ async def test_a_person_with_too_many_grants_loses_those_that_end_first(
     assert active == [False, False, True, True, True]
     ended = [event.client_id for event in events if isinstance(event, AuthorizationEnded)]
     assert ended == ["opaque0", "opaque1"]
-    assert len(await service.parts.authorizations.of_subject("818727")) == MOST
+    assert len(await service.parts.records.authorizations.of_subject("818727")) == MOST
 
 
 @pytest.mark.parametrize("client_id", ["opaque0", "opaque4"], ids=["for less", "for more"])
@@ -99,7 +99,9 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
     service: RunningService, events: list[object]
 ) -> None:
     sessions = [await begun(service, number) for number in range(MORE)]
-    found = [await service.parts.sessions.by_id(session.id) is not None for session in sessions]
+    found = [
+        await service.parts.records.sessions.by_id(session.id) is not None for session in sessions
+    ]
     assert found == [False, False, True, True, True]
     assert len([event for event in events if isinstance(event, SessionEnded)]) == MORE - MOST
 
@@ -107,8 +109,10 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
 async def begun(service: RunningService, number: int) -> Session:
     """A session that ends so much later than the others."""
     parts = service.parts
-    who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=parts.now())
-    sessions = replace(parts.sessions, limits=SessionLimits(lifetime=60, max_lifetime=60 + number))
+    who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=parts.shared.now())
+    sessions = replace(
+        parts.records.sessions, limits=SessionLimits(lifetime=60, max_lifetime=60 + number)
+    )
     session, _ = await sessions.start(who, previous=None, remember=True, user_agent="")
     return session
 
@@ -117,11 +121,13 @@ async def test_an_origin_of_too_many_clients_is_known_by_the_others(
     service: RunningService, browser: Browser
 ) -> None:
     apps = [await RegisteredApp.register(service, browser) for _ in range(MORE)]
-    origins = service.parts.stores.registered_origins
+    origins = service.parts.shared.stores.registered_origins
     name = digest("https://registered.example")
-    (count,) = await service.parts.kv.write(origins.count(name, now=service.parts.now()))
+    (count,) = await service.parts.shared.kv.write(
+        origins.count(name, now=service.parts.shared.now())
+    )
     assert count == MOST
-    assert await service.parts.registered_origins.includes("https://registered.example")
+    assert await service.parts.clients.origins.includes("https://registered.example")
     assert [(await app.manage("GET")).status for app in apps] == [200] * MORE
 
 

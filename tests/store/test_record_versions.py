@@ -81,9 +81,11 @@ async def test_a_token_of_two_releases_ahead_is_a_503(service: RunningService) -
     token = (await service.user_token("opaque"))["access_token"]
     handle = parse_handle(token, "access_token")
     assert handle is not None
-    stores = service.parts.stores
+    stores = service.parts.shared.stores
     version = stores.authorizations.version
     for ahead, status in ((1, 200), (2, 503)):
         value = of_version("az", version + ahead)
-        await service.parts.kv.write(Put(stores.authorizations.key(handle.selector), value, 60))
+        await service.parts.shared.kv.write(
+            Put(stores.authorizations.key(handle.selector), value, 60)
+        )
         assert (await service.introspect(token)).status == status

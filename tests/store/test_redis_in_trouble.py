@@ -115,7 +115,7 @@ async def test_what_it_refuses_is_a_503_and_what_it_answers_goes_on(
     assert is_unavailable(await app.redeem(code))
     if trouble.reads_go_on:
         assert await service.is_active(reference)
-        assert not service.parts.kv.circuit_open
+        assert not service.parts.shared.kv.circuit_open
     else:
         assert is_unavailable(await service.introspect(reference))
     await assert_documents_are_answered(service)

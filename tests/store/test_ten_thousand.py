@@ -42,29 +42,29 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
     redis: Redis, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.tokens.refresh_token.SPENT_FOR", 1)
-    parts, client = service.parts, service.parts.registry.current.clients["web"]
+    parts, client = service.parts, service.parts.shared.registry.current.clients["web"]
     authorization = Authorization(
         id=new_selector(),
         client_id=client.client_id,
         scope=frozenset({"api1", "offline_access"}),
         subject="818727",
         family_key=new_family_key(frozenset({"offline_access"})),
-        created_at=parts.now(),
+        created_at=parts.shared.now(),
     )
-    tokens = parts.refresh_tokens
-    current = tokens.begin(authorization, client, user_claims={}, now=parts.now())
-    await parts.kv.write(*current.writes)
+    tokens = parts.tokens.refresh_tokens
+    current = tokens.begin(authorization, client, user_claims={}, now=parts.shared.now())
+    await parts.shared.kv.write(*current.writes)
     for _ in range(MANY):
-        handle, now = current.handle, parts.now()
-        (record,) = await parts.kv.read(
-            parts.stores.refresh_tokens.read(handle.selector, handle.digest)
+        handle, now = current.handle, parts.shared.now()
+        (record,) = await parts.shared.kv.read(
+            parts.shared.stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         assert isinstance(record, RefreshToken)
         spending = tokens.spending(
             handle, record, authorization, client, now=now, replayed=InvalidGrant
         )
         current = tokens.rotate(handle, record, authorization, client, now=now)
-        await parts.kv.write(spending.swap, *current.writes)
+        await parts.shared.kv.write(spending.swap, *current.writes)
     await asyncio.sleep(1.1)
     left = [key for key in redis.scan_iter("ts:*:rt:*", count=MANY) if redis.exists(key)]
     assert len(left) == 1
@@ -74,7 +74,7 @@ async def test_a_person_with_ten_thousand_sessions_gets_no_more(
     redis: Redis, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.store.stores.MOST_SESSIONS", ROOM)
-    sessions, now = service.parts.sessions, service.parts.now()
+    sessions, now = service.parts.records.sessions, service.parts.shared.now()
     await ten_thousand_sessions(sessions, now)
     listed = sessions.stores.subject_sessions.key(digest("818727"))
     assert size(redis, listed) < 2 * KIB * KIB
@@ -110,7 +110,7 @@ async def ten_thousand_sessions(sessions: Sessions, now: int) -> None:
 async def test_no_index_takes_more_than_two_mebibytes(
     redis: Redis, service: RunningService, name: str
 ) -> None:
-    stores, now = service.parts.stores, service.parts.now()
+    stores, now = service.parts.shared.stores, service.parts.shared.now()
     index: Index = getattr(stores, name)
     for first in range(0, 2 * MANY, 100):
         await stores.kv.write(
@@ -129,9 +129,9 @@ async def test_no_index_takes_more_than_two_mebibytes(
 async def test_a_delivery_that_nobody_made_for_a_day_leaves_the_queue(
     redis: Redis, service: RunningService
 ) -> None:
-    queue, now = service.parts.stores.logout_queue, service.parts.now()
+    queue, now = service.parts.shared.stores.logout_queue, service.parts.shared.now()
     old = [queue.add(f"old{number}", due=now - TOLD_WITHIN - 1) for number in range(MANY)]
-    await service.parts.kv.write(*old)
+    await service.parts.shared.kv.write(*old)
     assert int(redis.zcard(queue.key)) == MANY
-    await service.parts.kv.write(queue.add("new", due=now + 60))
+    await service.parts.shared.kv.write(queue.add("new", due=now + 60))
     assert redis.zrange(queue.key, 0, -1) == [b"new"]

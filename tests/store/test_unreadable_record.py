@@ -19,8 +19,8 @@ async def test_a_token_whose_grant_cannot_be_read_is_a_503(
     token = (await service.user_token("opaque"))["access_token"]
     handle = parse_handle(token, "access_token")
     assert handle is not None
-    key = service.parts.stores.authorizations.key(handle.selector)
-    await service.parts.kv.write(Put(key, value, 60))
+    key = service.parts.shared.stores.authorizations.key(handle.selector)
+    await service.parts.shared.kv.write(Put(key, value, 60))
     answer = await service.introspect(token)
     assert answer.refusal == (503, "temporarily_unavailable")
     assert answer.headers["Retry-After"]
@@ -30,14 +30,14 @@ async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: Runn
     code = await app.code()
     handle = parse_handle(code, "authorization_code")
     assert handle is not None
-    key = service.parts.stores.codes.live.key(handle.selector, handle.digest)
-    await service.parts.kv.write(Put(key, b"+{}", 60))
+    key = service.parts.shared.stores.codes.live.key(handle.selector, handle.digest)
+    await service.parts.shared.kv.write(Put(key, b"+{}", 60))
     assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
 
 
 async def test_a_session_that_cannot_be_read_is_told_to_the_client(app: ClientApp) -> None:
     await app.login()
-    (session,) = await app.service.parts.sessions.of_subject("818727")
-    key = app.service.parts.stores.sessions.key(session.id)
-    await app.service.parts.kv.write(Put(key, b"{}", 60))
+    (session,) = await app.service.parts.records.sessions.of_subject("818727")
+    key = app.service.parts.shared.stores.sessions.key(session.id)
+    await app.service.parts.shared.kv.write(Put(key, b"{}", 60))
     assert (await app.authorize()).error == "temporarily_unavailable"

@@ -45,7 +45,7 @@ def parsed(token: str) -> Handle:
 async def test_a_repeat_writes_the_successor_that_redis_lost(service: RunningService) -> None:
     token = await first_token(service)
     successor = (await refreshed(service, token))["refresh_token"]
-    stores, lost = service.parts.stores, parsed(successor)
+    stores, lost = service.parts.shared.stores, parsed(successor)
     await stores.kv.write(stores.refresh_tokens.live.drop(lost.selector, lost.digest))
     assert (await refreshed(service, token))["refresh_token"] == successor
     assert (await refreshed(service, successor)).status == 200
@@ -53,13 +53,13 @@ async def test_a_repeat_writes_the_successor_that_redis_lost(service: RunningSer
 
 async def test_a_record_that_outlives_its_end_is_worth_nothing(service: RunningService) -> None:
     token = await first_token(service)
-    records, handle = service.parts.stores.refresh_tokens, parsed(token)
-    (record,) = await service.parts.kv.read(records.read(handle.selector, handle.digest))
+    records, handle = service.parts.shared.stores.refresh_tokens, parsed(token)
+    (record,) = await service.parts.shared.kv.read(records.read(handle.selector, handle.digest))
     assert isinstance(record, RefreshToken)
     over = records.put(
         msgspec.structs.replace(record, ends_at=int(time())), handle.selector, handle.digest, ttl=60
     )
-    await service.parts.kv.write(over)
+    await service.parts.shared.kv.write(over)
     assert (await refreshed(service, token)).refusal == (400, "invalid_grant")
 
 
@@ -78,17 +78,17 @@ async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
 async def test_a_token_that_does_not_show_its_family_has_a_marker_until_its_end(
     service: RunningService, family_key: str | None
 ) -> None:
-    token, stores = await first_token(service), service.parts.stores
+    token, stores = await first_token(service), service.parts.shared.stores
     handle = parsed(token)
     (granted,) = await stores.kv.read(stores.authorizations.read(handle.selector))
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
     assert granted is not None
     assert isinstance(record, RefreshToken)
-    spending = service.parts.refresh_tokens.spending(
+    spending = service.parts.tokens.refresh_tokens.spending(
         handle,
         record,
         msgspec.structs.replace(granted, family_key=family_key),
-        service.parts.registry.current.clients["frontend"],
+        service.parts.shared.registry.current.clients["frontend"],
         now=record.ends_at - 5000,
         replayed=InvalidGrant,
     )
@@ -117,5 +117,5 @@ async def test_revoking_a_token_of_which_nothing_is_stored_ends_its_grant(
 
 async def forget(service: RunningService, token: str) -> None:
     """As when the marker of a used token has expired."""
-    spent, stores = parsed(token), service.parts.stores
+    spent, stores = parsed(token), service.parts.shared.stores
     await stores.kv.write(stores.refresh_tokens.live.drop(spent.selector, spent.digest))

@@ -42,8 +42,8 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 def reload(service: RunningService, config: dict[str, Any]) -> None:
     """Put the changed registry in force."""
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
 
 
 async def refreshed(

@@ -123,7 +123,7 @@ async def test_a_resource_that_is_gone_is_no_audience_any_more(
     config["api_resources"].pop()
     for client_id in ("machine", "web", "frontend"):
         client_in(config, client_id)["allowed_scopes"].remove("shy")
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     answer = await app_of("frontend").refresh(tokens["refresh_token"])
     assert claims_in(answer["access_token"])["aud"] == "api1"

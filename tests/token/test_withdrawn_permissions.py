@@ -24,8 +24,8 @@ def change(service: RunningService, config: dict[str, Any]) -> Change:
 
     def changed(client_id: str, **changes: Any) -> None:
         client_in(config, client_id).update(changes)
-        service.parts.configuration.file.write_text(json.dumps(config))
-        assert service.parts.registry.reload()
+        service.parts.shared.configuration.file.write_text(json.dumps(config))
+        assert service.parts.shared.registry.reload()
 
     return changed
 

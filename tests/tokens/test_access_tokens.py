@@ -124,6 +124,6 @@ async def test_what_others_signed_is_refused(service: RunningService) -> None:
 @pytest.mark.rfc("8725#3.8")
 async def test_another_issuers_token_is_refused(service: RunningService) -> None:
     claims = claims_in((await service.user_token())["access_token"])
-    key = service.parts.keys.signing_key()
+    key = service.parts.keys.ring.signing_key()
     foreign = await key.sign(claims | {"iss": "https://other.example"}, typ="at+jwt")
     assert not await service.is_active(foreign)

@@ -18,14 +18,14 @@ pytestmark = pytest.mark.rfc("7009#2.2.1")
 def cut_short(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A store that cannot tell what was made from a token."""
 
-    write = service.parts.kv.write
+    write = service.parts.shared.kv.write
 
     async def written(*writes: Write, **options: Any) -> list[Any]:
         if any(isinstance(one, IndexMembers) for one in writes):
             raise StoreUnavailable("away")
         return await write(*writes, **options)
 
-    monkeypatch.setattr(service.parts.kv, "write", written)
+    monkeypatch.setattr(service.parts.shared.kv, "write", written)
     return monkeypatch
 
 

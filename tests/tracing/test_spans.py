@@ -135,7 +135,7 @@ async def test_a_failure_is_an_error_of_the_span_without_its_words(
         raise StoreUnavailable("in words")
 
     token = (await service.user_token("opaque"))["access_token"]
-    monkeypatch.setattr(type(service.parts.kv), "read", fail)
+    monkeypatch.setattr(type(service.parts.shared.kv), "read", fail)
     assert (await service.introspect(token)).status == 503
     failed = traced.named("POST /connect/introspect")
     assert not failed.status.is_ok
@@ -201,7 +201,7 @@ async def test_whoever_is_asked_for_keys_is_told_of_the_span(
 async def test_a_server_that_is_away_is_an_error_of_the_span(
     service: RunningService, traced: Traced
 ) -> None:
-    ways = service.parts.client_http("client_keys")
+    ways = service.parts.shared.client_http("client_keys")
     for url in ("http://localhost:1/", "https://[broken"):
         with pytest.raises(Exception, match=r"answer|URL"):
             await ways.guarded.get(url)

@@ -137,8 +137,8 @@ async def test_an_expired_token_tells_nothing(service: RunningService, clock: Cl
 async def test_claims_are_those_of_today(service: RunningService, config: dict[str, Any]) -> None:
     token = (await service.user_token(scope="openid email"))["access_token"]
     config["users"]["list"][0]["claims"]["email"] = "new@example.com"
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     assert (await userinfo(service, token))["email"] == "new@example.com"
 
 
@@ -147,8 +147,8 @@ async def test_a_client_may_register_for_a_signed_answer(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "frontend")["userinfo_signed_response_alg"] = "ES256"
-    service.parts.configuration.file.write_text(yaml.safe_dump(config))
-    assert service.parts.registry.reload()
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
     token = (await service.user_token(scope="openid email"))["access_token"]
     answer = await userinfo(service, token)
     keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)

@@ -16,7 +16,7 @@ class TestKeyRotation:
     @pytest.mark.rfc("openid-core#10.1.1", "7517#4.5")
     async def test_a_new_key_stands_beside_the_old_one(self, provider: Provider) -> None:
         before = await published_kids(provider)
-        source = provider.service.parts.key_source
+        source = provider.service.parts.keys.source
         assert isinstance(source, StoredKeys)
         await KeysByHand(source).announce_next()
         await source.refresh()

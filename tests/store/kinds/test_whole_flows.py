@@ -90,7 +90,7 @@ async def test_a_client_registers_is_used_and_goes(
 
 
 async def test_a_key_is_announced(service: RunningService) -> None:
-    source = service.parts.key_source
+    source = service.parts.keys.source
     assert isinstance(source, StoredKeys)
     before = (await service.get("/.well-known/jwks.json"))["keys"]
     await KeysByHand(source).announce_next()
