@@ -39,13 +39,15 @@ from service.tokens.id_token_hint import IdTokenHints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Who is at the browser: its own cookie, and the live session if there is one."""
+    """The browser by its own cookie, and the live session if there is one."""
 
     browser: str
     session: Session | None = None
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
     browser_state: str = SIGNED_OUT
     """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
+    new_cookie: str | None = None
+    """The value of the session's cookie, if the session has just begun."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,9 @@ from service.model.events import Emit
 from service.model.people_events import LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
-from service.pages.dead_ends import start_uri
 from service.pages.error_page import ErrorPages
-from service.pages.logged_out_page import logged_out_page
 from service.pages.shown_scopes import shown_scopes
+from service.pages.sign_in_over import start_uri
 from service.pages.sign_in_pages import ACCOUNT, SignInPages
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
@@ -54,7 +53,8 @@ class AccountEndpoint:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show it all; a stranger is asked to log in."""
-        visitor, params = await self.sign_in.open(request)
+        visit = await self.sign_in.open_page(request)
+        visitor, params = visit.visitor, visit.params
         if visitor.session is None:
             return self._go(request, visitor, Login.path)
         granted = await self.access.of_subject(visitor.session.subject)
@@ -74,13 +74,12 @@ class AccountEndpoint:
         }
         logos = [client.logo_uri for client in clients if client is not None]
         logos += [application["logo_uri"] for application in applications]
-        return self.sign_in.show(
-            request, "account.html", visitor, None, images=logos, context=context
-        )
+        return self.sign_in.show(visit, "account.html", images=logos, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """End a session, or take back what a client was granted."""
-        visitor, params = await self.sign_in.submitted(request)
+        visit = await self.sign_in.open_form(request)
+        visitor, params = visit.visitor, visit.params
         if visitor.session is None:
             return self._go(request, visitor, Login.path)
         match params.get("action"):
@@ -112,7 +111,7 @@ class AccountEndpoint:
         self.emit(LoggedOut(subject=current.subject, session_id=current.id))
         frames = await self.front_channel.uris(current, took_part)
         if frames:
-            response = logged_out_page(self.sign_in.pages, request, frames=frames)
+            response = self.sign_in.pages.logged_out(request, frames=frames)
         else:
             response = self._go(request, visitor, ACCOUNT)
         self.sign_in.visits.cookies.clear_session(response)

@@ -66,7 +66,7 @@ class AuthorizeEndpoint:
         flow, visitor = self.sign_in.flow, None
         arrival = await self._arrival(request, query_params(request))
         try:
-            visitor = await self.sign_in.visits.visitor(request)
+            visitor = await self.sign_in.visits.find_visitor(request)
             outcome = await flow.begin(arrival, visitor)
         except TooManyRequests:
             raise  # as a page: the client would only send the person again
@@ -75,24 +75,25 @@ class AuthorizeEndpoint:
         except Exception:
             log.exception("unforeseen error in an authorization request")
             outcome = flow.refused(arrival.reply_to, ServerError("something unforeseen happened"))
-        return self.sign_in.go_on(request, outcome, visitor, arrival.params.get("ui_locales"))
+        return self.sign_in.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
         flow = self.sign_in.flow
         arrival = await self._arrival(request, await raw_form_params(request))
         outcome = await flow.postpone(arrival, CONTINUE)
-        return self.sign_in.go_on(request, outcome, None, arrival.params.get("ui_locales"))
+        return self.sign_in.send(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
         return await self.sign_in.flow.arrive(sent, address=self.client_address.of(request))
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Go on with what came by POST, now with the browser's cookies."""
-        visitor, params = await self.sign_in.open(request)
-        flow, parked_id = self.sign_in.flow, params.get("request") or ""
-        parked = await self.sign_in.find_parked(params, visitor, arriving=True)
-        outcome = await flow.resume(parked_id, parked, visitor)
-        return self.sign_in.go_on(
-            request, outcome, visitor, Params(parked.params).get("ui_locales")
-        )
+        visit = await self.sign_in.open_page(request)
+        flow, parked_id = self.sign_in.flow, visit.params.get("request") or ""
+        with self.sign_in.explain_end(parked_id):
+            browser = visit.visitor.browser
+            parked = await flow.parking.find_or_bind(parked_id, browser=browser)
+        outcome = await flow.resume(parked_id, parked, visit.visitor)
+        ui_locales = Params(parked.params).get("ui_locales")
+        return self.sign_in.send(request, outcome, visit.visitor, ui_locales)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from service.authorize.flow import Outcome, Visitor
+from service.authorize.flow import Visitor
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps.consent import AskConsent
 from service.identity.consents import Wishes
@@ -18,7 +18,7 @@ from service.model.resources import IdentityResource, Scope
 from service.model.session import Session
 from service.pages.error_page import ErrorPages
 from service.pages.shown_scopes import shown_scopes, shown_values
-from service.pages.sign_in_pages import SignInPages, Waiting, who_answers
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
@@ -45,11 +45,10 @@ class ConsentEndpoint:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show what the client asks for."""
-        visitor, params = await self.sign_in.open(request)
-        waiting = await self.sign_in.waiting(params, visitor)
+        visit = await self.sign_in.open_page(request)
+        visitor, waiting = visit.visitor, await self.sign_in.require_waiting(visit)
         if visitor.session is None:
-            outcome = await self.sign_in.resumed(waiting, visitor)
-            return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
+            return await self.sign_in.advance(visit, waiting)
         scopes = self._scopes(waiting.request.scope)
         context = {
             "action": PATH,
@@ -64,29 +63,27 @@ class ConsentEndpoint:
             ),
             "answer_host": waiting.request.answer_host,
         }
-        return self.sign_in.show(request, "consent.html", visitor, waiting, context=context)
+        return self.sign_in.show(visit, "consent.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """Note the decision and go on."""
-        visitor, params = await self.sign_in.submitted(request)
-        waiting = await self.sign_in.waiting(params, visitor)
-        session = who_answers(visitor, params)
+        visit = await self.sign_in.open_form(request)
+        waiting, session = await self.sign_in.require_waiting(visit), visit.form_session
         if session is None:
-            outcome = await self.sign_in.resumed(waiting, visitor)
-        elif params.get("action") == "allow":
-            outcome = await self._allowed(waiting, visitor, session, params)
-        else:
-            outcome = await self._denied(waiting, visitor, session)
-        return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
+            return await self.sign_in.advance(visit, waiting)
+        allowed = self._read_allowed(visit.params, waiting.request)
+        if visit.params.get("action") == "allow" and allowed.scope:
+            return await self._allow(visit, waiting, session, allowed)
+        client_id = waiting.request.client.client_id
+        self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
+        refusal = AccessDenied("the user did not allow it")
+        return await self.sign_in.refuse(visit, waiting, refusal)
 
-    async def _allowed(
-        self, waiting: Waiting, visitor: Visitor, session: Session, params: Params
-    ) -> Outcome:
+    async def _allow(
+        self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes
+    ) -> web.Response:
         request, client = waiting.request, waiting.request.client
-        allowed = self._ticked(params, request)
-        if not allowed.scope:
-            return await self._denied(waiting, visitor, session)
-        remembered = client.allow_remember_consent and params.get("remember") is not None
+        remembered = client.allow_remember_consent and visit.params.get("remember") is not None
         if remembered:
             asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
             await self.sign_in.flow.consents.remember(
@@ -108,16 +105,10 @@ class ConsentEndpoint:
         answers = replace(
             waiting.parked.answers, consented_scope=allowed.scope, consented_claims=allowed.claims
         )
-        return await self.sign_in.answered(waiting, visitor, answers)
+        return await self.sign_in.advance(visit, waiting, answers)
 
-    async def _denied(self, waiting: Waiting, visitor: Visitor, session: Session) -> Outcome:
-        client_id = waiting.request.client.client_id
-        self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
-        refusal = AccessDenied("the person did not allow it")
-        return await self.sign_in.refused(waiting, visitor, refusal)
-
-    def _ticked(self, params: Params, request: AuthorizeRequest) -> Wishes:
-        """What was allowed; required values count, though their boxes are not submitted."""
+    def _read_allowed(self, params: Params, request: AuthorizeRequest) -> Wishes:
+        """Return what was ticked, and required values, whose boxes are not submitted."""
         required = {each.name for each in self._scopes(request.scope) if each.required}
         return Wishes(
             scope=request.scope & (frozenset(params.every("scope")) | required),

@@ -61,7 +61,8 @@ class DemonstrationEndpoint:
         """Show people and clients, or after a sign-in what its code is good for."""
         if _has_another_name(request.headers.get("Host", ""), self.issuer):
             return see_other(self._home)
-        visitor, params = await self.sign_in.open(request)
+        visit = await self.sign_in.open_page(request)
+        visitor, params = visit.visitor, visit.params
         story, code, state = self._story(request), params.get("code"), params.get("state") or ""
         client_id = state.partition(".")[2]
         is_ours = state == _state(visitor.browser, client_id)
@@ -75,11 +76,12 @@ class DemonstrationEndpoint:
             clients = [*self._clients(story.secrets, visitor.browser)]
             start = next((each["sign_in"] for each in clients if each["sign_in"]), None)
             context |= {"clients": clients, "people": [*await self._people(start)]}
-        return self.sign_in.show(request, TEMPLATE, visitor, None, context=context)
+        return self.sign_in.show(visit, TEMPLATE, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """Get a client's own token, or revoke a token and ask about the one that was made from it."""
-        visitor, params = await self.sign_in.submitted(request)
+        visit = await self.sign_in.open_form(request)
+        params = visit.params
         story, client_id = self._story(request), params.require("client_id")
         match params.get("action"):
             case "token":
@@ -92,7 +94,7 @@ class DemonstrationEndpoint:
                 await story.ask("ended", api, INTROSPECTION, token=delegated)
             case _:
                 raise InvalidRequest("action is neither token nor revoke")
-        return self.sign_in.show(request, TEMPLATE, visitor, None, context=_shown(story))
+        return self.sign_in.show(visit, TEMPLATE, context=_shown(story))
 
     @property
     def _home(self) -> str:

@@ -20,7 +20,6 @@ from service.model.events import Emit
 from service.model.people_events import LoggedOut
 from service.pages.csrf import check_csrf, csrf_token
 from service.pages.error_page import ErrorPages
-from service.pages.logged_out_page import logged_out_page
 from service.pages.pages import Pages
 from service.pages.sign_in_pages import ACCOUNT
 from service.pages.visits import Visits
@@ -77,7 +76,7 @@ class EndSessionEndpoint:
 
     async def confirm(self, request: web.Request) -> web.Response:
         """What came by POST goes on; otherwise ask the person."""
-        visitor = await self.visits.visitor(request)
+        visitor = await self.visits.find_visitor(request)
         parked_id = query_params(request).get("request")
         params = await self._parked(parked_id, visitor)
         asked = await self._read(params)
@@ -104,13 +103,13 @@ class EndSessionEndpoint:
         check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
         if params.get("action") == "cancel":
             return see_other(self.pages.url(ACCOUNT))
-        visitor = await self.visits.visitor(request)
+        visitor = await self.visits.find_visitor(request)
         parked_id = params.get("request")
         asked = await self._read(await self._parked(parked_id, visitor))
         return await self._ended(request, asked, visitor, parked_id)
 
     async def _asked(self, request: web.Request, params: Params) -> web.Response:
-        visitor = await self.visits.visitor(request)
+        visitor = await self.visits.find_visitor(request)
         asked = await self._read(params)
         if not asked.must_ask(visitor.session):
             return await self._ended(request, asked, visitor)
@@ -136,8 +135,7 @@ class EndSessionEndpoint:
         if continue_uri is not None and not frames:
             response = see_other(continue_uri)
         else:
-            response = logged_out_page(
-                self.pages,
+            response = self.pages.logged_out(
                 request,
                 frames=frames,
                 client=asked.shown_client,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.authorize.flow import NextStep, Visitor
+from service.authorize.flow import NextStep
 from service.authorize.steps.identity_provider import SignInAtProvider
 from service.authorize.steps.login import Login
 from service.http.proxy import ClientAddress
@@ -16,12 +16,10 @@ from service.identity.providers.authorization_url import Wishes
 from service.identity.providers.failures import ProviderFailed, ProviderUnavailable
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.model.registry import IdentityProvider
-from service.pages.dead_ends import SignInOver
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
-from service.pages.sign_in_pages import SignInPages, Waiting
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import InvalidRequest
-from service.protocol.params import Params
 
 PATH = SignInAtProvider.path
 
@@ -49,48 +47,39 @@ class IdentityProviderEndpoint:
 
     async def leave(self, request: web.Request) -> web.Response:
         """Send the person to the provider that the link or the client's request names."""
-        visitor, params = await self.sign_in.open(request)
-        waiting = await self._waiting(params.get("request"), visitor)
-        name = params.get("idp") or (waiting and waiting.request.idp)
+        visit = await self.sign_in.open_page(request)
+        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        name = visit.params.get("idp") or (waiting and waiting.request.idp)
         if waiting is not None and name is None:  # it was taken from the registry meanwhile
-            return self.sign_in.go_on(
-                request, NextStep(Login.path, waiting.parked_id), visitor, None
-            )
+            login = NextStep(Login.path, waiting.parked_id)
+            return self.sign_in.send(request, login, visit.visitor, None)
         provider = self._allowed(name or "", waiting)
         try:
             url = await self.providers.begin(
                 provider,
                 _wishes(waiting),
-                browser=visitor.browser,
+                browser=visit.visitor.browser,
                 address=self.client_address.of(request),
                 parked_id=waiting.parked_id if waiting else None,
             )
         except ProviderFailed as failure:
-            return self._explain(request, visitor, waiting, provider, failure)
-        return self.sign_in.visits.mark(request, see_other(url), visitor)
+            return self._explain(visit, waiting, provider, failure)
+        return self.sign_in.visits.mark(request, see_other(url), visit.visitor)
 
     async def come_back(self, request: web.Request) -> web.Response:
         """Begin a session for whom the provider vouches, and go on."""
-        visitor, params = await self.sign_in.open(request)
-        try:
-            pending, provider = await self.providers.take(params, browser=visitor.browser)
-        except InvalidRequest as error:
-            way_on = self.sign_in.way_on(parked_id_in(params))
-            raise SignInOver(error.description, way_on=way_on) from error
-        waiting = await self._waiting(parked_id_in(params), visitor)
+        visit = await self.sign_in.open_page(request)
+        params, parked_id = visit.params, parked_id_in(visit.params)
+        with self.sign_in.explain_end(parked_id):
+            pending, provider = await self.providers.take(params, browser=visit.visitor.browser)
+        waiting = await self.sign_in.find_waiting(visit, parked_id)
         try:
             who = await self.providers.finish(pending, provider, params)
         except ProviderFailed as failure:
-            return self._explain(request, visitor, waiting, provider, failure)
-        return await self.login.continue_as(request, visitor, waiting, who, remember=False)
+            return self._explain(visit, waiting, provider, failure)
+        return await self.login.continue_as(visit, waiting, who, remember=False)
 
-    async def _waiting(self, parked_id: str | None, visitor: Visitor) -> Waiting | None:
-        """The client's request, or None where the person came by itself."""
-        if parked_id is None:
-            return None
-        return await self.sign_in.waiting(Params({"request": (parked_id,)}), visitor)
-
-    def _allowed(self, name: str, waiting: Waiting | None) -> IdentityProvider:
+    def _allowed(self, name: str, waiting: WaitingRequest | None) -> IdentityProvider:
         """The provider of that name, if the client takes people from there."""
         provider = self.providers.provider(name)
         restrictions = waiting.request.client.identity_provider_restrictions if waiting else ()
@@ -100,23 +89,21 @@ class IdentityProviderEndpoint:
 
     def _explain(
         self,
-        request: web.Request,
-        visitor: Visitor,
-        waiting: Waiting | None,
+        visit: Visit,
+        waiting: WaitingRequest | None,
         provider: IdentityProvider,
         failure: ProviderFailed,
     ) -> web.Response:
         away = isinstance(failure, ProviderUnavailable)
         return self.login.show(
-            request,
-            visitor,
+            visit,
             waiting,
             error="provider_unavailable" if away else "provider_refused",
             provider=provider.display_name,
         )
 
 
-def _wishes(waiting: Waiting | None) -> Wishes:
+def _wishes(waiting: WaitingRequest | None) -> Wishes:
     """What of the client's request is for the provider."""
     if waiting is None:
         return Wishes()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.authorize.flow import Visitor
 from service.authorize.steps.login import Login
 from service.http.proxy import ClientAddress
 from service.identity.sessions import SignIn
@@ -15,9 +14,8 @@ from service.identity.sign_in import AMR, LocalSignIn
 from service.model.user import LOCAL
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
-from service.pages.sign_in_pages import SignInPages, Waiting
+from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied, InvalidRequest
-from service.protocol.params import Params
 
 PATH = Login.path
 
@@ -43,20 +41,19 @@ class LoginEndpoint:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the form, with the user name that the client suggests."""
-        visitor, params = await self.sign_in.open(request)
-        waiting = await self._waiting(params, visitor)
+        visit = await self.sign_in.open_page(request)
+        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
         hint = waiting.request.login_hint if waiting else None
-        return self.login.show(request, visitor, waiting, username=hint or "")
+        return self.login.show(visit, waiting, username=hint or "")
 
     async def submit(self, request: web.Request) -> web.Response:
         """Verify the password, begin a session, and go on."""
-        visitor, params = await self.sign_in.submitted(request)
-        waiting = await self._waiting(params, visitor)
+        visit = await self.sign_in.open_form(request)
+        params = visit.params
+        waiting = await self.sign_in.find_waiting(visit, params.get("request"))
         if waiting and params.get("action") == "cancel":
-            outcome = await self.sign_in.refused(
-                waiting, visitor, AccessDenied("the person cancelled")
-            )
-            return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
+            refusal = AccessDenied("the user cancelled")
+            return await self.sign_in.refuse(visit, waiting, refusal)
         if waiting and not waiting.request.client.enable_local_login:
             raise InvalidRequest("this client does not accept passwords of this service")
         username = params.get("username") or ""
@@ -66,13 +63,7 @@ class LoginEndpoint:
             address=self.client_address.of(request),
         )
         if user is None:
-            return self.login.show_failure(request, visitor, waiting, username=username)
+            return self.login.show_failure(visit, waiting, username=username)
         who = SignIn(subject=user.sub, idp=LOCAL, amr=AMR, auth_time=self.now())
         remember = params.get("remember") is not None
-        return await self.login.continue_as(request, visitor, waiting, who, remember=remember)
-
-    async def _waiting(self, params: Params, visitor: Visitor) -> Waiting | None:
-        """The client's request, or None where the person came by itself."""
-        if params.get("request") is None:
-            return None
-        return await self.sign_in.waiting(params, visitor)
+        return await self.login.continue_as(visit, waiting, who, remember=remember)

@@ -11,7 +11,7 @@ from service.authorize.flow import NextStep
 from service.authorize.steps.login import Login
 from service.authorize.steps.select_account import SelectAccount
 from service.pages.error_page import ErrorPages
-from service.pages.sign_in_pages import SignInPages, who_answers
+from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied
 
 PATH = SelectAccount.path
@@ -34,25 +34,24 @@ class SelectAccountEndpoint:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show who is signed in."""
-        visitor, params = await self.sign_in.open(request)
-        waiting = await self.sign_in.waiting(params, visitor)
-        context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visitor)}
-        return self.sign_in.show(request, "select_account.html", visitor, waiting, context=context)
+        visit = await self.sign_in.open_page(request)
+        waiting = await self.sign_in.require_waiting(visit)
+        context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visit.visitor)}
+        return self.sign_in.show(visit, "select_account.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
         """Go on with the account, sign in with another, or cancel."""
-        visitor, params = await self.sign_in.submitted(request)
-        waiting = await self.sign_in.waiting(params, visitor)
-        answers = replace(waiting.parked.answers, account_selected=True)
-        match params.get("action"):
+        visit = await self.sign_in.open_form(request)
+        waiting = await self.sign_in.require_waiting(visit)
+        match visit.params.get("action"):
             case "cancel":
-                outcome = await self.sign_in.refused(
-                    waiting, visitor, AccessDenied("the person cancelled")
-                )
+                refusal = AccessDenied("the user cancelled")
+                return await self.sign_in.refuse(visit, waiting, refusal)
             case "other":
-                outcome = NextStep(Login.path, waiting.parked_id)
-            case _ if who_answers(visitor, params) is None:
-                outcome = await self.sign_in.resumed(waiting, visitor)
+                login = NextStep(Login.path, waiting.parked_id)
+                return self.sign_in.send(request, login, visit.visitor, None)
+            case _ if visit.form_session is None:
+                return await self.sign_in.advance(visit, waiting)
             case _:
-                outcome = await self.sign_in.answered(waiting, visitor, answers)
-        return self.sign_in.go_on(request, outcome, visitor, waiting.request.ui_locales)
+                answers = replace(waiting.parked.answers, account_selected=True)
+                return await self.sign_in.advance(visit, waiting, answers)

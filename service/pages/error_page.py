@@ -14,8 +14,8 @@ from service.http.errors import error_headers
 from service.http.request_id import request_id
 from service.model.events import Emit
 from service.model.token_events import AuthorizationRefused
-from service.pages.dead_ends import SignInOver
 from service.pages.pages import Pages
+from service.pages.sign_in_over import SignInOver
 from service.protocol.errors import OAuthError, ServerError
 from service.protocol.refused_value import RefusedValue
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from aiohttp import web
 
-from service.authorize.flow import Visitor
 from service.authorize.steps.identity_provider import SignInAtProvider
 from service.authorize.steps.login import Login
 from service.http.respond import see_other
 from service.identity.sessions import SignIn
 from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider, LiveRegistry
-from service.pages.sign_in_pages import ACCOUNT, SignInPages, Waiting
+from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit, WaitingRequest
 
 FEW_FAILURES = 2
-"""After more of them the login page speaks of waiting."""
+"""After more failed sign-ins in this browser, the login page says how long an account is locked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginPage:
-    """Offers every way in that the client accepts."""
+    """Offers every way to sign in that the client accepts."""
 
     sign_in: SignInPages
     registry: LiveRegistry
@@ -32,21 +30,24 @@ class LoginPage:
 
     def show(
         self,
-        request: web.Request,
-        visitor: Visitor,
-        waiting: Waiting | None,
+        visit: Visit,
+        waiting: WaitingRequest | None,
         *,
         username: str = "",
         error: str | None = None,
         provider: str | LocalText | None = None,
-        has_failed_often: bool = False,
+        failures: int = 0,
     ) -> web.Response:
-        """The page; `error` is what went wrong before, `provider` the display name of where."""
-        providers = list(self._providers(waiting))
+        """Return the page; `error` says what went wrong before, `provider` names where."""
+        allowed = waiting.request.client.identity_provider_restrictions if waiting else ()
+        providers = [
+            each
+            for name, each in self.registry.current.identity_providers.items()
+            if not allowed or name in allowed
+        ]
         return self.sign_in.show(
-            request,
+            visit,
             "login.html",
-            visitor,
             waiting,
             images=[each.logo_uri for each in providers],
             context={
@@ -58,70 +59,44 @@ class LoginPage:
                 "providers": [self._link(each, waiting) for each in providers],
                 "error": error,
                 "provider": provider,
-                "wait_seconds": self.lockout if has_failed_often else 0,
+                "wait_seconds": self.lockout if failures > FEW_FAILURES else 0,
             },
         )
 
     def show_failure(
-        self,
-        request: web.Request,
-        visitor: Visitor,
-        waiting: Waiting | None,
-        *,
-        username: str,
+        self, visit: Visit, waiting: WaitingRequest | None, *, username: str
     ) -> web.Response:
         """Return the page after a wrong user name or password.
 
-        From the third failure on it says that one may have to wait. That depends on this browser's failures alone, so
-        that it discloses neither whether the account exists nor whether it is locked.
+        What it says of waiting depends on this browser's failures alone: it discloses neither
+        whether the account exists nor whether it is locked.
         """
         cookies = self.sign_in.visits.cookies
-        failures = cookies.failed_sign_ins(request) + 1
-        page = self.show(
-            request,
-            visitor,
-            waiting,
-            username=username,
-            error="invalid_credentials",
-            has_failed_often=failures > FEW_FAILURES,
-        )
+        failures = cookies.failed_sign_ins(visit.request) + 1
+        error = "invalid_credentials"
+        page = self.show(visit, waiting, username=username, error=error, failures=failures)
         cookies.set_failed_sign_ins(page, failures, max_age=self.lockout)
         return page
 
     async def continue_as(
-        self,
-        request: web.Request,
-        visitor: Visitor,
-        waiting: Waiting | None,
-        who: SignIn,
-        *,
-        remember: bool,
+        self, visit: Visit, waiting: WaitingRequest | None, sign_in: SignIn, *, remember: bool
     ) -> web.Response:
-        """Begin the session, and go on with the client's request or to the person's account."""
-        signed_in, cookie = await self.sign_in.visits.sign_in(
-            request, visitor, who, remember=remember
-        )
+        """Begin the session, and go on with the client's request or to the user's account."""
+        request, visits = visit.request, self.sign_in.visits
+        visitor = await visits.sign_in(request, visit.visitor, sign_in, remember=remember)
         if waiting is None:
-            response = see_other(self.sign_in.pages.url(ACCOUNT))
+            response = visits.mark(request, see_other(self.sign_in.pages.url(ACCOUNT)), visitor)
         else:
-            # An earlier consent may have been another person's.
+            # An earlier consent may have been another user's.
             answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
-            outcome = await self.sign_in.answered(waiting, signed_in, answers)
-            response = self.sign_in.go_on(request, outcome, signed_in, waiting.request.ui_locales)
-        if self.sign_in.visits.cookies.failed_sign_ins(request):
-            self.sign_in.visits.cookies.set_failed_sign_ins(response, 0, max_age=0)
-        if signed_in.session is not None:
-            self.sign_in.visits.keep(response, signed_in.session, cookie)
+            response = await self.sign_in.advance(replace(visit, visitor=visitor), waiting, answers)
+        if visits.cookies.failed_sign_ins(request):
+            visits.cookies.set_failed_sign_ins(response, 0, max_age=0)
         return response
 
-    def _providers(self, waiting: Waiting | None) -> Iterator[IdentityProvider]:
-        """Those that the client allows (`identity_provider_restrictions`; none named is all)."""
-        allowed = waiting.request.client.identity_provider_restrictions if waiting else ()
-        for name, provider in self.registry.current.identity_providers.items():
-            if not allowed or name in allowed:
-                yield provider
-
-    def _link(self, provider: IdentityProvider, waiting: Waiting | None) -> dict[str, object]:
+    def _link(
+        self, provider: IdentityProvider, waiting: WaitingRequest | None
+    ) -> dict[str, object]:
         query = {"idp": provider.name} | ({"request": waiting.parked_id} if waiting else {})
         path = self.sign_in.pages.url(SignInAtProvider.path)
         return {

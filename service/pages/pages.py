@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,6 +11,8 @@ import jinja2
 from aiohttp import web
 
 from service.config.schema.people import Ui
+from service.model.client import Client
+from service.model.delivery import FormPost
 from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
@@ -96,20 +98,32 @@ class Pages:
         )
 
     def form_post(
-        self,
-        request: web.Request,
-        /,
-        *,
-        redirect_uri: str,
-        fields: Mapping[str, str],
-        ui_locales: str | None = None,
+        self, request: web.Request, delivery: FormPost, *, ui_locales: str | None = None
     ) -> web.Response:
         """Answer with a page that posts itself to the client (OAuth 2.0 Form Post Response Mode §2)."""
-        form_action = (redirect_uri, *self.further)
+        form_action = (delivery.redirect_uri, *self.further)
         policy = content_security_policy(form_action=form_action, script=AUTO_SUBMIT)
-        context = {"redirect_uri": redirect_uri, "fields": fields}
+        context = {"redirect_uri": delivery.redirect_uri, "fields": delivery.fields}
         return self._respond(
             request, "form_post.html", context, policy=policy, ui_locales=ui_locales
+        )
+
+    def logged_out(
+        self,
+        request: web.Request,
+        *,
+        frames: Collection[str],
+        client: Client | None = None,
+        continue_uri: str | None = None,
+        ui_locales: str | None = None,
+    ) -> web.Response:
+        """Answer with a page that loads the frames, and then goes on to the URI (Front-Channel Logout §3)."""
+        return self.render(
+            request,
+            "logged_out.html",
+            ui_locales=ui_locales,
+            frame_src=frames,
+            context={"client": client, "continue_uri": continue_uri, "frontchannel_uris": frames},
         )
 
     def url(self, path: str) -> str:

@@ -1,4 +1,4 @@
-"""What every page of a sign-in does: find the request that waits, check the form, go on."""
+"""Does what all pages of a sign-in share: find the parked request, check the form, go on."""
 
 from __future__ import annotations
 
@@ -18,19 +18,34 @@ from service.model.client import Client
 from service.model.delivery import FormPost
 from service.model.session import Answers, ParkedRequest, Session
 from service.pages.csrf import ForgedRequest, check_csrf, csrf_token
-from service.pages.dead_ends import FormExpired, SignInOver, WayOn, way_on
 from service.pages.pages import Pages
+from service.pages.sign_in_over import FormExpired, SignInOver, WayOn, start_uri
 from service.pages.visits import Visits
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
 
 ACCOUNT = "/account"
-"""Where a person goes who signs in without a client's request."""
+"""The page after a sign-in that no client asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """An authorization request that waits for this visitor."""
+class Visit:
+    """A browser's request to a page."""
+
+    request: web.Request
+    visitor: Visitor
+    params: Params
+
+    @property
+    def form_session(self) -> Session | None:
+        """The session that the form's page was shown to; None if another user has signed in since."""
+        session = self.visitor.session
+        return session if session and session.id == self.params.get("session_id") else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRequest:
+    """An authorization request that waits for the visitor's answer."""
 
     parked_id: str
     parked: ParkedRequest
@@ -39,16 +54,12 @@ class Waiting:
     def client_shown_to(self, visitor: Visitor) -> Client:
         """Return the client as the visitor may see it.
 
-        Anybody can register a client and send people here for it by a link. To a person who is
-        signed in already, the link alone shows no word of such a client, only its host (RFC 7591 §5).
+        Anybody can register a client and link to a sign-in for it. To a user who is signed in
+        already, the link alone shows only the client's host (RFC 7591 §5).
         """
-        client, unverified_client_host = self.request.client, self.request.unverified_client_host
+        client, host = self.request.client, self.request.unverified_client_host
         by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
-        return (
-            client.under_host(unverified_client_host)
-            if unverified_client_host and by_link_alone
-            else client
-        )
+        return client.under_host(host) if host and by_link_alone else client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,74 +70,81 @@ class SignInPages:
     visits: Visits
     pages: Pages
 
-    async def open(self, request: web.Request) -> tuple[Visitor, Params]:
-        """The visitor and the parameters of a GET."""
+    async def open_page(self, request: web.Request) -> Visit:
+        """Read a GET."""
         params = query_params(request)
         params.refuse_repeated()
-        return await self.visits.visitor(request), params
+        visitor = await self.visits.find_visitor(request)
+        return Visit(request=request, visitor=visitor, params=params)
 
-    async def submitted(self, request: web.Request) -> tuple[Visitor, Params]:
-        """The visitor and the parameters of a POST, which must be of a page of ours."""
+    async def open_form(self, request: web.Request) -> Visit:
+        """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
         try:
             check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
         except ForgedRequest as error:
-            raise FormExpired(
-                error.description, way_on=self.way_on(params.get("request"))
-            ) from error
-        return await self.visits.visitor(request), params
+            way_on = self.way_on(params.get("request"))
+            raise FormExpired(error.description, way_on=way_on) from error
+        visitor = await self.visits.find_visitor(request)
+        return Visit(request=request, visitor=visitor, params=params)
 
-    async def waiting(self, params: Params, visitor: Visitor) -> Waiting:
-        """The request that the page is about; SignInOver where it waits no longer."""
-        parked_id = params.get("request") or ""
-        parked = await self.find_parked(params, visitor)
+    async def find_waiting(self, visit: Visit, parked_id: str | None) -> WaitingRequest | None:
+        """Return the client's request; None if the visitor came without one."""
+        return None if parked_id is None else await self._read_waiting(visit, parked_id)
+
+    async def require_waiting(self, visit: Visit) -> WaitingRequest:
+        """Return the request that the page is about; raise SignInOver if there is none."""
+        return await self._read_waiting(visit, visit.params.get("request") or "")
+
+    async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:
+        with self.explain_end(parked_id):
+            parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
         sent = Params(parked.params)
         request = await self.flow.read(sent, await self.flow.reply_to(sent))
-        return Waiting(parked_id=parked_id, parked=parked, request=request)
+        return WaitingRequest(parked_id=parked_id, parked=parked, request=request)
 
     def way_on(self, parked_id: str | None) -> WayOn:
-        """Return where a person goes on whose request is no longer parked.
+        """Return the best link for a user whose request is no longer parked.
 
-        Clients that registered themselves are never linked: anybody can make up such an id.
+        That is a new login at the client, its home page, or the user's account. Dynamically
+        registered clients are never linked: anybody can make up such an id.
         """
         client = self.flow.registry.current.clients_by_mark.get(mark_in(parked_id or ""))
-        return way_on(client, issuer=self.flow.issuer, account=self.pages.url(ACCOUNT))
-
-    async def find_parked(
-        self, params: Params, visitor: Visitor, *, arriving: bool = False
-    ) -> ParkedRequest:
-        """Return the parked request; one that is arriving becomes this browser's."""
-        parking = self.flow.parking
-        find = parking.find_or_bind if arriving else parking.find
-        parked_id = params.get("request") or ""
-        with self._explain_end(parked_id):
-            return await find(parked_id, browser=visitor.browser)
-
-    async def answered(self, waiting: Waiting, visitor: Visitor, answers: Answers) -> Outcome:
-        """Note what the person said, and find what comes next."""
-        parked = await self.flow.parking.answer(waiting.parked_id, waiting.parked, answers)
-        with self._explain_end(waiting.parked_id):
-            return await self.flow.resume(waiting.parked_id, parked, visitor)
-
-    async def resumed(self, waiting: Waiting, visitor: Visitor) -> Outcome:
-        """Find what comes next, though this page was not answered."""
-        with self._explain_end(waiting.parked_id):
-            return await self.flow.resume(waiting.parked_id, waiting.parked, visitor)
-
-    async def refused(self, waiting: Waiting, visitor: Visitor, error: OAuthError) -> Outcome:
-        """End the request at the client."""
-        with self._explain_end(waiting.parked_id):
-            return await self.flow.refuse(waiting.parked_id, waiting.parked, visitor, error)
+        if client and (start := start_uri(client, issuer=self.flow.issuer)):
+            return WayOn(href=start, client=client, starts_again=True)
+        if client and client.client_uri:
+            return WayOn(href=client.client_uri, client=client)
+        return WayOn(href=self.pages.url(ACCOUNT))
 
     @contextmanager
-    def _explain_end(self, parked_id: str) -> Generator[None]:
-        """Turn the end of a parked request, such as another answer to it, into a page that leads on."""
+    def explain_end(self, parked_id: str | None) -> Generator[None]:
+        """Turn the end of a parked request, such as another answer to it, into a page with a link."""
         try:
             yield
         except InvalidRequest as error:
             raise SignInOver(error.description, way_on=self.way_on(parked_id)) from error
 
-    def go_on(
+    async def advance(
+        self, visit: Visit, waiting: WaitingRequest, answers: Answers | None = None
+    ) -> web.Response:
+        """Keep new answers, and send the browser to the next page or to the client."""
+        parked_id, parked = waiting.parked_id, waiting.parked
+        if answers is not None:
+            parked = await self.flow.parking.answer(parked_id, parked, answers)
+        with self.explain_end(parked_id):
+            outcome = await self.flow.resume(parked_id, parked, visit.visitor)
+        return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
+
+    async def refuse(
+        self, visit: Visit, waiting: WaitingRequest, error: OAuthError
+    ) -> web.Response:
+        """End the request by an error at the client."""
+        parked_id, parked = waiting.parked_id, waiting.parked
+        with self.explain_end(parked_id):
+            outcome = await self.flow.refuse(parked_id, parked, visit.visitor, error)
+        return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
+
+    def send(
         self,
         request: web.Request,
         outcome: Outcome,
@@ -138,32 +156,26 @@ class SignInPages:
             query = urlencode({"request": outcome.parked_id})
             response = see_other(f"{self.pages.url(outcome.path)}?{query}")
         elif isinstance(outcome, FormPost):
-            response = self.pages.form_post(
-                request,
-                redirect_uri=outcome.redirect_uri,
-                fields=outcome.fields,
-                ui_locales=ui_locales,
-            )
+            response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
         else:
             response = see_other(outcome.location)
         return self.visits.mark(request, response, visitor) if visitor else response
 
     def show(
         self,
-        request: web.Request,
+        visit: Visit,
         template: str,
-        visitor: Visitor,
-        waiting: Waiting | None,
+        waiting: WaitingRequest | None = None,
         *,
         images: Iterable[str | None] = (),
         context: Mapping[str, object],
     ) -> web.Response:
-        """Render a page about the request that waits, whose form may lead to the client."""
-        asked = waiting.request if waiting else None
+        """Render a page about the request that waits; its form may lead to the client."""
+        visitor, asked = visit.visitor, waiting and waiting.request
         client, tenant = waiting and waiting.client_shown_to(visitor), asked and asked.tenant
         logos = (client and client.logo_uri, tenant and tenant.logo_uri, *images)
         page = self.pages.render(
-            request,
+            visit.request,
             template,
             ui_locales=asked.ui_locales if asked else None,
             form_action=(asked.reply_to.redirect_uri, *self.pages.further) if asked else (),
@@ -178,10 +190,4 @@ class SignInPages:
                 **context,
             },
         )
-        return self.visits.mark(request, page, visitor)
-
-
-def who_answers(visitor: Visitor, params: Params) -> Session | None:
-    """The session that the form's page was shown to; None where another person signed in since."""
-    session = visitor.session
-    return session if session is not None and session.id == params.get("session_id") else None
+        return self.visits.mark(visit.request, page, visitor)

@@ -1,4 +1,4 @@
-"""Who is at the browser? Reads the cookies and looks up the live session behind them."""
+"""Reads a browser's cookies, finds the live session behind them, and writes them."""
 
 from __future__ import annotations
 
@@ -19,26 +19,29 @@ from service.protocol.session_state import SIGNED_OUT, browser_state_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visits:
-    """Finds visitors, signs them in and out."""
+    """Finds visitors and signs them in."""
 
     cookies: Cookies
     sessions: Sessions
     subjects: Subjects
     client_address: ClientAddress
 
-    async def visitor(self, request: web.Request) -> Visitor:
-        """The browser's mark, new where it has none, and the session of an active user."""
+    async def find_visitor(self, request: web.Request) -> Visitor:
+        """Return the browser's mark, new if it has none, and the session of an active user."""
         browser = self.cookies.browser(request) or secrets.token_urlsafe(24)
         cookie = self.cookies.session(request)
         session = await self.sessions.find(cookie) if cookie else None
         user_claims = await self.subjects.claims_of(session) if session else None
-        if session is None or user_claims is None:
-            return Visitor(browser=browser, browser_state=self._state_of_stranger(request))
-        await self.sessions.touch(session)
-        return _signed_in(browser, session, user_claims)
+        if session is not None and user_claims is not None:
+            await self.sessions.touch(session)
+            return _signed_in(browser, session, user_claims)
+        # A frame of another site sends no session cookie, although a user may be signed in: only
+        # a cookie without a session proves that nobody is.
+        state = SIGNED_OUT if cookie is not None else self.cookies.browser_state(request)
+        return Visitor(browser=browser, browser_state=state or SIGNED_OUT)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
-        """How a page names the person who is signed in."""
+        """Return the names by which a page shows the user that is signed in."""
         if visitor.session is None:
             return {"name": "", "username": ""}
         username = await self.subjects.username_of(visitor.session) or ""
@@ -46,49 +49,44 @@ class Visits:
         return {"name": name, "username": username}
 
     def mark(self, request: web.Request, response: web.Response, visitor: Visitor) -> web.Response:
-        """Let the browser keep its mark, and show scripts who is signed in now."""
+        """Set the cookies that have changed: the browser's mark, its state, and a new session."""
+        session = visitor.session
+        lasts = session.ends_at - session.started_at if session and session.remember else None
         if self.cookies.browser(request) != visitor.browser:
             self.cookies.set_browser(response, visitor.browser)
         if (self.cookies.browser_state(request) or SIGNED_OUT) != visitor.browser_state:
-            lasts = _lasts(visitor.session) if visitor.session else 0
-            self.cookies.set_browser_state(response, visitor.browser_state, max_age=lasts)
+            state_lasts = lasts if session else 0
+            self.cookies.set_browser_state(response, visitor.browser_state, max_age=state_lasts)
+        if visitor.new_cookie is not None:
+            self.cookies.set_session(response, visitor.new_cookie, max_age=lasts)
         return response
 
     async def sign_in(
-        self, request: web.Request, visitor: Visitor, who: SignIn, *, remember: bool
-    ) -> tuple[Visitor, str]:
-        """The visitor after a sign-in, and the new session cookie's value."""
+        self, request: web.Request, visitor: Visitor, sign_in: SignIn, *, remember: bool
+    ) -> Visitor:
+        """Begin a session, and return the visitor with it; `mark` sets its cookie."""
         session, cookie = await self.sessions.start(
-            who,
+            sign_in,
             previous=visitor.session,
             remember=remember,
             user_agent=request.headers.get("User-Agent", ""),
             address=self.client_address.of(request),
         )
         user_claims = await self.subjects.claims_of(session) or {}
-        return _signed_in(visitor.browser, session, user_claims), cookie
-
-    def keep(self, response: web.Response, session: Session, cookie: str) -> None:
-        """Let the browser keep the session, for good only where the person wants it."""
-        lasts = _lasts(session)
-        self.cookies.set_session(response, cookie, max_age=lasts)
-        self.cookies.set_browser_state(response, browser_state_of(session.id), max_age=lasts)
-
-    def _state_of_stranger(self, request: web.Request) -> str:
-        """Signed out where the session's cookie leads nowhere; where none is sent there is no telling.
-
-        In another site's frame the browser keeps it to itself, though somebody may be signed in.
-        """
-        if self.cookies.session(request) is not None:
-            return SIGNED_OUT
-        return self.cookies.browser_state(request) or SIGNED_OUT
+        return _signed_in(visitor.browser, session, user_claims, new_cookie=cookie)
 
 
-def _signed_in(browser: str, session: Session, user_claims: Mapping[str, object]) -> Visitor:
-    state = browser_state_of(session.id)
-    return Visitor(browser=browser, session=session, user_claims=user_claims, browser_state=state)
-
-
-def _lasts(session: Session) -> int | None:
-    """Seconds that the cookies stay; None: until the browser closes."""
-    return session.ends_at - session.started_at if session.remember else None
+def _signed_in(
+    browser: str,
+    session: Session,
+    user_claims: Mapping[str, object],
+    *,
+    new_cookie: str | None = None,
+) -> Visitor:
+    return Visitor(
+        browser=browser,
+        session=session,
+        user_claims=user_claims,
+        browser_state=browser_state_of(session.id),
+        new_cookie=new_cookie,
+    )

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from service.model.delivery import FormPost
 from tests.pages.screens import Browser, Elements, each_screen, policy_of
 
 pytestmark = pytest.mark.rfc("9700#4.16")
@@ -64,8 +65,7 @@ def test_strict_transport_security_is_for_https_only() -> None:
 def test_form_post_runs_the_one_script_whose_hash_it_names(browser: Browser) -> None:
     page = browser.pages.form_post(
         browser.request(),
-        redirect_uri="https://web.example/callback",
-        fields={"code": "c0de", "state": '"><script>'},
+        FormPost("https://web.example/callback", {"code": "c0de", "state": '"><script>'}),
     )
     scripts = re.findall(r"<script>(.*?)</script>", page.text or "", re.DOTALL)
     digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
@@ -76,7 +76,7 @@ def test_form_post_runs_the_one_script_whose_hash_it_names(browser: Browser) -> 
 def test_form_post_carries_the_response_to_the_client(browser: Browser) -> None:
     fields = {"code": "c0de", "state": '"><script>'}
     page = browser.pages.form_post(
-        browser.request(), redirect_uri="https://web.example/callback", fields=fields
+        browser.request(), FormPost("https://web.example/callback", fields)
     )
     elements = Elements(page)
     inputs = elements.every("input", type="hidden")

@@ -1,4 +1,4 @@
-"""Sign-ins that cannot continue: the person is told why, and where to start again (OIDC Core §4)."""
+"""The errors of sign-ins that cannot continue, with a link to start again (OIDC Core §4)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from service.protocol.redirect_uri import with_query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayOn:
-    """A link for a person whose sign-in is over."""
+    """A link for a user whose sign-in is over; without a client it leads to the user's account."""
 
     href: str
-    client: Client | None
-    """None where the link leads to the person's account."""
+    client: Client | None = None
     starts_again: bool = False
     """Whether the link begins a new login at the client."""
 
@@ -27,7 +26,6 @@ class SignInOver(OAuthError):
     code = "invalid_request"
 
     def __init__(self, description: str, *, way_on: WayOn) -> None:
-        """Take where the person can go on."""
         super().__init__(description)
         self.way_on = way_on
 
@@ -39,15 +37,5 @@ class FormExpired(SignInOver):
 
 
 def start_uri(client: Client, *, issuer: str) -> str | None:
-    """Return the URL that begins a login at the client; None where it has none (OIDC Core §4)."""
+    """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
     return with_query(client.login_uri, {"iss": issuer}) if client.login_uri else None
-
-
-def way_on(client: Client | None, *, issuer: str, account: str) -> WayOn:
-    """Return the best link: a new login at the client, its home page, or the person's account."""
-    start = start_uri(client, issuer=issuer) if client else None
-    if start:
-        return WayOn(href=start, client=client, starts_again=True)
-    if client and client.client_uri:
-        return WayOn(href=client.client_uri, client=client)
-    return WayOn(href=account, client=None)
