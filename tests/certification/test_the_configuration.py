@@ -38,7 +38,7 @@ def test_no_client_is_left_out_of_the_table(provider: Provider) -> None:
     assert set(CLIENTS) == set(provider.service.parts.shared.registry.current.clients)
 
 
-async def test_the_suite_finds_what_it_is_told_to_click(
+async def test_the_suite_finds_the_elements_that_it_clicks(
     provider: Provider, browser: Browser
 ) -> None:
     signing_in, signing_out = suite_configuration("basic")["browser"]

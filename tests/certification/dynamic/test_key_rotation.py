@@ -14,7 +14,9 @@ class TestKeyRotation:
 
     @pytest.mark.conformance("oidcc-server-rotate-keys")
     @pytest.mark.rfc("openid-core#10.1.1", "7517#4.5")
-    async def test_a_new_key_stands_beside_the_old_one(self, provider: Provider) -> None:
+    async def test_a_new_key_is_published_together_with_the_old_one(
+        self, provider: Provider
+    ) -> None:
         before = await published_kids(provider)
         source = provider.service.parts.keys.source
         assert isinstance(source, StoredKeys)

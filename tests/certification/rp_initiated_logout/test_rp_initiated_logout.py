@@ -41,7 +41,9 @@ class TestRpInitiatedLogout:
         await signed_in.check_signed_out()
 
     @pytest.mark.conformance("oidcc-rp-initiated-logout-no-state")
-    async def test_without_a_state_none_comes_back(self, signed_in: SignedIn) -> None:
+    async def test_a_response_without_a_requested_state_has_no_state(
+        self, signed_in: SignedIn
+    ) -> None:
         request = signed_in.request(state=None)
         signed_in.check_goodbye(await signed_in.end(request), request)
         await signed_in.check_signed_out()

@@ -48,31 +48,35 @@ class ScopesAtUserinfo:
 
     @pytest.mark.conformance("oidcc-scope-profile")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_profile_is_told_at_userinfo(
+    async def test_userinfo_returns_the_profile(
         self, party: RelyingParty, provider: Provider
     ) -> None:
         await told_at_userinfo(provider, await party.complete(scope="openid profile"), "profile")
 
     @pytest.mark.conformance("oidcc-scope-email")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_email_is_told_at_userinfo(self, party: RelyingParty, provider: Provider) -> None:
+    async def test_userinfo_returns_the_email(
+        self, party: RelyingParty, provider: Provider
+    ) -> None:
         await told_at_userinfo(provider, await party.complete(scope="openid email"), "email")
 
     @pytest.mark.conformance("oidcc-scope-address")
     @pytest.mark.rfc("openid-core#5.1.1", "openid-core#5.4")
-    async def test_address_is_told_at_userinfo(
+    async def test_userinfo_returns_the_address(
         self, party: RelyingParty, provider: Provider
     ) -> None:
         await told_at_userinfo(provider, await party.complete(scope="openid address"), "address")
 
     @pytest.mark.conformance("oidcc-scope-phone")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_phone_is_told_at_userinfo(self, party: RelyingParty, provider: Provider) -> None:
+    async def test_userinfo_returns_the_phone(
+        self, party: RelyingParty, provider: Provider
+    ) -> None:
         await told_at_userinfo(provider, await party.complete(scope="openid phone"), "phone")
 
     @pytest.mark.conformance("oidcc-scope-all")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_all_together_are_told_at_userinfo(
+    async def test_userinfo_returns_the_claims_of_all_scopes(
         self, party: RelyingParty, provider: Provider
     ) -> None:
         flow = await party.complete(scope="openid email phone address profile")
@@ -80,7 +84,7 @@ class ScopesAtUserinfo:
 
     @pytest.mark.conformance("oidcc-claims-essential")
     @pytest.mark.rfc("openid-core#5.5", "openid-core#5.5.1")
-    async def test_a_claim_asked_for_at_userinfo_is_told_there(
+    async def test_a_claim_requested_for_userinfo_is_returned_by_userinfo(
         self, party: RelyingParty, provider: Provider
     ) -> None:
         flow = await party.complete(claims=json.dumps({"userinfo": _NAME}))
@@ -102,33 +106,35 @@ class ScopesInIdentityToken:
 
     @pytest.mark.conformance("oidcc-scope-profile")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_profile_stands_in_the_identity_token(self, party: RelyingParty) -> None:
+    async def test_the_id_token_contains_the_profile(self, party: RelyingParty) -> None:
         check_told((await party.complete(scope="openid profile")).claims or {}, "profile")
 
     @pytest.mark.conformance("oidcc-scope-email")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_email_stands_in_the_identity_token(self, party: RelyingParty) -> None:
+    async def test_the_id_token_contains_the_email(self, party: RelyingParty) -> None:
         check_told((await party.complete(scope="openid email")).claims or {}, "email")
 
     @pytest.mark.conformance("oidcc-scope-address")
     @pytest.mark.rfc("openid-core#5.1.1", "openid-core#5.4")
-    async def test_address_stands_in_the_identity_token(self, party: RelyingParty) -> None:
+    async def test_the_id_token_contains_the_address(self, party: RelyingParty) -> None:
         check_told((await party.complete(scope="openid address")).claims or {}, "address")
 
     @pytest.mark.conformance("oidcc-scope-phone")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_phone_stands_in_the_identity_token(self, party: RelyingParty) -> None:
+    async def test_the_id_token_contains_the_phone(self, party: RelyingParty) -> None:
         check_told((await party.complete(scope="openid phone")).claims or {}, "phone")
 
     @pytest.mark.conformance("oidcc-scope-all")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")
-    async def test_all_together_stand_in_the_identity_token(self, party: RelyingParty) -> None:
+    async def test_the_id_token_contains_the_claims_of_all_scopes(
+        self, party: RelyingParty
+    ) -> None:
         flow = await party.complete(scope="openid email phone address profile")
         check_told(flow.claims or {}, *CLAIMS)
 
     @pytest.mark.conformance("oidcc-claims-essential")
     @pytest.mark.rfc("openid-core#5.5", "openid-core#5.5.1")
-    async def test_a_claim_asked_for_in_the_identity_token_stands_there(
+    async def test_a_claim_requested_for_the_id_token_is_in_the_id_token(
         self, party: RelyingParty
     ) -> None:
         flow = await party.complete(claims=json.dumps({"id_token": _NAME}))

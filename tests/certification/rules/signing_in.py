@@ -83,22 +83,22 @@ class SigningIn:
 
     @pytest.mark.conformance("oidcc-display-page")
     @pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#15.1")
-    async def test_display_page_is_no_error(self, party: RelyingParty) -> None:
+    async def test_display_page_is_accepted(self, party: RelyingParty) -> None:
         await party.complete(display="page")
 
     @pytest.mark.conformance("oidcc-display-popup")
     @pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#15.1")
-    async def test_display_popup_is_no_error(self, party: RelyingParty) -> None:
+    async def test_display_popup_is_accepted(self, party: RelyingParty) -> None:
         await party.complete(display="popup")
 
     @pytest.mark.conformance("oidcc-ui-locales")
     @pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#15.1")
-    async def test_an_unknown_language_of_the_pages_is_no_error(self, party: RelyingParty) -> None:
+    async def test_an_unknown_ui_locale_is_accepted(self, party: RelyingParty) -> None:
         await party.complete(ui_locales="se")
 
     @pytest.mark.conformance("oidcc-claims-locales")
     @pytest.mark.rfc("openid-core#5.2", "openid-core#15.1")
-    async def test_an_unknown_language_of_the_claims_is_no_error(self, party: RelyingParty) -> None:
+    async def test_an_unknown_claims_locale_is_accepted(self, party: RelyingParty) -> None:
         await party.complete(claims_locales="se")
 
     @pytest.mark.conformance("oidcc-ensure-request-with-acr-values-succeeds")
