@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar, cast
-from weakref import WeakValueDictionary
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
 
 import structlog
 
 from service.authorize.fetch_limits import FetchLimits
+from service.caching.bounded_cache import BoundedCache
+from service.caching.single_flight import SingleFlight
 from service.clients.http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
@@ -22,89 +21,69 @@ from service.protocol.refused_value import RefusedValue
 log = structlog.stdlib.get_logger(__name__)
 
 LIFETIME = 60
-"""Seconds for which a request object is taken as it was read."""
+"""Seconds until a request object is fetched again."""
 
 FAILURE_LIFETIME = 5
 """Seconds for which a URL that could not be read is not asked again."""
 
 MAX_KEPT = 200
-"""How many are kept, each of 50 KiB at most; the one that was read first makes room."""
+"""Request objects, of 50 KiB at most."""
 
 _NOTHING_THERE = "there is no request object behind request_uri"
 
 _OK = 200
 
-_T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    text: str
-    until: int
-
-
 _Place = tuple[HttpClient, str]
-"""With the way there, so that nobody sees what was read on a way that is closed to them."""
+"""The client and the URL: what an unrestricted client has read is not shown to guarded ones."""
 
 
 class RequestUris:
-    """Fetches what stands behind a `request_uri`, whatever its Content-Type; one fetch at a time for each URL."""
+    """Fetches the content of a `request_uri`, whatever its Content-Type; one fetch at a time for each URL."""
 
     def __init__(self, http: ClientHttp, *, now: Callable[[], int]) -> None:
-        """Take the ways out and the clock."""
         self._http = http
-        self._now = now
         self._limits = FetchLimits(now=now)
-        self._kept: dict[_Place, _Kept] = {}
-        self._failed: dict[_Place, int] = {}
-        self._turns: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
+        self._texts: BoundedCache[_Place, str] = BoundedCache(MAX_KEPT, now=now)
+        self._failures: BoundedCache[_Place, bool] = BoundedCache(MAX_KEPT, now=now)
+        self._fetches: SingleFlight[_Place, None] = SingleFlight()
 
     async def fetch(self, uri: str, client: Client, *, client_address: str) -> str:
-        """The request object as it was read; InvalidRequestUri where nothing of the kind is there.
+        """Return the request object as it was read; InvalidRequestUri if none could be read.
 
-        The fragment is a hash of the content by which the client says that it has changed: another
-        one is another place to remember, and it is neither compared nor sent. `client_address` is the
-        address that the request came from.
+        The fragment is a hash of the content by which the client says that it has changed: with
+        another fragment it is fetched again, and the fragment is neither compared nor sent.
+        `client_address` is the address that the request came from.
         """
         if len(uri) > MAX_LENGTH["request_uri"]:
             raise InvalidRequest("request_uri is too long")
         url = _without_fragment(uri)
         _check(url, client)
-        way = self._http.for_(client)
-        kept = self._known(way, uri)
-        if kept is None:
-            async with self._turns.setdefault((way, url), asyncio.Lock()):
-                kept = self._known(way, uri) or await self._look(way, uri, client, client_address)
-        return kept.text
+        http = self._http.for_(client)
 
-    def _known(self, way: HttpClient, uri: str) -> _Kept | None:
-        """What was read a moment ago; a failure counts for every fragment of the URL."""
-        url = _without_fragment(uri)
-        if self._now() < self._failed.get((way, url), 0):
+        def start() -> Coroutine[Any, Any, None]:
+            self._limits.count(client, client_address)
+            return self._read(http, uri)
+
+        while (text := self._find(http, uri)) is None:
+            await self._fetches.run((http, url), start)
+        return text
+
+    def _find(self, http: HttpClient, uri: str) -> str | None:
+        """Return what was read a moment ago; a failure counts for every fragment of the URL."""
+        if self._failures.get((http, _without_fragment(uri))):
             raise InvalidRequestUri(_NOTHING_THERE)
-        kept = self._kept.get((way, uri))
-        return kept if kept is not None and self._now() < kept.until else None
+        return self._texts.get((http, uri))
 
-    async def _look(self, way: HttpClient, uri: str, client: Client, client_address: str) -> _Kept:
-        """Fetch it, within the limits, and remember what comes of it."""
+    async def _read(self, http: HttpClient, uri: str) -> None:
+        """Read it, within the limits, and keep the text or the failure."""
         url = _without_fragment(uri)
-        self._limits.count(client, client_address)
-        async with self._limits.place(way):
+        async with self._limits.place(http):
             try:
-                text = await _read(way, url)
+                text = await _read(http, url)
             except InvalidRequestUri:
-                _keep(self._failed, (way, url), self._now() + FAILURE_LIFETIME)
+                self._failures.put((http, url), value=True, seconds=FAILURE_LIFETIME)
                 raise
-        kept = _Kept(text, self._now() + LIFETIME)
-        _keep(self._kept, (way, uri), kept)
-        return kept
-
-
-def _keep(memory: dict[_Place, _T], place: _Place, what: _T) -> None:
-    memory.pop(place, None)
-    while len(memory) >= MAX_KEPT:
-        del memory[next(iter(memory))]
-    memory[place] = what
+        self._texts.put((http, uri), text, seconds=LIFETIME)
 
 
 def _check(url: str, client: Client) -> None:

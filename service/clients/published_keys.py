@@ -1,97 +1,81 @@
-"""The JWK sets behind `jwks_uri`, fetched when they are needed and kept for a while (RFC 7591 §2)."""
+"""Fetches the JWK sets behind `jwks_uri` when they are needed, and keeps them for a while (RFC 7591 §2)."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import structlog
 
+from service.caching.bounded_cache import BoundedCache
+from service.caching.single_flight import SingleFlight
 from service.keys.foreign_keys import ForeignKeys
 from service.model.outgoing import HttpClient, Unreachable
 
 log = structlog.stdlib.get_logger(__name__)
 
 LIFETIME = 300
-"""Seconds for which a JWK set is taken as it was read."""
+"""Seconds until a JWK set is fetched again."""
 
 PAUSE = 30
-"""Seconds between two looks that an unknown key, or the set's absence, causes."""
+"""Seconds between two requests that an unknown key id or a failure causes."""
 
 MAX_SETS = 500
-"""How many are kept; the one that was read first makes room."""
 
 _OK = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """What the last look has shown; no keys where none has shown any yet."""
+class _Fetched(NamedTuple):
+    """The keys, None if they could never be fetched."""
 
     keys: ForeignKeys | None
-    next_at: int
-    """When it is time to look again anyway."""
     renewable_from: int
-    """An unknown key before this moment causes no request, whoever sends it how often.
+    """Before this time an unknown key id causes no request, however often it is sent.
 
-    The first one after a look at its time may cause one at once: clients change their keys and use them.
+    The first one after a regular fetch may cause one at once: clients change their keys and use them.
     """
 
 
 _Place = tuple[HttpClient, str]
-"""The way there counts too: nobody sees what was read on a way that is closed to them."""
+"""The client and the URI: keys that were read by an unrestricted client are not shown to guarded ones."""
 
 
 class PublishedKeys:
-    """One look at a time for each URI; who comes meanwhile waits for the same one."""
+    """Fetches each JWK set once for all who need it at the same time."""
 
-    def __init__(self, *, now: Callable[[], int]) -> None:
-        """Take the clock."""
+    def __init__(self, *, now: Callable[[], int], size: int = MAX_SETS) -> None:
         self._now = now
-        self._looks: dict[_Place, _Look] = {}
-        self._looking: dict[_Place, asyncio.Task[_Look]] = {}
+        self._fetched: BoundedCache[_Place, _Fetched] = BoundedCache(size, now=now)
+        self._fetches: SingleFlight[_Place, _Fetched] = SingleFlight()
 
     async def find(self, uri: str, http: HttpClient) -> ForeignKeys | None:
-        """The keys as they were read a while ago; None where they never could be."""
-        look = self._looks.get((http, uri))
-        if look is None or self._now() >= look.next_at:
-            look = await self._look((http, uri), renewable_from=0)
-        return look.keys
+        """Return the keys as they were fetched a while ago; None if they could never be fetched."""
+        fetched = self._fetched.get((http, uri)) or await self._fetch(http, uri, renewable_from=0)
+        return fetched.keys
 
     async def find_renewed(self, uri: str, http: HttpClient) -> ForeignKeys | None:
-        """The keys as they are now, if nobody asked for that just before."""
-        look = self._looks.get((http, uri))
-        if look is None or self._now() >= look.renewable_from:
-            look = await self._look((http, uri), renewable_from=self._now() + PAUSE)
-        return look.keys
+        """Return the keys as they are now, unless an unknown key id has just caused a request."""
+        fetched = self._fetched.get_stale((http, uri))
+        if fetched is None or self._now() >= fetched.renewable_from:
+            fetched = await self._fetch(http, uri, renewable_from=self._now() + PAUSE)
+        return fetched.keys
 
-    async def _look(self, place: _Place, *, renewable_from: int) -> _Look:
-        looking = self._looking.get(place)
-        if looking is None:
-            looking = asyncio.create_task(self._fetch(place, renewable_from))
-            self._looking[place] = looking
-            looking.add_done_callback(lambda _: self._looking.pop(place))
-        return await asyncio.shield(looking)
+    async def _fetch(self, http: HttpClient, uri: str, *, renewable_from: int) -> _Fetched:
+        return await self._fetches.run(
+            (http, uri), lambda: self._fetch_anew(http, uri, renewable_from)
+        )
 
-    async def _fetch(self, place: _Place, renewable_from: int) -> _Look:
-        """The keys that are there now, or else those there were; either way it is over for a while."""
-        before = self._looks.pop(place, None)
+    async def _fetch_anew(self, http: HttpClient, uri: str, renewable_from: int) -> _Fetched:
+        """Fetch the keys; after a failure, the keys that were there count a little longer."""
         now = self._now()
         try:
-            keys = await _read(*place)
-            look = _Look(keys=keys, next_at=now + LIFETIME, renewable_from=renewable_from)
+            fetched, seconds = _Fetched(await _read(http, uri), renewable_from), LIFETIME
         except (Unreachable, ValueError) as error:
-            log.warning("a client's keys cannot be read", jwks_uri=place[1], reason=str(error))
-            known = before.keys if before is not None else None
-            look = _Look(keys=known, next_at=now + PAUSE, renewable_from=now + PAUSE)
-        self._keep(place, look)
-        return look
-
-    def _keep(self, place: _Place, look: _Look) -> None:
-        while len(self._looks) >= MAX_SETS:
-            del self._looks[next(iter(self._looks))]
-        self._looks[place] = look
+            log.warning("a client's keys cannot be read", jwks_uri=uri, reason=str(error))
+            before = self._fetched.get_stale((http, uri))
+            fetched, seconds = _Fetched(before.keys if before else None, now + PAUSE), PAUSE
+        self._fetched.put((http, uri), fetched, seconds=seconds)
+        return fetched
 
 
 async def _read(http: HttpClient, uri: str) -> ForeignKeys:

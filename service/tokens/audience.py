@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from service.caching.bounded_cache import BoundedCache
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import InvalidTarget
@@ -34,17 +35,20 @@ class Targets:
     def __init__(self, registry: LiveRegistry) -> None:
         """Take what a reload replaces."""
         self._registry = registry
-        self._known: dict[tuple[frozenset[str], tuple[str, ...]], Target] = {}
+        self._known: BoundedCache[tuple[frozenset[str], tuple[str, ...]], Target]
+        self._known = BoundedCache(REMEMBERED)
         self._known_of: Registry | None = None
 
     def of(self, scope: frozenset[str], resources: tuple[str, ...]) -> Target:
         """Where a token with this scope for these resources, or for none in particular, may be used."""
         registry = self._registry.current
-        if registry is not self._known_of or len(self._known) >= REMEMBERED:
-            self._known, self._known_of = {}, registry
+        if registry is not self._known_of:
+            self._known.clear()
+            self._known_of = registry
         known = self._known.get((scope, resources))
         if known is None:
-            known = self._known[scope, resources] = target(registry, scope, resources)
+            known = target(registry, scope, resources)
+            self._known.put((scope, resources), known)
         return known
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from service.clients import published_keys
+from service.clients.published_keys import PublishedKeys
 from service.keys.jose import JwtRefused, Key
 from tests.client_keys.conftest import KeyServer, Party
 
@@ -121,9 +122,10 @@ async def test_an_over_long_key_set_counts_as_none(
 
 
 async def test_only_so_many_key_sets_are_kept(
-    published: Party, server: KeyServer, rsa: Rsa, monkeypatch: pytest.MonkeyPatch
+    published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
-    monkeypatch.setattr(published_keys, "MAX_SETS", 2)
+    few = PublishedKeys(now=lambda: published.now[0], size=2)
+    published = replace(published, keys=replace(published.keys, published=few))
     server.publish(rsa(0))
     token = await rsa(0).sign(CLAIMS, typ="JWT")
     for path in ("a", "b", "c", "c", "b", "a"):

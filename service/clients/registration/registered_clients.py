@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import structlog
 
+from service.caching.bounded_cache import BoundedCache
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client
@@ -17,7 +18,7 @@ from service.store.verbs import Read
 log = structlog.stdlib.get_logger(__name__)
 
 MAX_MADE = 500
-"""How many clients are kept as they were made of their records; the one made first makes room."""
+"""Clients that are kept as they were made of their records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,9 @@ class RegisteredClients:
     stores: Stores
     policy: RegistrationPolicy
     seal: Seal
-    _made: dict[bytes, Client] = field(default_factory=dict[bytes, Client], init=False)
+    _made: BoundedCache[bytes, Client] = field(
+        default_factory=lambda: BoundedCache[bytes, Client](MAX_MADE), init=False
+    )
 
     async def find(self, client_id: str) -> Client | None:
         """The client; an id of another form is no client's and costs no look-up."""
@@ -45,9 +48,7 @@ class RegisteredClients:
         if made is None:
             record = self.stores.registered_clients.decode(value)
             made = self.policy.client(record, secret_value=self._secret_value(record))
-            while len(self._made) >= MAX_MADE:
-                del self._made[next(iter(self._made))]
-            self._made[name] = made
+            self._made.put(name, made)
         return made
 
     def _secret_value(self, record: RegisteredClient) -> str | None:

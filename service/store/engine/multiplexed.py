@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, cast
 
+from service.caching.single_flight import SingleFlight
 from service.store.engine.circuit import Circuit
 from service.store.engine.errors import UNREACHABLE, ConnectionLost, NotAsked
 from service.store.engine.link import TICK, Link
@@ -25,7 +26,7 @@ class Multiplexed:
         self._connect = connect
         self._patience = patience
         self._link: Link | None = None
-        self._opening: asyncio.Task[Link] | None = None
+        self._opening: SingleFlight[None, Link] = SingleFlight()
         self._closed = False
         self._circuit = Circuit(self._probe)
 
@@ -61,8 +62,7 @@ class Multiplexed:
         """Give the connection back; who asks from now on is refused."""
         self._closed = True
         self._circuit.close()
-        if self._opening is not None:
-            self._opening.cancel()
+        self._opening.cancel_all()
         if self._link is not None:
             self._link.abort(ConnectionLost("the store is closed"))
 
@@ -82,10 +82,7 @@ class Multiplexed:
             raise ConnectionLost("the store is closed")
         if self._link is not None and self._link.open:
             return self._link
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
-            self._opening.add_done_callback(self._opening_is_over)
-        opening = self._opening
+        opening = self._opening.start(None, self._open)
         while not opening.done():
             # Before the wait, so that a process that stood still itself lets it go on.
             looked_at = monotonic()
@@ -104,8 +101,3 @@ class Multiplexed:
         connection._reader = connection._writer = None  # noqa: SLF001
         self._link = Link(writer)
         return self._link
-
-    def _opening_is_over(self, opening: asyncio.Task[Link]) -> None:
-        self._opening = None
-        if not opening.cancelled():
-            opening.exception()  # each who waited has raised it; nobody may have

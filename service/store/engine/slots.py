@@ -11,6 +11,7 @@ from typing import Any
 
 from redis.crc import key_slot
 
+from service.caching.single_flight import SingleFlight
 from service.store.engine.errors import TROUBLE, ConnectionLost
 from service.store.verbs import Command
 
@@ -35,7 +36,7 @@ class Slots:
         self._connect = connect
         self._servers = self._seeds
         self._owners: list[Address | None] = []
-        self._asking: asyncio.Task[None] | None = None
+        self._asking: SingleFlight[None, None] = SingleFlight()
         self._asked_at = 0.0
 
     @property
@@ -61,29 +62,30 @@ class Slots:
     async def ask_again(self, *, due: float) -> None:
         """Wait for a new answer, unless the last is new enough."""
         self.refresh()
-        if self._asking is not None:
+        asking = self._asking.get(None)
+        if asking is not None:
             async with asyncio.timeout(due - monotonic()):
-                await asyncio.shield(self._asking)
+                await asyncio.shield(asking)
 
     def refresh(self) -> None:
         """Begin to ask the servers, once for all who want to know at the same time, and not too often."""
-        rested = monotonic() - self._asked_at >= REST
-        if self._asking is None and (rested or not self._owners):
-            self._asking = asyncio.create_task(self._ask())
-            self._asking.add_done_callback(self._asking_is_over)
+        if monotonic() - self._asked_at >= REST or not self._owners:
+            self._asking.start(None, self._ask)
 
     def close(self) -> None:
         """Ask no more."""
-        if self._asking is not None:
-            self._asking.cancel()
+        self._asking.cancel_all()
 
     async def _ask(self) -> None:
         servers = sorted(self._servers | self._seeds)
-        for address in random.sample(servers, len(servers)):
-            with suppress(*TROUBLE):
-                self._learn(await self._told_by(address), address[0])
-                return
-        raise ConnectionLost("no server of the Cluster answers")
+        try:
+            for address in random.sample(servers, len(servers)):
+                with suppress(*TROUBLE):
+                    self._learn(await self._told_by(address), address[0])
+                    return
+            raise ConnectionLost("no server of the Cluster answers")
+        finally:
+            self._asked_at = monotonic()
 
     async def _told_by(self, address: Address) -> Sequence[Any]:
         connection = self._connect(address)
@@ -105,11 +107,6 @@ class Slots:
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
         self._owners, self._servers = owners, frozenset(servers)
-
-    def _asking_is_over(self, asking: asyncio.Task[None]) -> None:
-        self._asking, self._asked_at = None, monotonic()
-        if not asking.cancelled():
-            asking.exception()  # each who waited has raised it
 
 
 def _key(command: Command) -> str | None:

@@ -1,0 +1,61 @@
+"""The cache returns what was stored, never more values than its size, and none after its time."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.caching.bounded_cache import BoundedCache
+
+SIZE = 3
+
+puts = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(), st.integers(1, 9)), min_size=1)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+
+@given(puts)
+def test_the_values_that_were_stored_last_are_kept(stored: list[tuple[str, int, int]]) -> None:
+    cache = BoundedCache[str, int](SIZE)
+    for key, value, _ in stored:
+        cache.put(key, value)
+    latest = {key: value for key, value, _ in stored}
+    order = list(dict.fromkeys(key for key, _, _ in reversed(stored)))
+    for place, key in enumerate(order):
+        assert cache.get(key) == (latest[key] if place < SIZE else None)
+
+
+@given(puts)
+def test_a_value_is_returned_until_its_time_is_over(stored: list[tuple[str, int, int]]) -> None:
+    clock = Clock()
+    cache = BoundedCache[str, int](10, now=clock.now)
+    expected: dict[str, tuple[int, float]] = {}
+    for key, value, seconds in stored:
+        cache.put(key, value, seconds=seconds)
+        expected[key] = value, clock.time + seconds
+        clock.time += 2
+        for known, (its_value, until) in expected.items():
+            assert cache.get(known) == (its_value if clock.time < until else None)
+            assert cache.get_stale(known) == its_value
+
+
+def test_a_value_that_is_stored_again_is_the_last_to_make_room() -> None:
+    cache = BoundedCache[str, int](2)
+    for key in "aba":
+        cache.put(key, 1)
+    cache.put("c", 1)
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (1, None, 1)
+
+
+def test_a_cleared_cache_has_no_value() -> None:
+    cache = BoundedCache[str, int](2)
+    cache.put("a", 1)
+    cache.clear()
+    assert cache.get_stale("a") is None
