@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
+from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.parts import Parts, build_parts
 from service.parts.shared import build_shared
@@ -86,7 +87,8 @@ def serving(
 async def parts_of(redis_url: str, configuration: Path = CONFIGURATION) -> AsyncGenerator[Parts]:
     """The parts of a service on the same Redis, to prepare what requests need there."""
     environ = {"SERVICE_STORE_URL": redis_url}
-    parts = build_parts(build_shared(load(configuration, environ), environ=environ))
+    configured = load(configuration, environ, builtin_catalogue())
+    parts = build_parts(build_shared(configured, environ=environ))
     await parts.keys.source.start()
     try:
         yield parts

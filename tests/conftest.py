@@ -23,6 +23,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 from redis import Redis
 
 from service.app import create_app
+from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.pages import locales
 from service.server.server import Runner
@@ -139,7 +140,9 @@ async def start(store_url: str, spans: Any, tmp_path: Path) -> AsyncIterator[Sta
         file = tmp_path / f"config-{len(runners)}.yaml"
         file.write_text(json.dumps(configuration))  # which is YAML too, and written faster
         events: list[object] = []
-        service = create_app(load(file, {}), events.append, environ={}, spans=spans)
+        service = create_app(
+            load(file, {}, builtin_catalogue()), events.append, environ={}, spans=spans
+        )
         runner = Runner(service.app, shutdown_timeout=1)
         runners.append(runner)
         await runner.setup()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import plain_json_schema
 
 Schema = Mapping[str, Any]
@@ -36,7 +37,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 def render() -> str:
     """The page."""
-    schema = plain_json_schema()
+    schema = plain_json_schema(builtin_catalogue())
     definitions: Schema = schema["$defs"]
     sections = [(name, key) for name, key in schema["properties"].items()]
     top = {name: key for name, key in sections if _definition(key) is None}

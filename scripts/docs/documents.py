@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 
 from scripts.docs import configuration, conformance, decisions, rfc_map
+from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import json_schema
 
 DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "configuration.md": configuration.render,
-    "config.schema.json": lambda: json.dumps(json_schema(), indent=2) + "\n",
+    "config.schema.json": lambda: json.dumps(json_schema(builtin_catalogue()), indent=2) + "\n",
     "conformance.md": conformance.render,
     "decisions/README.md": decisions.render,
     "rfc-map.md": rfc_map.render,

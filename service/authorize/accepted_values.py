@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import cast
 
+from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.prompt import PROMPTS
 from service.protocol.refused_value import RefusedValue
-from service.protocol.response_type import RESPONSE_MODES
 from service.protocol.scope import OFFLINE_ACCESS
 
 MOST = 20

@@ -27,11 +27,12 @@ def response_type_is_allowed(request: AuthorizeRequest, _: Registry) -> None:
         )
 
 
-def what_the_client_demands_is_served(request: AuthorizeRequest, _: Registry) -> None:
+def features_that_the_client_requires_are_supported(request: AuthorizeRequest, _: Registry) -> None:
     """A registration that asks for more protection than is served here gets nothing less."""
-    if request.client.requires_unsupported_feature:
+    feature = request.client.unsupported_feature
+    if feature is not None:
         raise UnauthorizedClient(
-            "the client requires DPoP, mutual TLS or PAR, which this server does not support"
+            f"the client requires {feature}, which this server does not support"
         )
 
 
@@ -89,7 +90,7 @@ def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> No
 
 CHECKS: tuple[Check, ...] = (
     response_type_is_allowed,
-    what_the_client_demands_is_served,
+    features_that_the_client_requires_are_supported,
     tokens_may_go_through_the_browser,
     code_challenge_is_sent_where_required,
     scope_is_allowed,

@@ -14,12 +14,7 @@ from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import origin_of
 from service.protocol.refused_value import RefusedValue
-from service.protocol.response_type import (
-    ResponseMode,
-    ResponseType,
-    parse_response_mode,
-    parse_response_type,
-)
+from service.protocol.response_type import ResponseType, check_response_mode, parse_response_type
 from service.protocol.scope import OPENID
 from service.protocol.session_state import OPAQUE_ORIGIN, session_state
 
@@ -31,7 +26,7 @@ class ReplyTo:
     issuer: str
     client: Client
     redirect_uri: str
-    response_mode: ResponseMode
+    response_mode: str
     state: str | None
     asks_for_identity: bool
     """Whether it is an authentication request (OIDC Core §3.1.2.1)."""
@@ -104,7 +99,7 @@ def _required_once(params: Params, name: str, client: Client | None) -> str:
     return value
 
 
-def _mode_in_force(params: Params, client: Client) -> ResponseMode:
+def _mode_in_force(params: Params, client: Client) -> str:
     """The mode asked for if it is possible, else the client's or the response type's default.
 
     An unknown response type means query, because an error contains no token.
@@ -116,9 +111,11 @@ def _mode_in_force(params: Params, client: Client) -> ResponseMode:
     for mode in (asked, client.default_response_mode):
         if mode is not None:
             try:
-                return parse_response_mode(mode, response_type or ResponseType("", *(False,) * 3))
+                known = response_type or ResponseType("", *(False,) * 3)
+                check_response_mode(mode, known, RESPONSE_MODES)
             except InvalidRequest:
                 continue
+            return mode
     return response_type.default_mode if response_type else "query"
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from service.authorize.asked_acr import AskedAcr, asked_acr
 from service.authorize.asked_claims import AskedClaims, asked_claims
 from service.authorize.reply_to import ReplyTo
+from service.authorize.response_modes import RESPONSE_MODES
 from service.model.client import Client
 from service.model.registry import Registry, Tenant
 from service.protocol.claims_request import ClaimsParameter, parse_claims
@@ -23,7 +24,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.prompt import parse_prompt
 from service.protocol.refused_value import RefusedValue
-from service.protocol.response_type import ResponseType, parse_response_mode, parse_response_type
+from service.protocol.response_type import ResponseType, check_response_mode, parse_response_type
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.subject import NamedPerson
@@ -81,7 +82,7 @@ async def read_request(
     response_type = parse_response_type(params.require("response_type"))
     mode = params.get("response_mode")
     if mode is not None:
-        parse_response_mode(mode, response_type)
+        check_response_mode(mode, response_type, RESPONSE_MODES)
     scope = _scope(params, response_type)
     acr_values = _acr_values(params, reply_to.client)
     claims = parse_claims(params.get("claims"))

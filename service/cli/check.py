@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
+from service.catalogue import builtin_catalogue
 from service.cli.settings import FILE
 from service.cli.table import format_option, print_json
 from service.config.load import inspect
 from service.config.problem import Problem
-from service.config.rules.profiles import PROFILES
+from service.config.rules.profiles import PROFILES, profile_rules
 from service.start_rules import START_RULES
 
 
@@ -33,8 +34,9 @@ def check(file: Path, output: str, profile: str | None) -> None:
     Example:
       python -m service check config.yaml --profile oauth21
     """
-    stricter = PROFILES[profile] if profile else ()
-    problems = inspect(file, os.environ, rules=(*START_RULES, *stricter))
+    catalogue = builtin_catalogue()
+    stricter = profile_rules(profile, catalogue) if profile else ()
+    problems = inspect(file, os.environ, catalogue, (*START_RULES, *stricter))
     valid = all(problem.severity == "warning" for problem in problems)
     if output == "json":
         print_json({"valid": valid, "problems": [asdict(each) for each in problems]})

@@ -165,7 +165,7 @@ def _findings(draft: Draft, settings: Configuration) -> list[Finding]:
     entries = apis if draft.section == "api_resources" else clients
     entries.append(cast("Value", draft.entry()))
     at = (draft.section, len(entries) - 1)
-    _, findings = judge(values, replaced={}, directory=Path())
+    _, findings = judge(values, settings.catalogue, replaced={}, directory=Path())
     return [finding for finding in findings if finding.location[:2] == at]
 
 

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import included_json_schema, json_schema
 
 
@@ -18,4 +19,5 @@ def schema(*, included: bool) -> None:
     Example:
       python -m service schema > config.schema.json
     """
-    click.echo(json.dumps(included_json_schema() if included else json_schema(), indent=2))
+    made = included_json_schema if included else json_schema
+    click.echo(json.dumps(made(builtin_catalogue()), indent=2))

@@ -70,7 +70,8 @@ class Serving:
     def with_present_registry(self) -> Serving:
         """The same with the registry that the file holds now, or as it is where that cannot be served."""
         try:
-            read = load(self.configuration.file, self.environ, rules=START_RULES)
+            catalogue = self.configuration.catalogue
+            read = load(self.configuration.file, self.environ, catalogue, START_RULES)
             configuration = replace(self.configuration, registry=read.registry, files=read.files)
             return replace(self, configuration=configuration).before_forks()
         except (ConfigError, click.ClickException):

@@ -10,6 +10,7 @@ from typing import IO
 
 import click
 
+from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
 from service.config.load import load
 from service.config.problem import ConfigError, Problem
@@ -55,7 +56,7 @@ def load_settings(
     """The configuration, checked by further `rules` too; `flags` (by the variable's name) beat the environment."""
     given = flags or {}
     try:
-        return load(file, {**os.environ, **given}, rules=rules)
+        return load(file, {**os.environ, **given}, builtin_catalogue(), rules)
     except ConfigError as error:
         raise Refused(_with_flags(each, given) for each in error.problems) from error
 

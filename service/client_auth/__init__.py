@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from service.client_auth.client_secret_basic import ClientSecretBasic
@@ -19,16 +19,21 @@ from service.model.registry import LiveRegistry, Registry
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 
+CLIENT_AUTH_METHODS: Mapping[
+    type[ClientAuthMethod], Callable[[ClientAssertions], ClientAuthMethod]
+] = {
+    ClientSecretBasic: lambda _: ClientSecretBasic(),
+    ClientSecretPost: lambda _: ClientSecretPost(),
+    ClientSecretJwt: ClientSecretJwt,
+    PrivateKeyJwt: PrivateKeyJwt,
+    NoAuthentication: lambda _: NoAuthentication(),
+}
+"""How each is made. To add one: a file in this folder, and an entry here."""
+
 
 def builtin_client_auth_methods(assertions: ClientAssertions) -> tuple[ClientAuthMethod, ...]:
-    """To add one: a file beside this one, and a line below."""
-    return (
-        ClientSecretBasic(),
-        ClientSecretPost(),
-        ClientSecretJwt(assertions),
-        PrivateKeyJwt(assertions),
-        NoAuthentication(),
-    )
+    """Make every method."""
+    return tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource, Presented
 from service.protocol.basic_auth import parse_basic_auth
@@ -15,6 +16,7 @@ class ClientSecretBasic:
     """HTTP Basic, both halves form-url-encoded."""
 
     name: ClassVar[str] = "client_secret_basic"
+    credential: ClassVar[Credential] = Credential.SECRET
     algorithms: ClassVar[tuple[str, ...]] = ()
 
     def offered(self, source: CredentialSource) -> Presented | None:

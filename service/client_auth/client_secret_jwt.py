@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from service.clients.assertions import ClientAssertions, assertion_in, is_by_secret
 from service.keys.algorithms import MAC_ALGORITHMS
+from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import CredentialSource, Presented
 
@@ -16,6 +17,7 @@ class ClientSecretJwt:
     """`client_assertion` with an HMAC; only where the registry holds the secret's value."""
 
     name: ClassVar[str] = "client_secret_jwt"
+    credential: ClassVar[Credential] = Credential.SECRET_VALUE
     algorithms: ClassVar[tuple[str, ...]] = tuple(MAC_ALGORITHMS)
     assertions: ClientAssertions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource, Presented
 
@@ -14,6 +15,7 @@ class ClientSecretPost:
     """`client_id` and `client_secret` as parameters of the body."""
 
     name: ClassVar[str] = "client_secret_post"
+    credential: ClassVar[Credential] = Credential.SECRET
     algorithms: ClassVar[tuple[str, ...]] = ()
 
     def offered(self, source: CredentialSource) -> Presented | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import CredentialSource, Presented
 
@@ -14,6 +15,7 @@ class NoAuthentication:
     """`client_id` alone."""
 
     name: ClassVar[str] = "none"
+    credential: ClassVar[Credential] = Credential.NOTHING
     algorithms: ClassVar[tuple[str, ...]] = ()
 
     def offered(self, source: CredentialSource) -> Presented | None:

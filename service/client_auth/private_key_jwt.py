@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from service.clients.assertions import ClientAssertions, assertion_in, is_by_secret
 from service.keys.algorithms import SIGNING_ALGORITHMS
+from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import CredentialSource, Presented
 
@@ -16,6 +17,7 @@ class PrivateKeyJwt:
     """`client_assertion` with a signature."""
 
     name: ClassVar[str] = "private_key_jwt"
+    credential: ClassVar[Credential] = Credential.KEYS
     algorithms: ClassVar[tuple[str, ...]] = SIGNING_ALGORITHMS
     assertions: ClientAssertions
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options")
 """Only that they changed is said, never how; a handler's options are whatever it needs, such as a key of an API."""
-_DERIVED = ("resources_by_scope", "clients_by_mark", "permissions", "longest_token", "generation")
+_DERIVED = (
+    *("resources_by_scope", "clients_by_mark", "permissions", "longest_token", "generation"),
+    "unsupported_feature",
+)
 
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:
@@ -66,7 +69,7 @@ def _entry_changes(name: str, old: object, new: object) -> Iterator[str]:
     yield f"~ {name}"
     for field in fields(cast("DataclassInstance", new)):
         before, after = getattr(old, field.name), getattr(new, field.name)
-        if before != after:
+        if before != after and field.name not in _DERIVED:
             yield f"    {field.name}: {_difference(field.name, before, after)}"
 
 

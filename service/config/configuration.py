@@ -14,6 +14,7 @@ from service.config.schema.registration import Registration
 from service.config.schema.server import Limits, Outgoing, Server, Store
 from service.config.schema.signing import Signing
 from service.config.source_positions import Landmarks
+from service.model.catalogue import Catalogue
 from service.model.registry import Registry
 
 
@@ -24,6 +25,8 @@ class Configuration:
     file: Path
     files: FilesRead = field(compare=False)
     """All that it was read from."""
+    catalogue: Catalogue = field(compare=False)
+    """What the version that read it supports."""
     issuer: str
     server: Server
     store: Store

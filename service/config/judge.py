@@ -11,9 +11,10 @@ from pydantic import ValidationError
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
 from service.config.rules.rule import FileRule
-from service.config.rules.table import FILE_RULES
+from service.config.rules.table import rules as every_rule
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings
+from service.model.catalogue import Catalogue
 
 _ROUNDS = 4
 """Taking out a malformed value may leave a required key missing, and that its parent empty."""
@@ -23,13 +24,14 @@ _SETS_OF_WORDS = ("allowed_grant_types", "allowed_response_types", "allowed_scop
 
 def judge(
     values: Value,
+    catalogue: Catalogue,
     *,
     replaced: Mapping[Location, str],
     directory: Path,
     rules: Iterable[FileRule] = (),
 ) -> tuple[ConfigurationFile | None, list[Finding]]:
     """The file where it is well-formed, and what schema and rules, further ones too, have to say of it."""
-    rules = (*FILE_RULES, *rules)
+    rules = (*every_rule(catalogue), *rules)
     try:
         file = _validate(values, replaced, directory)
     except ValidationError as error:

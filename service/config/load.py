@@ -19,11 +19,12 @@ from service.config.registry import build_registry
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.config.source_positions import Landmarks
+from service.model.catalogue import Catalogue
 
 
 @collector_paused()
 def load(
-    path: Path, environ: Mapping[str, str], *, rules: Iterable[FileRule] = ()
+    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
 ) -> Configuration:
     """Read a configuration file and what it includes; a ConfigError carries all that is wrong with it.
 
@@ -31,13 +32,14 @@ def load(
     """
     files, at_start_only = FilesRead(), FilesRead()
     noting = _noting(files, at_start_only)
-    whole, file, problems = _read(path, environ, files, (noting, *rules))
+    whole, file, problems = _read(path, environ, catalogue, files, (noting, *rules))
     configuration = None
     if file is not None and all(problem.severity == "warning" for problem in problems):
         configuration = Configuration(
             file=path,
             files=files,
-            registry=build_registry(file, generation=generation_of(whole.values)),
+            catalogue=catalogue,
+            registry=build_registry(file, catalogue, generation=generation_of(whole.values)),
             warnings=problems,
             landmarks=Landmarks.of(file, whole.problem),
             **{name: getattr(file, name) for name in NEEDS_RESTART},
@@ -55,17 +57,21 @@ def load(
 
 @collector_paused()
 def inspect(
-    path: Path, environ: Mapping[str, str], *, rules: Iterable[FileRule] = ()
+    path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
 ) -> tuple[Problem, ...]:
     """All that is to be said of a configuration file, under further rules too."""
     try:
-        return _read(path, environ, FilesRead(), rules)[2]
+        return _read(path, environ, catalogue, FilesRead(), rules)[2]
     except ConfigError as error:
         return error.problems
 
 
 def _read(
-    path: Path, environ: Mapping[str, str], files: FilesRead, rules: Iterable[FileRule]
+    path: Path,
+    environ: Mapping[str, str],
+    catalogue: Catalogue,
+    files: FilesRead,
+    rules: Iterable[FileRule],
 ) -> tuple[Whole, ConfigurationFile | None, tuple[Problem, ...]]:
     """All files as far as they can be understood, and all that was found in them."""
     main, *parts = _parts([path], environ, files)
@@ -75,7 +81,9 @@ def _read(
     overriding = override_values(whole.values, environ)
     whole.overridden = {at: name for name, at in ENVIRONMENT.items() if at in overriding}
     replaced, directory = whole.replaced | overriding, path.absolute().parent
-    file, findings = judge(whole.values, replaced=replaced, directory=directory, rules=rules)
+    file, findings = judge(
+        whole.values, catalogue, replaced=replaced, directory=directory, rules=rules
+    )
     unresolved = whole.unresolved
     judged = [finding for finding in findings if finding.location not in unresolved]
     problems = [whole.problem(each) for each in (*included.findings, *judged)]

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
+from service.config.rules.supported import unsupported_protection
 from service.config.schema.client import ClientEntry
 from service.config.schema.client_metadata import ClientMetadata
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.resources import ApiResourceEntry, ScopeEntry, SecretEntry
+from service.model.catalogue import Catalogue
 from service.model.client import Client, Permissions, Secret, client_mark
 from service.model.registry import (
     AuthenticationContext,
@@ -62,10 +64,10 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 """The scope values of OIDC Core §5.4 with their claims."""
 
 
-def build_registry(file: ConfigurationFile, *, generation: str) -> Registry:
+def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation: str) -> Registry:
     """Everything that a reload replaces, as one whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
-    clients = {entry.client_id: client_of(entry, resources) for entry in file.clients}
+    clients = {entry.client_id: client_of(entry, resources, catalogue) for entry in file.clients}
     return Registry(
         clients=clients,
         api_resources=resources,
@@ -127,7 +129,9 @@ def _shared(entity: type[DataclassInstance], entry: type[BaseModel]) -> frozense
     return frozenset(field.name for field in fields(entity)) & entry.model_fields.keys()
 
 
-def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Client:
+def client_of(
+    entry: ClientEntry, resources: Mapping[str, ApiResource], catalogue: Catalogue
+) -> Client:
     """The client of an entry, which may be one of these API resources itself."""
     own_resource = entry.client_id if entry.client_id in resources else None
     return _same(
@@ -139,6 +143,7 @@ def client_of(entry: ClientEntry, resources: Mapping[str, ApiResource]) -> Clien
         allowed_cors_origins=_cors_origins(entry),
         metadata={name: value for name in _METADATA if (value := getattr(entry, name)) is not None},
         dynamically_registered=False,
+        unsupported_feature=unsupported_protection(entry, catalogue),
     )
 
 

@@ -51,7 +51,8 @@ class ReloadableRegistry:
         `check` is of what is read again beside the registry; its CannotServe keeps the present one, too.
         """
         try:
-            read = load(self._configuration.file, self._environ, rules=self._rules)
+            catalogue = self._configuration.catalogue
+            read = load(self._configuration.file, self._environ, catalogue, self._rules)
             self._files = read.files
             _try(read, check)
             _try(read, lambda: self.prepare(read.registry))

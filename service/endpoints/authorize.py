@@ -9,6 +9,7 @@ import structlog
 from aiohttp import web
 
 from service.authorize.flow import Arrival
+from service.authorize.response_modes import RESPONSE_MODES
 from service.http.parameters import query_params, raw_form_params
 from service.http.proxy import ClientAddress
 from service.model.registrable import Registrable
@@ -18,7 +19,7 @@ from service.protocol.errors import ServerError, TemporarilyUnavailable, TooMany
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
 from service.protocol.prompt import PROMPTS
-from service.protocol.response_type import RESPONSE_MODES, RESPONSE_TYPES
+from service.protocol.response_type import RESPONSE_TYPES
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -125,9 +125,10 @@ class TokenEndpoint:
                 "the client is not registered for this grant_type",
                 refused=RefusedValue("grant_type", grant_type, client.client_id),
             )
-        if client.requires_unsupported_feature:
+        if client.unsupported_feature is not None:
+            feature = client.unsupported_feature
             raise UnauthorizedClient(
-                "the client requires DPoP, mutual TLS or PAR, which this server does not support"
+                f"the client requires {feature}, which this server does not support"
             )
         return grant
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from service.grants.authorization_code import AuthorizationCodeGrant
 from service.grants.client_credentials import ClientCredentialsGrant
@@ -29,17 +30,29 @@ class GrantParts:
     revocation: Revocation
 
 
-def builtin_grants(parts: GrantParts) -> Mapping[str, Grant]:
-    """To add one: a file beside this one, and a line below."""
-    registry, emit = parts.services.registry, parts.services.emit
-    stores, revocation = parts.stores, parts.revocation
-    grants = (
-        AuthorizationCodeGrant(registry, stores, revocation, emit),
-        RefreshTokenGrant(registry, stores, parts.refresh_tokens, revocation, emit),
-        ClientCredentialsGrant(registry),
-        PasswordGrant(parts.sign_in, registry),
-    )
-    return {grant.grant_type: grant for grant in grants}
+class BuiltinGrant(Grant, Protocol):
+    """A grant of this package."""
+
+    grant_type: ClassVar[str]
+    is_registrable: ClassVar[bool]
+    """Whether a client may register it dynamically: not where a person's password or token is handed over."""
+
+
+BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
+    AuthorizationCodeGrant: lambda parts: AuthorizationCodeGrant(
+        parts.services.registry, parts.stores, parts.revocation, parts.services.emit
+    ),
+    RefreshTokenGrant: lambda parts: RefreshTokenGrant(
+        parts.services.registry,
+        parts.stores,
+        parts.refresh_tokens,
+        parts.revocation,
+        parts.services.emit,
+    ),
+    ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
+    PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
+}
+"""How each is made. To add one: a file in this folder, and an entry here."""
 
 
 class Grants:
@@ -72,7 +85,7 @@ class Grants:
 
 
 def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:
-    grants = dict(builtin_grants(parts))
+    grants = {grant.grant_type: make(parts) for grant, make in BUILTIN_GRANTS.items()}
     made = extension_grants(registry.extension_grants, parts.services)
     for at, extension in enumerate(made):
         # Of two the first is told of: the last one, delegation, need not stand in the file.

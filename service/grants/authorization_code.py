@@ -28,6 +28,7 @@ class AuthorizationCodeGrant:
     """Checks whose code it is and who may prove it; the issuer spends it."""
 
     grant_type: ClassVar[str] = "authorization_code"
+    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     registry: LiveRegistry
     stores: Stores

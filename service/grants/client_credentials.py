@@ -18,6 +18,7 @@ class ClientCredentialsGrant:
     """Issues an access token without a user, and never a refresh token (RFC 6749 §4.4.3)."""
 
     grant_type: ClassVar[str] = "client_credentials"
+    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     registry: LiveRegistry
 

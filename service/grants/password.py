@@ -19,6 +19,7 @@ class PasswordGrant:
     """Verifies the password; every refusal of a person reads alike."""
 
     grant_type: ClassVar[str] = "password"
+    is_registrable: ClassVar[bool] = False
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     sign_in: LocalSignIn
     registry: LiveRegistry

@@ -36,6 +36,7 @@ class RefreshTokenGrant:
     """Rotates the token, and ends the family when a spent one comes again (RFC 9700 §4.14.2)."""
 
     grant_type: ClassVar[str] = "refresh_token"
+    is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     registry: LiveRegistry
     stores: Stores

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Literal
 
+from service.model.catalogue import Feature
 from service.model.handle import digest
 from service.model.local_text import LocalText
 from service.model.user import LOCAL
@@ -142,21 +143,14 @@ class Client:
     metadata: Mapping[str, object]
     """Every other registered metadata name, such as `contacts` or `initiate_login_uri`."""
     dynamically_registered: bool
-    """By itself (RFC 7591), so that no operator has verified its URLs."""
+    """Whether it was registered by RFC 7591: then `outgoing.allowed_networks` limits where its URLs may lead."""
+    unsupported_feature: Feature | None
+    """A protection that its registration requires and this server does not support: it gets no token."""
 
     @property
     def is_public(self) -> bool:
         """Whether the client cannot keep a secret (RFC 6749 §2.1)."""
         return not self.require_client_secret
-
-    @property
-    def requires_unsupported_feature(self) -> bool:
-        """Whether the client requires PAR, DPoP or mutual TLS, which are not supported: it gets no token."""
-        return (
-            self.require_pushed_authorization_requests
-            or self.dpop_bound_access_tokens
-            or self.tls_client_certificate_bound_access_tokens
-        )
 
     @property
     def login_uri(self) -> str | None:

@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
+from service.model.catalogue import Credential
 from service.model.client import Client
 from service.protocol.params import Params
 
@@ -32,6 +33,8 @@ class ClientAuthMethod(Protocol):
     """One way for a client to authenticate (RFC 7591 §2, `token_endpoint_auth_method`)."""
 
     name: ClassVar[str]
+    credential: ClassVar[Credential]
+    """What a client needs for it."""
     algorithms: ClassVar[tuple[str, ...]]
     """Those of its signatures; none where nothing is signed."""
 

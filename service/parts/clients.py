@@ -96,6 +96,7 @@ def build_clients(shared: Shared, keys: KeyParts) -> ClientParts:
     policy = RegistrationPolicy(
         allowed_scopes=configuration.registration.allowed_scopes,
         offered=Offered(
+            catalogue=configuration.catalogue,
             algorithms=configuration.signing.algorithms,
             pairwise=configuration.pairwise_salt is not None,
             decryption=lambda: keys.ring.encryption_algorithms,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from service.protocol.errors import InvalidRequest, UnsupportedResponseType
 from service.protocol.refused_value import RefusedValue
-
-ResponseMode = Literal["query", "fragment", "form_post"]
-RESPONSE_MODES: tuple[ResponseMode, ...] = ("query", "fragment", "form_post")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class ResponseType:
         return self.token or self.id_token
 
     @property
-    def default_mode(self) -> ResponseMode:
+    def default_mode(self) -> str:
         """Query for a code alone, fragment for whatever carries a token."""
         return "fragment" if self.from_front_channel else "query"
 
@@ -69,14 +65,12 @@ def parse_response_type(text: str) -> ResponseType:
     return known
 
 
-def parse_response_mode(text: str, response_type: ResponseType) -> ResponseMode:
-    """Read a response_mode; a token never travels in a query (Multiple Response Types §2.1, §5)."""
-    for mode in RESPONSE_MODES:
-        if mode == text:
-            if mode == "query" and response_type.from_front_channel:
-                raise InvalidRequest("response_mode query is not allowed where a token is returned")
-            return mode
-    raise InvalidRequest(
-        "response_mode is not one of query, fragment, form_post",
-        refused=RefusedValue("response_mode", text),
-    )
+def check_response_mode(mode: str, response_type: ResponseType, supported: Collection[str]) -> None:
+    """Raise InvalidRequest unless it is supported; query never carries a token (Multiple Response Types §2.1, §5)."""
+    if mode not in supported:
+        raise InvalidRequest(
+            f"response_mode is not one of {', '.join(supported)}",
+            refused=RefusedValue("response_mode", mode),
+        )
+    if mode == "query" and response_type.from_front_channel:
+        raise InvalidRequest("response_mode query is not allowed where a token is returned")

@@ -115,7 +115,9 @@ async def test_unknown_parameters_are_ignored(app: ClientApp) -> None:
 
 
 @pytest.mark.parametrize("client_id", DEMANDS)
-async def test_a_demand_that_is_not_served_fails_closed(app: ClientApp, client_id: str) -> None:
+async def test_a_client_that_requires_an_unsupported_feature_gets_no_code(
+    app: ClientApp, client_id: str
+) -> None:
     page = await app.authorize(client_id=client_id)
     assert page.error in {"invalid_request", "unauthorized_client"}
 

@@ -12,6 +12,7 @@ from typing import Any
 from aiohttp import ClientSession, DummyCookieJar, web
 
 from service.app import create_app
+from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.server.server import Runner
 from tests.certification.suite_site import SuiteSite
@@ -60,7 +61,7 @@ async def providing(store_url: str, folder: Path, suite: SuiteSite) -> AsyncIter
     file.write_text(CONFIGURATION.read_text().replace("# ca_file:", "ca_file:"))
     environ = {"ISSUER": ISSUER, "SUITE": suite.base, "STORE_URL": store_url}
     events: list[object] = []
-    made = create_app(load(file, environ), events.append, environ={})
+    made = create_app(load(file, environ, builtin_catalogue()), events.append, environ={})
     runner = Runner(made.app, shutdown_timeout=1)
     await runner.setup()
     listening = socket.create_server(("127.0.0.1", 0))

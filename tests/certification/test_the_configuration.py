@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scripts.docs.conformance import suite_configuration
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 from tests.certification.plan import Plan
 from tests.certification.profiles import PROFILES
@@ -18,7 +19,7 @@ CLIENTS = [client_id for profile in PROFILES.values() for client_id in profile.c
 
 
 def test_nothing_is_to_be_said_of_the_file() -> None:
-    assert inspect(CONFIGURATION, {}) == ()
+    assert inspect(CONFIGURATION, {}, builtin_catalogue()) == ()
 
 
 @pytest.mark.parametrize("client_id", CLIENTS)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from service.catalogue import builtin_catalogue
 from service.clients.http import ClientHttp
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
@@ -102,7 +103,7 @@ async def party() -> AsyncIterator[Party]:
         "client_secrets": [{"value": "a-secret-of-more-than-32-characters"}],
     }
     file = ConfigurationFile.model_validate({"issuer": "http://localhost", "clients": [entry]})
-    yield Party(keys, build_registry(file, generation="1").clients["web"], now)
+    yield Party(keys, build_registry(file, builtin_catalogue(), generation="1").clients["web"], now)
     await free.close()
     await guarded.close()
 

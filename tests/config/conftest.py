@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
 from service.config.load import inspect, load
 from service.config.problem import Problem
@@ -26,7 +27,7 @@ def read(file: Path) -> Callable[..., Configuration]:
 
     def read(text: str = "", **environ: str) -> Configuration:
         file.write_text(ISSUER + text, encoding="utf-8")
-        return load(file, environ)
+        return load(file, environ, builtin_catalogue())
 
     return read
 
@@ -37,6 +38,9 @@ def problems(file: Path) -> Callable[..., dict[str, Problem]]:
 
     def problems(text: str = "", **environ: str) -> dict[str, Problem]:
         file.write_text(ISSUER + text, encoding="utf-8")
-        return {problem.path: problem for problem in reversed(inspect(file, environ))}
+        return {
+            problem.path: problem
+            for problem in reversed(inspect(file, environ, builtin_catalogue()))
+        }
 
     return problems

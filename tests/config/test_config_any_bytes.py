@@ -10,6 +10,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect, load
 from service.config.problem import ConfigError
 from service.config.schema.client import ClientEntry
@@ -60,8 +61,8 @@ any_number = settings(suppress_health_check=[HealthCheck.function_scoped_fixture
 def only_config_error(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with suppress(ConfigError):
-        load(file, {"X": "\x00"})
-    inspect(file, {})
+        load(file, {"X": "\x00"}, builtin_catalogue())
+    inspect(file, {}, builtin_catalogue())
 
 
 @any_number

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.config.judge import judge
 from service.config.reading.files import FilesRead
 from service.config.reading.interpolation import Interpolation
@@ -25,7 +26,9 @@ EXAMPLES = {
 def contract() -> ConfigurationFile:
     root = TreeBuilder(CONTRACT.read_text(encoding="utf-8")).build()
     reader = Reader(Interpolation(environ={}, directory=CONTRACT.parent, files=FilesRead()))
-    file, _ = judge(reader.read(root), replaced=reader.replaced, directory=CONTRACT.parent)
+    file, _ = judge(
+        reader.read(root), builtin_catalogue(), replaced=reader.replaced, directory=CONTRACT.parent
+    )
     assert file is not None
     return file
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.config.problem import ConfigError
 from service.config.schema.json_schema import included_json_schema
@@ -175,7 +176,7 @@ def test_a_pattern_begins_at_a_folder_whatever_its_name(tmp_path):
     (folder / "more.yaml").write_text(clients("a"))
     main = folder / "config.yaml"
     main.write_text(f"issuer: https://auth.example.com\ninclude: ['m*.yaml']\n{API}")
-    assert list(load(main, {}).registry.clients) == ["a"]
+    assert list(load(main, {}, builtin_catalogue()).registry.clients) == ["a"]
 
 
 def test_all_files_that_are_no_yaml_are_told_at_once(put, read):
@@ -199,7 +200,7 @@ def test_the_generation_is_that_of_the_content_wherever_it_stands(read, put):
 
 
 def test_an_editor_knows_an_included_file():
-    schema = included_json_schema()
+    schema = included_json_schema(builtin_catalogue())
     assert {"clients", "users"} < schema["properties"].keys()
     assert not {"issuer", "include", "server"} & schema["properties"].keys()
     assert [*schema["$defs"]["Users"]["properties"]] == ["list"]
@@ -216,5 +217,5 @@ def test_every_file_and_folder_that_was_read_is_remembered(read, put, file):
 def test_what_a_refused_file_was_read_from_is_remembered_too(file):
     file.write_text("issuer: https://auth.example.com\ninclude: [later.yaml]")
     with pytest.raises(ConfigError) as error:
-        load(file, {})
+        load(file, {}, builtin_catalogue())
     assert file.parent / "later.yaml" in error.value.files.now()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect, load
 from service.config.problem import ConfigError
 
@@ -56,7 +57,7 @@ def test_a_missing_key_is_shown_at_its_parent(problems):
 
 def test_the_issuer_is_required(file):
     file.write_text("")
-    assert [problem.path for problem in inspect(file, {})] == ["issuer"]
+    assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == ["issuer"]
 
 
 def test_a_key_that_stands_twice_is_a_problem(problems):
@@ -107,26 +108,26 @@ def test_a_secret_is_never_repeated(problems):
 def test_what_is_no_yaml_is_a_problem(file, text, message):
     file.write_text(text)
     with pytest.raises(ConfigError) as raised:
-        load(file, {})
+        load(file, {}, builtin_catalogue())
     assert message in str(raised.value)
 
 
 def test_a_reference_in_brackets_without_quotes_is_explained(file):
     file.write_text("clients: [{client_id: ${NAME}}]")
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.hint == "inside of [ ] and { }, ${…} needs quotes"
 
 
 def test_aliases_cannot_multiply_without_end(file):
     levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     file.write_text("a0: &a0 x\n" + "\n".join(levels))
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.message == "the aliases stand for more than 100000 values"
 
 
 def test_a_tag_makes_no_object(file):
     file.write_text("issuer: !!python/object/apply:os.getcwd []\n")
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.message == "the tag !!python/object/apply:os.getcwd is unknown"
 
 
@@ -155,13 +156,13 @@ def test_the_tags_of_yaml_are_understood(read):
 
 
 def test_a_file_that_is_not_there_is_a_problem(tmp_path):
-    (problem,) = inspect(tmp_path / "none.yaml", {})
+    (problem,) = inspect(tmp_path / "none.yaml", {}, builtin_catalogue())
     assert problem.message == "No such file or directory"
 
 
 def test_a_file_that_is_no_text_is_a_problem(file):
     file.write_bytes(b"\xff\xfe")
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.message == "the file is not UTF-8 text"
 
 
@@ -177,7 +178,7 @@ def test_a_file_that_is_no_text_is_a_problem(file):
 )
 def test_a_character_that_cannot_be_is_shown(file, content, place):
     file.write_bytes(content)
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert (problem.line, problem.column) == place
 
 
@@ -188,7 +189,7 @@ def test_a_character_that_cannot_be_is_shown(file, content, place):
 )
 def test_a_quote_that_is_not_closed_is_shown_where_it_opens(file, rest):
     file.write_text(f'issuer: https://a\nui:\n  title: "x{rest}\n')
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert (problem.line, problem.column) == (3, 10)
     assert problem.message.startswith("this quote ")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect
-from service.config.rules.profiles import PROFILES
+from service.config.rules.profiles import PROFILES, profile_rules
 
 SOUND = {
     "issuer": "https://auth.example.com",
@@ -31,7 +32,9 @@ def errors(file):
     def errors(profile, **keys):
         content = SOUND | {"clients": [SOUND["clients"][0] | keys]}
         file.write_text(yaml.dump(content))
-        found = inspect(file, {}, rules=PROFILES[profile])
+        found = inspect(
+            file, {}, builtin_catalogue(), rules=profile_rules(profile, builtin_catalogue())
+        )
         return {
             problem.path.removeprefix("clients[web].")
             for problem in found
@@ -53,7 +56,13 @@ def test_a_sound_registry_meets_the_profile(errors, profile):
 @pytest.mark.parametrize("profile", FAPI2)
 def test_a_profile_that_needs_unsupported_features_cannot_be_met(file, profile):
     file.write_text(yaml.dump(SOUND))
-    found = [each for each in inspect(file, {}, rules=PROFILES[profile]) if each.path == ""]
+    found = [
+        each
+        for each in inspect(
+            file, {}, builtin_catalogue(), rules=profile_rules(profile, builtin_catalogue())
+        )
+        if each.path == ""
+    ]
     (problem,) = found
     assert problem.severity == "error"
     for words in ("fapi2_", " cannot be met yet", "RFC 9126", "RFC 9449"):
@@ -63,7 +72,9 @@ def test_a_profile_that_needs_unsupported_features_cannot_be_met(file, profile):
 @pytest.mark.parametrize("profile", FAPI2)
 def test_a_profile_sends_nobody_into_unsupported_settings(file, profile):
     file.write_text(yaml.dump(SOUND))
-    found = inspect(file, {}, rules=PROFILES[profile])
+    found = inspect(
+        file, {}, builtin_catalogue(), rules=profile_rules(profile, builtin_catalogue())
+    )
     advice = " ".join(f"{each.path} {each.hint}" for each in found)
     assert "dpop_bound" not in advice
     assert "pushed" not in advice
@@ -103,7 +114,7 @@ def test_what_fapi2_forbids(errors, profile, keys, path):
 
 def test_mcp_needs_an_api_that_is_named_by_its_url(file):
     file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": "api"}]}))
-    found = inspect(file, {}, rules=PROFILES["mcp"])
+    found = inspect(file, {}, builtin_catalogue(), rules=profile_rules("mcp", builtin_catalogue()))
     assert "api_resources" in {each.path for each in found if each.severity == "error"}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 from service.config.reading.environment import KNOWN
 
@@ -17,7 +18,7 @@ SECRET = "hunter2"
 def syntax_problem(file):
     def syntax_problem(text):
         file.write_text(text)
-        (problem,) = inspect(file, {})
+        (problem,) = inspect(file, {}, builtin_catalogue())
         return problem
 
     return syntax_problem

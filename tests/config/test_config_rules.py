@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 
 HASH = "LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE="
@@ -411,7 +412,7 @@ def test_a_scope_of_two_apis_names_both_places(problems, file):
 
 def test_an_issuer_with_a_slash_at_its_end_is_a_warning(file):
     file.write_text("issuer: https://auth.example.com/\n")
-    (problem,) = inspect(file, {})
+    (problem,) = inspect(file, {}, builtin_catalogue())
     assert (problem.severity, problem.hint) == ("warning", "write https://auth.example.com")
 
 
@@ -488,7 +489,7 @@ def test_what_no_browser_sends_is_no_origin(problems, origin):
 )
 def test_the_issuer_is_a_secure_base(file, issuer):
     file.write_text(f"issuer: '{issuer}'")
-    assert [problem.path for problem in inspect(file, {})] == ["issuer"]
+    assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == ["issuer"]
 
 
 @pytest.mark.parametrize(
@@ -502,13 +503,15 @@ def test_the_issuer_is_a_secure_base(file, issuer):
 def test_development_that_other_machines_reach_is_doubtful(file, host, url, is_doubtful):
     settings = f"server: {{host: {host}}}\nstore: {{url: '{url}'}}"
     file.write_text(f"issuer: http://localhost:8080\n{settings}")
-    paths = {problem.path for problem in inspect(file, {})}
+    paths = {problem.path for problem in inspect(file, {}, builtin_catalogue())}
     assert ("server.host" in paths) is is_doubtful
 
 
 def test_a_cookie_for_other_sites_needs_https(file):
     file.write_text("issuer: http://localhost:8080\nsession: {cookie_same_site: none}")
-    assert [problem.path for problem in inspect(file, {})] == ["session.cookie_same_site"]
+    assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == [
+        "session.cookie_same_site"
+    ]
 
 
 HANDLER = """

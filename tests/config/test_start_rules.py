@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from service.app import create_app
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect, load
 from service.config.problem import ConfigError, Finding
 from service.config.schema.file import ConfigurationFile
@@ -88,13 +89,19 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
     text, path, message = case
     file.write_text(SOUND)
     events: list[object] = []
-    service = create_app(load(file, {}, rules=START_RULES), events.append, environ={})
+    service = create_app(
+        load(file, {}, builtin_catalogue(), rules=START_RULES), events.append, environ={}
+    )
     file.write_text(SOUND + text)
-    (found,) = [each for each in inspect(file, {}, rules=START_RULES) if each.severity == "error"]
+    (found,) = [
+        each
+        for each in inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+        if each.severity == "error"
+    ]
     assert (found.path, found.file) == (path, str(file))
     assert message in found.message
     with pytest.raises(ConfigError) as refused:
-        load(file, {}, rules=START_RULES)
+        load(file, {}, builtin_catalogue(), rules=START_RULES)
     assert str(refused.value) == str(found)
     assert not service.parts.shared.registry.reload()
     assert events == [RegistryReloadRefused(problems=(str(found),))]
@@ -103,7 +110,7 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
 @pytest.mark.parametrize("name", ["it", "dk", "DE", "de-XX", "../de", "en-foo"])
 def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: str) -> None:
     file.write_text(f"{SOUND}ui: {{locales: [en, {name}]}}")
-    (found,) = inspect(file, {}, rules=START_RULES)
+    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
     assert (found.path, found.line, found.column) == ("ui.locales[1]", 2, 20)
     assert found.hint == "known: de, en, es, fr; a catalogue in ui.templates adds one"
 
@@ -111,7 +118,9 @@ def test_languages_have_messages_or_the_known_ones_are_named(file: Path, name: s
 def test_a_language_with_a_name_of_any_length_is_refused(file: Path) -> None:
     (file.parent / "mine/locales").mkdir(parents=True)
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, {'x' * 300}]}}")
-    assert [found.path for found in inspect(file, {}, rules=START_RULES)] == ["ui.locales[1]"]
+    assert [found.path for found in inspect(file, {}, builtin_catalogue(), rules=START_RULES)] == [
+        "ui.locales[1]"
+    ]
 
 
 def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None:
@@ -119,7 +128,7 @@ def test_languages_have_messages_in_the_operators_folder_too(file: Path) -> None
     catalogue.parent.mkdir(parents=True)
     catalogue.write_text('msgid "Sign in"\nmsgstr "Accedi"\n')
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, it, de-AT, en_GB]}}")
-    assert inspect(file, {}, rules=START_RULES) == ()
+    assert inspect(file, {}, builtin_catalogue(), rules=START_RULES) == ()
 
 
 def test_own_templates_are_sound_or_each_that_is_not_is_named(file: Path) -> None:
@@ -130,7 +139,9 @@ def test_own_templates_are_sound_or_each_that_is_not_is_named(file: Path) -> Non
     (mine / "deep.html").write_text("{% if 1 %}" * 3000 + "{% endif %}" * 3000)
     (mine / "consent.html").write_text('{% extends "builtin/consent.html" %}')
     file.write_text(f"{SOUND}ui: {{templates: mine}}")
-    assert [found.message for found in inspect(file, {}, rules=START_RULES)] == [
+    assert [
+        found.message for found in inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    ] == [
         f"{mine}/deep.html: is nested too deep",
         f"{mine}/login.html:1: No filter named 'long_ago'.",
         f"{mine}/parts/foot.html: is not UTF-8 text",
@@ -142,7 +153,7 @@ def test_own_messages_can_be_read(file: Path) -> None:
     catalogue.parent.mkdir(parents=True)
     catalogue.write_bytes(b'msgid "Sign in"\nmsgstr "\xff"\n')
     file.write_text(f"{SOUND}ui: {{templates: mine, locales: [en, de-AT, de]}}")
-    (found,) = inspect(file, {}, rules=START_RULES)
+    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
     assert found.message.startswith(f"{catalogue}: 'utf-8' codec can't decode")
 
 
@@ -156,7 +167,7 @@ def test_own_messages_can_be_read(file: Path) -> None:
 def test_mending_what_a_start_rule_refused_is_noticed(file: Path, text: str, mended: str) -> None:
     file.write_text(SOUND + text)
     with pytest.raises(ConfigError) as refused:
-        load(file, {}, rules=START_RULES)
+        load(file, {}, builtin_catalogue(), rules=START_RULES)
     before = refused.value.files.now()
     (file.parent / mended).write_text("mended, or so")
     after = refused.value.files.now()
@@ -180,5 +191,5 @@ def test_a_change_that_falls_between_judging_and_noting_is_noticed(
 
     file.write_text(SOUND + text)
     with pytest.raises(ConfigError) as refused:
-        load(file, {}, rules=(*START_RULES, replaced_when_it_has_been_judged))
+        load(file, {}, builtin_catalogue(), rules=(*START_RULES, replaced_when_it_has_been_judged))
     assert refused.value.files.differ_from(refused.value.files.now())

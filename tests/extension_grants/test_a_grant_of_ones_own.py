@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from service.app import create_app
+from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.config.problem import ConfigError
 from service.grants.extensions import ExtensionGrantError
@@ -149,7 +150,7 @@ def test_a_handler_that_cannot_serve_prevents_the_start(
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(config | {"issuer": "http://localhost:8080"}))
     with pytest.raises((ConfigError, ExtensionGrantError)) as refused:
-        create_app(load(file, {}))
+        create_app(load(file, {}, builtin_catalogue()))
     assert handler.rpartition(":")[2] in str(refused.value)
 
 

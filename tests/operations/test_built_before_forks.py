@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.cli.serving import Serving
 from service.config.load import load
 
@@ -15,7 +16,9 @@ MEMORY = {"SERVICE_STORE_URL": "memory://"}
 
 @pytest.fixture
 def serving() -> Serving:
-    return Serving(configuration=load(CONFIGURATION, MEMORY), environ=MEMORY, watch=False)
+    return Serving(
+        configuration=load(CONFIGURATION, MEMORY, builtin_catalogue()), environ=MEMORY, watch=False
+    )
 
 
 def test_the_service_is_built_before_the_forks(serving: Serving) -> None:

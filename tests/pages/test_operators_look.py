@@ -10,6 +10,7 @@ import jinja2
 import pytest
 from coloraide import Color
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 from service.pages.accent import READABLE, Accent
 from service.pages.template_folders import BUILT_IN
@@ -24,7 +25,10 @@ def problems(tmp_path: Path) -> Callable:
     def problems(text: str) -> dict:
         file = tmp_path / "config.yaml"
         file.write_text(f"issuer: https://op.example\n{text}\n")
-        return {problem.path: problem for problem in inspect(file, {}, rules=START_RULES)}
+        return {
+            problem.path: problem
+            for problem in inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+        }
 
     return problems
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 
 pytestmark = pytest.mark.rfc("openid-core#8.1")
@@ -27,7 +28,7 @@ def severities(tmp_path: Path, text: str) -> dict[str, str]:
     """What is found, by path."""
     file = tmp_path / "config.yaml"
     file.write_text(text, encoding="utf-8")
-    return {problem.path: problem.severity for problem in inspect(file, {})}
+    return {problem.path: problem.severity for problem in inspect(file, {}, builtin_catalogue())}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from service.authorize.response_modes.form_post import form_post
 from service.authorize.response_modes.fragment import fragment
 from service.authorize.response_modes.query import query
 from service.model.delivery import Delivery
-from service.protocol.response_type import ResponseMode
 
-RESPONSE_MODES: Mapping[ResponseMode, Callable[[str, Mapping[str, str]], Delivery]] = {
+RESPONSE_MODES: Mapping[str, Callable[[str, Mapping[str, str]], Delivery]] = {
     "query": query,
     "fragment": fragment,
     "form_post": form_post,

@@ -13,8 +13,7 @@ from service.clients.registration.metadata_names import (
     REGISTRABLE,
     TAGGED,
     by_registered_name,
-    needs_secret,
-    needs_secret_value,
+    computes_with_secret,
     with_defaults,
 )
 from service.config.problem import Finding
@@ -25,13 +24,14 @@ from service.config.rules import (
     client_keys,
     logout_uris,
     redirect_uris,
-    unsupported,
+    supported,
 )
-from service.config.rules.registered_client import GRANT_TYPES, RULES, Offered
+from service.config.rules.registered_client import RULES, Offered
 from service.config.rules.rule import ClientRule
 from service.config.schema.client import ClientEntry
 from service.config.schema.findings import schema_findings
 from service.config.schema.types import Text, WebUrl
+from service.model.catalogue import Credential
 from service.model.client import Client, Secret
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.registered_client import RegisteredClient
@@ -50,7 +50,6 @@ _RULES_OF_ALL: tuple[ClientRule, ...] = (
     redirect_uris.redirect_uris_are_safe,
     client_grants.public_client_cannot_act_for_itself,
     client_grants.response_types_follow_from_grant_types,
-    client_credentials.auth_method_fits_the_credentials,
     client_credentials.keys_are_given_once,
     client_credentials.jwks_holds_public_keys,
     client_credentials.symmetric_algorithms_know_the_secret,
@@ -82,7 +81,7 @@ class RegistrationPolicy:
     def registrable(self) -> Registrable:
         """What discovery says of clients that may yet come (RFC 8414 §2)."""
         return Registrable(
-            grant_types=GRANT_TYPES,
+            grant_types=self.offered.catalogue.registrable_grant_types,
             response_types=frozenset(known.name for known in RESPONSE_TYPES),
             scopes=self.allowed_scopes,
         )
@@ -109,9 +108,12 @@ class RegistrationPolicy:
 
     def client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
         """The client that a record stands for; a scope that is allowed no longer is not the client's."""
-        made = client_of(self._entry(record.client_id, record.metadata), {})
+        made = client_of(self._entry(record.client_id, record.metadata), {}, self.offered.catalogue)
         made = replace(
-            made, dynamically_registered=True, client_name=_name(record.metadata), client_secrets=()
+            made,
+            dynamically_registered=True,
+            client_name=_name(record.metadata),
+            client_secrets=(),
         )
         if record.secret_sha256 is None:
             return made
@@ -123,17 +125,35 @@ class RegistrationPolicy:
         )
         return replace(made, client_secrets=(secret,))
 
+    def needs_secret(self, metadata: Mapping[str, object]) -> bool:
+        """Whether the client proves, verifies or decrypts anything by a secret (RFC 7591 §3.2.1)."""
+        credential = self._credential(metadata)
+        return credential is Credential.SECRET or (
+            credential is not Credential.NOTHING and self.needs_secret_value(metadata)
+        )
+
+    def needs_secret_value(self, metadata: Mapping[str, object]) -> bool:
+        """Whether the service has to keep the secret itself, because its hash will not do (OIDC Core §10)."""
+        needs_value = self._credential(metadata) is Credential.SECRET_VALUE
+        return needs_value or computes_with_secret(metadata)
+
+    def _credential(self, metadata: Mapping[str, object]) -> Credential | None:
+        method = str(metadata["token_endpoint_auth_method"])
+        return self.offered.catalogue.client_auth_methods.get(method)
+
     def _entry(self, client_id: str, metadata: Mapping[str, object]) -> ClientEntry:
         """The metadata as if an operator had written them, with what an operator decides for strangers."""
         scope = frozenset(str(metadata["scope"]).split()) & self.allowed_scopes
         confidential = metadata["token_endpoint_auth_method"] != "none"
-        secret = {"value": _PLACEHOLDER} if needs_secret_value(metadata) else {"sha256": "0" * 64}
+        secret = (
+            {"value": _PLACEHOLDER} if self.needs_secret_value(metadata) else {"sha256": "0" * 64}
+        )
         values = {KEYS.get(name, name): metadata[name] for name in REGISTRABLE & metadata.keys()}
         return ClientEntry.model_validate(
             {
                 **values,
                 "client_id": client_id,
-                "client_secrets": [secret] if needs_secret(metadata) else [],
+                "client_secrets": [secret] if self.needs_secret(metadata) else [],
                 "require_client_secret": confidential,
                 "allowed_scopes": scope - {OFFLINE_ACCESS},
                 "allow_offline_access": OFFLINE_ACCESS in scope,
@@ -157,10 +177,13 @@ class RegistrationPolicy:
     def _findings(self, entry: ClientEntry) -> Iterator[Finding]:
         for rule in _RULES_OF_ALL:
             yield from (finding for finding in rule(entry) if finding.severity == "error")
+        yield from client_credentials.auth_method_fits_the_credentials(
+            entry, self.offered.catalogue
+        )
         for each in RULES:
             yield from each(entry, self.offered)
         # Warnings in the file; to a stranger, a protection that is not served is not promised.
-        yield from unsupported.client_uses_supported_features(entry)
+        yield from supported.client_uses_supported_features(entry, self.offered.catalogue)
 
 
 def _name(metadata: Mapping[str, object]) -> LocalText | None:

@@ -43,7 +43,6 @@ TAGGED = re.compile(
 )
 """What a person is shown may be told in several languages (OpenID Connect Registration §2.1)."""
 
-_BY_SECRET = ("client_secret_basic", "client_secret_post", "client_secret_jwt")
 _LOGOUT_URIS = ("frontchannel_logout_uri", "backchannel_logout_uri")
 
 
@@ -76,16 +75,8 @@ def by_registered_name(key: str) -> str:
     return next((name for name, known in KEYS.items() if known == key), key)
 
 
-def needs_secret(metadata: Mapping[str, object]) -> bool:
-    """Whether the client proves, verifies or decrypts anything by a secret (RFC 7591 §3.2.1)."""
-    method = metadata["token_endpoint_auth_method"]
-    return method in _BY_SECRET or (method != "none" and needs_secret_value(metadata))
-
-
-def needs_secret_value(metadata: Mapping[str, object]) -> bool:
-    """Whether an algorithm computes with the secret itself, where its hash will not do (OIDC Core §10)."""
-    if metadata["token_endpoint_auth_method"] == "client_secret_jwt":
-        return True
+def computes_with_secret(metadata: Mapping[str, object]) -> bool:
+    """Whether an algorithm of the client computes with its secret (OIDC Core §10)."""
     if any(str(metadata.get(name)).startswith("HS") for name in SIGNED):
         return True
     return any(metadata.get(name) in SYMMETRIC for name in ENCRYPTED)

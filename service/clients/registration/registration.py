@@ -11,7 +11,6 @@ from typing import cast
 
 from service.clients.origins import RegisteredOrigins
 from service.clients.registration.metadata import RegistrationPolicy
-from service.clients.registration.metadata_names import needs_secret, needs_secret_value
 from service.clients.registration.sector import check_sector
 from service.keys.jose import looks_like_jwt
 from service.keys.sealing import Seal
@@ -79,7 +78,11 @@ class ClientRegistration:
             secret_sha256=None,
             sealed_secret=None,
         )
-        secret = secrets.token_urlsafe(SECRET_BYTES) if needs_secret(record.metadata) else None
+        secret = (
+            secrets.token_urlsafe(SECRET_BYTES)
+            if self.policy.needs_secret(record.metadata)
+            else None
+        )
         record = self._with_secret(record, secret)
         await self._check_sector(record)
         await self.stores.kv.write(self._put(record, selector))
@@ -132,7 +135,11 @@ class ClientRegistration:
         """The record with a secret's hash, and its value only where an algorithm computes with it."""
         if secret is None:
             return replace(record, secret_sha256=None, sealed_secret=None)
-        sealed = self.seal.close_text(secret) if needs_secret_value(record.metadata) else None
+        sealed = (
+            self.seal.close_text(secret)
+            if self.policy.needs_secret_value(record.metadata)
+            else None
+        )
         digest = sha256(secret.encode()).digest()
         return replace(record, secret_sha256=digest, sealed_secret=sealed)
 
@@ -143,9 +150,9 @@ class ClientRegistration:
 
         It stays the same, unless its value is needed and nobody knows it any more.
         """
-        if not needs_secret(record.metadata):
+        if not self.policy.needs_secret(record.metadata):
             return self._with_secret(record, None), None
-        needs_value = needs_secret_value(record.metadata)
+        needs_value = self.policy.needs_secret_value(record.metadata)
         unknown = needs_value and shown is None and record.sealed_secret is None
         if record.secret_sha256 is None or unknown:
             shown = secrets.token_urlsafe(SECRET_BYTES)

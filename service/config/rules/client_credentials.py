@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from service.config.problem import Finding, warning
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
+from service.config.rules.supported import AUTH_METHODS
 from service.config.schema.client import ClientEntry
+from service.model.catalogue import Catalogue, Credential
 
 _ENCRYPTIONS = tuple(
     (name, name.removesuffix("_enc") + "_alg")
@@ -59,34 +61,31 @@ def public_client_has_no_secret(client: ClientEntry) -> Iterator[Finding]:
         yield warning(("client_secrets",), message, "set require_client_secret: true")
 
 
-def auth_method_fits_the_credentials(client: ClientEntry) -> Iterator[Finding]:
+_IS_THERE: Mapping[Credential, Callable[[ClientEntry], bool]] = {
+    Credential.SECRET: lambda client: bool(client.client_secrets),
+    Credential.SECRET_VALUE: lambda client: any(one.value for one in client.client_secrets),
+    Credential.KEYS: _has_keys,
+    Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
+    Credential.CERTIFICATE: lambda c: bool(c.self_signed_certificates) or _has_keys(c),
+    Credential.NOTHING: lambda _: True,
+}
+
+
+def auth_method_fits_the_credentials(
+    client: ClientEntry, catalogue: Catalogue
+) -> Iterator[Finding]:
     """The one method that a client may use finds what it needs (RFC 7591 §2)."""
     method = client.token_endpoint_auth_method
-    if method is None:
+    needed = {**AUTH_METHODS, **catalogue.client_auth_methods}.get(method or "")
+    if needed is None:
         return
     location = ("token_endpoint_auth_method",)
     if (method == "none") is client.require_client_secret:
         other = "false" if client.require_client_secret else "true"
         yield Finding(location, f"{method} needs require_client_secret: {other}")
         return
-    needed = {
-        "client_secret_basic": ("client_secrets", bool(client.client_secrets)),
-        "client_secret_post": ("client_secrets", bool(client.client_secrets)),
-        "client_secret_jwt": (
-            "a client secret with its value",
-            any(secret.value for secret in client.client_secrets),
-        ),
-        "private_key_jwt": ("jwks or jwks_uri", _has_keys(client)),
-        "tls_client_auth": ("a tls_client_auth_… subject", _has_certificate_subject(client)),
-        "self_signed_tls_client_auth": (
-            "self_signed_certificates or jwks",
-            bool(client.self_signed_certificates) or _has_keys(client),
-        ),
-        "none": ("nothing", True),
-    }
-    what, is_there = needed[method]
-    if not is_there:
-        yield Finding(location, f"{method} needs {what}")
+    if not _IS_THERE[needed](client):
+        yield Finding(location, f"{method} needs {needed.value}")
 
 
 def keys_are_given_once(client: ClientEntry) -> Iterator[Finding]:

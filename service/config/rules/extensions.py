@@ -8,23 +8,12 @@ from service.config.plugin_signatures import WrongShape, makes_handlers, makes_u
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import Finding, Location, warning
 from service.config.registry import DELEGATION as DELEGATION_HANDLER
+from service.config.rules.supported import GRANT_TYPES
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 from service.model.authorization import DELEGATION
+from service.model.catalogue import Catalogue
 
-STANDARD_GRANT_TYPES = frozenset(
-    {
-        "authorization_code",
-        "client_credentials",
-        "implicit",
-        "password",
-        "refresh_token",
-        "urn:ietf:params:oauth:grant-type:device_code",
-        "urn:ietf:params:oauth:grant-type:jwt-bearer",
-        "urn:ietf:params:oauth:grant-type:token-exchange",
-        "urn:openid:params:grant-type:ciba",
-    }
-)
 _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
@@ -43,9 +32,11 @@ def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning(location, message, hint)
 
 
-def grant_types_have_one_handler(file: ConfigurationFile) -> Iterator[Finding]:
+def grant_types_have_one_handler(
+    file: ConfigurationFile, catalogue: Catalogue
+) -> Iterator[Finding]:
     """Every grant type is known, and no two handlers serve the same one."""
-    taken = dict.fromkeys(STANDARD_GRANT_TYPES, "the service itself")
+    taken = dict.fromkeys({*catalogue.grant_types, *GRANT_TYPES}, "the service itself")
     if all(entry.handler != DELEGATION_HANDLER.handler for entry in file.extension_grants):
         taken[DELEGATION] = DELEGATION_HANDLER.handler
     served = [_grant_type(entry.handler) for entry in file.extension_grants]
@@ -86,7 +77,7 @@ def _grant_type(handler: str) -> str | None:
 def _unknown_grant_types(file: ConfigurationFile, known: set[str]) -> Iterator[Finding]:
     for at, client in enumerate(file.clients):
         for name in sorted(client.allowed_grant_types - known):
-            message = f"there is no grant type {name}"
+            message = f"the grant type {name} is not supported"
             hint = nearest(name, known) or "add its handler to extension_grants"
             yield Finding(("clients", at, "allowed_grant_types", name), message, hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from service.config.problem import Finding
 from service.config.registry import response_types
@@ -10,6 +11,7 @@ from service.config.rules.rule import FileRule, of_each_client
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
+from service.model.catalogue import Catalogue, Feature
 from service.protocol.scope import OFFLINE_ACCESS
 
 _FAPI_AUTH_METHODS = frozenset(
@@ -78,8 +80,7 @@ def client_authenticates_by_key(client: ClientEntry) -> Iterator[Finding]:
     """Shared secrets do not take part (FAPI 2 §5.3.2.1)."""
     if client.token_endpoint_auth_method not in _FAPI_AUTH_METHODS:
         message = "the profile requires private_key_jwt or mutual TLS (FAPI 2 §5.3.2.1)"
-        hint = "set private_key_jwt; mutual TLS is not supported yet"
-        yield Finding(("token_endpoint_auth_method",), message, hint)
+        yield Finding(("token_endpoint_auth_method",), message, "set private_key_jwt")
 
 
 def codes_are_short_lived(client: ClientEntry) -> Iterator[Finding]:
@@ -109,14 +110,18 @@ def algorithms_are_modern(file: ConfigurationFile) -> Iterator[Finding]:
             )
 
 
-def needs_unsupported(profile: str, *features: str) -> FileRule:
-    """Return the rule that no registry meets a profile until this server supports these features."""
-
-    def needs(_: ConfigurationFile) -> Iterator[Finding]:
-        message = f"{profile} cannot be met yet: this server does not support {'; '.join(features)}"
+def features_are_supported(
+    _: ConfigurationFile, profile: str, catalogue: Catalogue
+) -> Iterator[Finding]:
+    """No registry meets a profile until this server supports its features."""
+    missing = [
+        words.format(*features)
+        for words, features in _NEEDED[profile]
+        if catalogue.features.isdisjoint(features)
+    ]
+    if missing:
+        message = f"{profile} cannot be met yet: this server does not support {'; '.join(missing)}"
         yield Finding((), message, "no setting of a client changes that")
-
-    return needs
 
 
 def an_api_is_named_by_its_url(file: ConfigurationFile) -> Iterator[Finding]:
@@ -157,19 +162,26 @@ _FAPI2 = (
         )
     ),
 )
-_PUSHED_AND_BOUND = (
-    "pushed authorization requests (RFC 9126)",
-    "tokens that are bound by DPoP (RFC 9449) or mutual TLS (RFC 8705)",
-)
-_FAPI2_SECURITY = (needs_unsupported("fapi2_security", *_PUSHED_AND_BOUND), *_FAPI2)
-
-PROFILES: Mapping[str, tuple[FileRule, ...]] = {
+_PUSHED = ("{}", (Feature.PAR,))
+_BOUND = ("tokens that are bound by {} or {}", (Feature.DPOP, Feature.MUTUAL_TLS))
+_NEEDED: Mapping[str, tuple[tuple[str, tuple[Feature, ...]], ...]] = {
+    "fapi2_security": (_PUSHED, _BOUND),
+    "fapi2_message_signing": (_PUSHED, _BOUND, ("{}", (Feature.JARM,))),
+}
+"""The features that a profile needs, one of each pair, and how a message names them."""
+_RULES: Mapping[str, tuple[FileRule, ...]] = {
     "oauth21": _OAUTH21,
-    "fapi2_security": _FAPI2_SECURITY,
-    "fapi2": _FAPI2_SECURITY,
-    "fapi2_message_signing": (
-        needs_unsupported("fapi2_message_signing", *_PUSHED_AND_BOUND, "JARM"),
-        *_FAPI2,
-    ),
+    "fapi2_security": _FAPI2,
+    "fapi2_message_signing": _FAPI2,
     "mcp": (*_OAUTH21, an_api_is_named_by_its_url, offline_access_is_listed),
 }
+PROFILES = (*_RULES, "fapi2")
+
+
+def profile_rules(name: str, catalogue: Catalogue) -> tuple[FileRule, ...]:
+    """Return the rules of a profile; fapi2 is fapi2_security."""
+    profile = "fapi2_security" if name == "fapi2" else name
+    if profile not in _NEEDED:
+        return _RULES[profile]
+    needed = partial(features_are_supported, profile=profile, catalogue=catalogue)
+    return (needed, *_RULES[profile])

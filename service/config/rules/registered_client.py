@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from service.config.problem import Finding, Location
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
+from service.model.catalogue import Catalogue
 from service.protocol.sector_identifier import redirect_hosts
 from service.protocol.shown_name import unfit_name
-
-GRANT_TYPES = frozenset({"authorization_code", "implicit", "refresh_token", "client_credentials"})
-"""No grant type that a person's password or an extension grant's trust would go through."""
 
 MAX_LENGTH = 2048
 """Characters of one value, but for keys."""
@@ -52,6 +50,7 @@ _TOLD = ("backchannel_logout_uri", "frontchannel_logout_uri")
 class Offered:
     """What this service has for clients that register themselves."""
 
+    catalogue: Catalogue
     algorithms: tuple[str, ...]
     pairwise: bool
     """Whether there is a salt that pairwise subject identifiers can be made with."""
@@ -62,12 +61,11 @@ class Offered:
 RegistrationRule = Callable[[ClientEntry, Offered], Iterator[Finding]]
 
 
-def grant_types_are_for_anybody(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+def grant_types_are_for_anybody(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
     """A stranger gets the grant types in which nobody's password or token is handed over."""
-    if not client.allowed_grant_types <= GRANT_TYPES:
-        yield Finding(
-            ("allowed_grant_types",), f"expected some of {', '.join(sorted(GRANT_TYPES))}"
-        )
+    known = offered.catalogue.registrable_grant_types
+    if not client.allowed_grant_types <= known:
+        yield Finding(("allowed_grant_types",), f"expected some of {', '.join(sorted(known))}")
 
 
 def grant_types_have_response_types(client: ClientEntry, _: Offered) -> Iterator[Finding]:

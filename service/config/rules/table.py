@@ -5,6 +5,8 @@ Those that need parts of the service itself stand in `service/start_rules.py`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from service.config.rules import (
     client_credentials,
     client_grants,
@@ -17,10 +19,11 @@ from service.config.rules import (
     registration,
     secrets,
     service,
-    unsupported,
+    supported,
     user_claims,
 )
 from service.config.rules.rule import ClientRule, FileRule, of_each_client
+from service.model.catalogue import Catalogue
 
 CLIENT_RULES: tuple[ClientRule, ...] = (
     client_grants.client_has_a_grant_type,
@@ -35,7 +38,6 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     client_grants.lifetimes_make_sense,
     client_credentials.confidential_client_has_a_credential,
     client_credentials.public_client_has_no_secret,
-    client_credentials.auth_method_fits_the_credentials,
     client_credentials.keys_are_given_once,
     client_credentials.jwks_holds_public_keys,
     client_credentials.symmetric_algorithms_know_the_secret,
@@ -48,7 +50,6 @@ CLIENT_RULES: tuple[ClientRule, ...] = (
     logout_uris.logout_uris_are_encrypted,
     logout_uris.frontchannel_logout_is_at_home,
     registration.third_parties_start_logins_safely,
-    unsupported.client_uses_supported_features,
 )
 FILE_RULES: tuple[FileRule, ...] = (
     names.names_stand_once,
@@ -86,9 +87,20 @@ FILE_RULES: tuple[FileRule, ...] = (
     registration.registered_clients_may_ask_for_something,
     registration.open_registration_is_bounded,
     extensions.handlers_have_their_shape,
-    extensions.grant_types_have_one_handler,
     extensions.delegation_is_for_apis,
     extensions.user_store_has_its_shape,
-    unsupported.file_uses_supported_features,
     *(of_each_client(rule) for rule in CLIENT_RULES),
 )
+
+
+def rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
+    """Return every rule, with those that ask the catalogue of what is supported."""
+    return (
+        *FILE_RULES,
+        partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
+        partial(supported.file_uses_supported_features, catalogue=catalogue),
+        of_each_client(
+            partial(client_credentials.auth_method_fits_the_credentials, catalogue=catalogue)
+        ),
+        of_each_client(partial(supported.client_uses_supported_features, catalogue=catalogue)),
+    )

@@ -27,16 +27,6 @@ from service.config.schema.types import (
 from service.protocol.errors import UnsupportedResponseType
 from service.protocol.response_type import RESPONSE_TYPES, parse_response_type
 
-AuthMethod = Literal[
-    "client_secret_basic",
-    "client_secret_post",
-    "client_secret_jwt",
-    "private_key_jwt",
-    "tls_client_auth",
-    "self_signed_tls_client_auth",
-    "none",
-]
-
 
 def _response_type(value: str) -> str:
     """The response type with its words in the usual order."""
@@ -77,7 +67,7 @@ class ClientEntry(ClientMetadata):
     """The DNS name in the client's certificate (RFC 8705 §2.1.2)."""
     self_signed_certificates: Many[Text] = ()
     """The client's own certificates, PEM or x5t#S256 (RFC 8705 §2.2)."""
-    token_endpoint_auth_method: AuthMethod | None = None
+    token_endpoint_auth_method: Text | None = None
     """null: whichever registered credential the request presents; else exactly this one."""
 
     allowed_grant_types: Several[Text] = frozenset({"authorization_code"})
@@ -87,7 +77,7 @@ class ClientEntry(ClientMetadata):
     allowed_response_types: Several[Annotated[str, AfterValidator(_response_type)]] | None = None
     """null: what the grant types imply (authorization_code: code; implicit: id_token, token, id_token token; both: the
     hybrid ones too)."""
-    default_response_mode: Literal["query", "fragment", "form_post"] | None = None
+    default_response_mode: Text | None = None
     """null: query for a code, fragment for what carries a token."""
     allowed_scopes: Several[ScopeValue] = frozenset()
     """The scope values that the client may have."""

@@ -5,26 +5,27 @@ from __future__ import annotations
 from typing import Any, cast
 
 from service.config.reading.include_rules import LISTS
-from service.config.rules import unsupported
+from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES, unsupported_keys
 from service.config.schema.client import ClientEntry
 from service.config.schema.client_metadata import ClientMetadata
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.people import Users
 from service.config.schema.server import Server, Tls
+from service.model.catalogue import Catalogue
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
 _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
 
 
-def json_schema() -> dict[str, object]:
+def json_schema(catalogue: Catalogue) -> dict[str, object]:
     """The schema (JSON Schema 2020-12) with every key's documentation and default."""
-    return _titled("config.yaml of the token service", plain_json_schema())
+    return _titled("config.yaml of the token service", plain_json_schema(catalogue))
 
 
-def included_json_schema() -> dict[str, object]:
+def included_json_schema(catalogue: Catalogue) -> dict[str, object]:
     """The schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
-    schema = plain_json_schema()
+    schema = plain_json_schema(catalogue)
     sections = schema["properties"]
     schema["properties"] = {name: sections[name] for name, *_ in LISTS}
     users = schema["$defs"][Users.__name__]
@@ -42,31 +43,45 @@ def _titled(title: str, schema: dict[str, Any]) -> dict[str, object]:
     }
 
 
-def plain_json_schema() -> dict[str, Any]:
+def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
     """The schema of the values that `${NAME}` and the like have been replaced in."""
     schema = ConfigurationFile.model_json_schema()
     client = schema["$defs"][ClientEntry.__name__]["properties"]
     for name in ClientMetadata.model_fields:
         client[name] = client.pop(name)  # after the service's own keys
-    _mark_unsupported(schema["$defs"])
+    _list_known_names(client, catalogue)
+    _mark_unsupported(schema["$defs"], catalogue)
     return schema
 
 
-def _mark_unsupported(definitions: dict[str, Any]) -> None:
+def _list_known_names(client: dict[str, Any], catalogue: Catalogue) -> None:
+    methods = dict.fromkeys([*catalogue.client_auth_methods, *AUTH_METHODS])
+    for name, known in (
+        ("token_endpoint_auth_method", [*methods]),
+        ("default_response_mode", [*catalogue.response_modes]),
+    ):
+        client[name]["anyOf"][0] = {"enum": known, "type": "string"}
+
+
+def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None:
     """Say in a key's description that this version does not support it, or which of its values."""
     client = definitions[ClientEntry.__name__]["properties"]
-    marked = [
-        *(client[name] for name in (*unsupported.CLIENT_KEYS, "device_code_lifetime")),
-        *(definitions[Server.__name__]["properties"][name] for name in unsupported.SERVER_KEYS),
-        *(definitions[Tls.__name__]["properties"][name] for name in unsupported.TLS_KEYS),
-    ]
-    for key in marked:
-        key["description"] += " **Not supported yet.**"
-    for name, values in (
-        ("allowed_grant_types", unsupported.GRANT_TYPES),
-        ("token_endpoint_auth_method", unsupported.AUTH_METHODS),
+    for location, section in (
+        (("clients",), ClientEntry),
+        (("server",), Server),
+        (("server", "tls"), Tls),
     ):
-        client[name]["description"] += f" **Not supported yet**: {', '.join(sorted(values))}."
+        for name in unsupported_keys(location, catalogue):
+            key = definitions[section.__name__]["properties"][name]
+            key["description"] += " **Not supported yet.**"
+    if "urn:ietf:params:oauth:grant-type:device_code" not in catalogue.grant_types:
+        client["device_code_lifetime"]["description"] += " **Not supported yet.**"
+    for name, values in (
+        ("allowed_grant_types", GRANT_TYPES.keys() - catalogue.grant_types),
+        ("token_endpoint_auth_method", AUTH_METHODS.keys() - catalogue.client_auth_methods.keys()),
+    ):
+        if values:
+            client[name]["description"] += f" **Not supported yet**: {', '.join(sorted(values))}."
 
 
 def _open_to_references(node: object) -> object:

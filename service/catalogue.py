@@ -1,0 +1,26 @@
+"""Derives the catalogue of what is supported from the lists beside the implementations."""
+
+from __future__ import annotations
+
+from service.authorize.response_modes import RESPONSE_MODES
+from service.client_auth import CLIENT_AUTH_METHODS
+from service.grants import BUILTIN_GRANTS
+from service.model.catalogue import Catalogue, Feature
+
+FEATURES: frozenset[Feature] = frozenset()
+"""To support one, name it here: its keys of config.yaml are no longer warned of, and clients may register them."""
+
+_BY_AUTHORIZE = frozenset({"implicit"})
+"""The authorize endpoint issues these tokens; there is no handler at the token endpoint."""
+
+
+def builtin_catalogue() -> Catalogue:
+    """Return what this version supports."""
+    registrable = {grant.grant_type for grant in BUILTIN_GRANTS if grant.is_registrable}
+    return Catalogue(
+        grant_types=_BY_AUTHORIZE | {grant.grant_type for grant in BUILTIN_GRANTS},
+        registrable_grant_types=_BY_AUTHORIZE | registrable,
+        client_auth_methods={method.name: method.credential for method in CLIENT_AUTH_METHODS},
+        response_modes=tuple(RESPONSE_MODES),
+        features=FEATURES,
+    )

@@ -1,0 +1,119 @@
+"""Rules on features and names that the schema accepts and that the catalogue says this version does not support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from service.config.problem import Finding, Location, warning
+from service.config.schema.client import ClientEntry
+from service.config.schema.file import ConfigurationFile
+from service.config.schema.findings import nearest
+from service.model.catalogue import Catalogue, Credential, Feature
+
+GRANT_TYPES: Mapping[str, str] = {
+    "authorization_code": "the authorization code grant (RFC 6749 §4.1)",
+    "client_credentials": "the client credentials grant (RFC 6749 §4.4)",
+    "implicit": "the implicit grant (RFC 6749 §4.2)",
+    "password": "the password grant (RFC 6749 §4.3)",
+    "refresh_token": "refresh tokens (RFC 6749 §6)",
+    "urn:ietf:params:oauth:grant-type:device_code": "the device grant (RFC 8628)",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer": "the JWT bearer grant (RFC 7523)",
+    "urn:ietf:params:oauth:grant-type:token-exchange": "token exchange (RFC 8693)",
+    "urn:openid:params:grant-type:ciba": str(Feature.CIBA),
+}
+"""The grant types of specifications, which no extension may serve."""
+AUTH_METHODS: Mapping[str, Credential] = {
+    "client_secret_basic": Credential.SECRET,
+    "client_secret_post": Credential.SECRET,
+    "client_secret_jwt": Credential.SECRET_VALUE,
+    "private_key_jwt": Credential.KEYS,
+    "tls_client_auth": Credential.CERTIFICATE_SUBJECT,
+    "self_signed_tls_client_auth": Credential.CERTIFICATE,
+    "none": Credential.NOTHING,
+}
+"""The client authentication methods of specifications."""
+_PROTECTIONS: Mapping[str, Feature] = {
+    "require_pushed_authorization_requests": Feature.PAR,
+    "dpop_bound_access_tokens": Feature.DPOP,
+    "tls_client_certificate_bound_access_tokens": Feature.MUTUAL_TLS,
+}
+"""A client that requires one of these gets no token without it."""
+_CLIENT_KEYS: Mapping[str, Feature] = {
+    **_PROTECTIONS,
+    "tls_client_auth_subject_dn": Feature.MUTUAL_TLS,
+    "tls_client_auth_san_dns": Feature.MUTUAL_TLS,
+    "tls_client_auth_san_uri": Feature.MUTUAL_TLS,
+    "tls_client_auth_san_ip": Feature.MUTUAL_TLS,
+    "tls_client_auth_san_email": Feature.MUTUAL_TLS,
+    "self_signed_certificates": Feature.MUTUAL_TLS,
+    "authorization_signed_response_alg": Feature.JARM,
+    "authorization_encrypted_response_alg": Feature.JARM,
+    "authorization_encrypted_response_enc": Feature.JARM,
+    "introspection_encrypted_response_alg": Feature.ENCRYPTED_INTROSPECTION,
+    "introspection_encrypted_response_enc": Feature.ENCRYPTED_INTROSPECTION,
+    "authorization_details_types": Feature.RAR,
+    "backchannel_token_delivery_mode": Feature.CIBA,
+    "backchannel_client_notification_endpoint": Feature.CIBA,
+    "backchannel_authentication_request_signing_alg": Feature.CIBA,
+    "backchannel_user_code_parameter": Feature.CIBA,
+}
+_KEYS: Mapping[tuple[str, ...], Mapping[str, Feature]] = {
+    ("clients",): _CLIENT_KEYS,
+    ("server",): {"client_certificate_header": Feature.MUTUAL_TLS},
+    ("server", "tls"): {"client_ca": Feature.MUTUAL_TLS},
+}
+"""The keys of each section that have no effect without a feature."""
+
+
+def unsupported_keys(section: tuple[str, ...], catalogue: Catalogue) -> Mapping[str, Feature]:
+    """Return the keys of a section that this version accepts and does not support."""
+    keys = _KEYS[section].items()
+    return {name: feature for name, feature in keys if feature not in catalogue.features}
+
+
+def unsupported_protection(client: ClientEntry, catalogue: Catalogue) -> Feature | None:
+    """Return the first protection that the client requires and this version does not support."""
+    required = (feature for name, feature in _PROTECTIONS.items() if getattr(client, name))
+    return next((each for each in required if each not in catalogue.features), None)
+
+
+def client_uses_supported_features(client: ClientEntry, catalogue: Catalogue) -> Iterator[Finding]:
+    """Warn of features of a client that this version does not support; refuse unknown names."""
+    for grant_type in sorted(client.allowed_grant_types - catalogue.grant_types):
+        if grant_type in GRANT_TYPES:
+            yield _not_supported(("allowed_grant_types", grant_type), GRANT_TYPES[grant_type])
+    method, mode = client.token_endpoint_auth_method, client.default_response_mode
+    if method is not None and method not in catalogue.client_auth_methods:
+        location = ("token_endpoint_auth_method",)
+        if method in AUTH_METHODS:
+            yield _not_supported(location, f"authentication by {method}")
+        else:
+            yield _unknown(location, method, {*catalogue.client_auth_methods, *AUTH_METHODS})
+    if mode is not None and mode not in catalogue.response_modes:
+        yield _unknown(("default_response_mode",), mode, catalogue.response_modes)
+    yield from _keys_in_use(client, unsupported_keys(("clients",), catalogue))
+
+
+def file_uses_supported_features(
+    file: ConfigurationFile, catalogue: Catalogue
+) -> Iterator[Finding]:
+    """Warn of features in the rest of the file that this version does not support."""
+    for section, values in ((("server",), file.server), (("server", "tls"), file.server.tls)):
+        for finding in _keys_in_use(values, unsupported_keys(section, catalogue)):
+            yield finding.below(*section)
+
+
+def _keys_in_use(section: object, features: Mapping[str, Feature]) -> Iterator[Finding]:
+    for name, feature in features.items():
+        if getattr(section, name, None):
+            yield _not_supported((name,), feature)
+
+
+def _not_supported(location: Location, feature: str) -> Finding:
+    hint = "requests that need it are refused; remove it"
+    return warning(location, f"not supported yet: {feature}", hint)
+
+
+def _unknown(location: Location, name: str, known: Iterable[str]) -> Finding:
+    hint = nearest(name, known) or f"known: {', '.join(sorted(known))}"
+    return Finding(location, f"{name} is not supported", hint)

@@ -1,0 +1,43 @@
+"""The catalogue of what this server supports, derived from the lists of implementations by `service/catalogue.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+
+class Credential(Enum):
+    """What a client has to register so that it can use an authentication method."""
+
+    SECRET = "client_secrets"
+    SECRET_VALUE = "a client secret with its value"
+    KEYS = "jwks or jwks_uri"
+    CERTIFICATE_SUBJECT = "a tls_client_auth_… subject"
+    CERTIFICATE = "self_signed_certificates or jwks"
+    NOTHING = "nothing"
+
+
+class Feature(StrEnum):
+    """A specification that a client or the operator can require, and that not every version supports."""
+
+    CIBA = "CIBA"
+    DPOP = "DPoP (RFC 9449)"
+    ENCRYPTED_INTROSPECTION = "encrypted introspection responses (RFC 9701 §6)"
+    JARM = "JARM"
+    MUTUAL_TLS = "mutual TLS (RFC 8705)"
+    PAR = "pushed authorization requests (RFC 9126)"
+    RAR = "rich authorization requests (RFC 9396)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """Configuration, registration of clients and discovery all take the supported names from here."""
+
+    grant_types: frozenset[str]
+    """Those that are built in; extension grants are in the registry."""
+    registrable_grant_types: frozenset[str]
+    """Those that a client may register dynamically."""
+    client_auth_methods: Mapping[str, Credential]
+    response_modes: tuple[str, ...]
+    features: frozenset[Feature]
