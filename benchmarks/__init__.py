@@ -1,1 +1,1 @@
-"""How many requests a CPU-second serves, beside the least that the same work can cost."""
+"""How many requests a CPU-second serves, compared with the least that the same work can cost."""

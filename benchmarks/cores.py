@@ -1,4 +1,4 @@
-"""What a second worker costs: CPU time per request of two on two cores beside one."""
+"""What a second worker costs: CPU time per request of two on two cores compared with one."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def measure(effort: Effort) -> list[Finding]:
     return [
         *(_throughput(name, rounds) for name, rounds in measured.items()),
         Finding(
-            what="CPU-seconds per request, two workers beside one, as many connections for each",
+            what="CPU-seconds per request, two workers compared with one, as many connections for each",
             figure=ratio(each, alone, _cost),
             at_most=1.1,
         ),
         Finding(
-            what="CPU-seconds per request, two workers beside one, as many connections for both",
+            what="CPU-seconds per request, two workers compared with one, as many connections for both",
             figure=ratio(shared, alone, _cost),
         ),
     ]

@@ -64,7 +64,7 @@ def measure(effort: Effort) -> list[Finding]:
     return [
         Finding(
             what=f"introspection with {MANY_CLIENTS:,} clients and {effort.tokens:,} tokens, "
-            "beside ten and 1,000",
+            "compared with ten and 1,000",
             figure=ratio(many, few, lambda each: each.per_cpu_second),
             at_least=0.95,
         ),

@@ -22,7 +22,7 @@ MANY = 128
 
 
 def measure(effort: Effort) -> list[Finding]:
-    """Beside the floor, and beside node-oidc-provider with two workers each."""
+    """Compared with the floor, and with node-oidc-provider with two workers each."""
     with ExitStack() as stack:
         servers = Servers(stack)
         redis_url = servers.redis()
@@ -52,7 +52,7 @@ def _one(asked: dict[str, tuple[Server, Requests]], effort: Effort) -> list[Find
     return [
         *_told("one connection, p50", measured, _p50),
         Finding(
-            what="one connection, p50 beside the floor's",
+            what="one connection, p50 compared with the floor",
             figure=ratio(measured[SERVICE], measured[FLOOR], _p50),
             at_most=1.3,
         ),
@@ -64,7 +64,7 @@ def _many(asked: dict[str, tuple[Server, Requests]], effort: Effort) -> list[Fin
     return [
         *_told(f"{MANY} connections, p99", measured, _p99),
         Finding(
-            what=f"{MANY} connections, p99 beside the floor's",
+            what=f"{MANY} connections, p99 compared with the floor",
             figure=ratio(measured[SERVICE], measured[FLOOR], _p99),
             at_most=2.0,
         ),
@@ -88,7 +88,7 @@ def _beside_peer(
     return [
         *_told(f"{MANY} connections, two workers, p99", measured, _p99),
         Finding(
-            what=f"{MANY} connections, two workers, p99 beside node-oidc-provider's",
+            what=f"{MANY} connections, two workers, p99 compared with node-oidc-provider",
             figure=ratio(measured[SERVICE], measured[PEER], _p99),
             at_most=0.25,
         ),

@@ -61,8 +61,8 @@ def _measure(
             took.append(reload.result())
     return [
         *_told(f"{where}: introspection alone", alone),
-        *_told(f"{where}: introspection beside a reload", beside),
-        Finding(what=f"{where}: the reload beside introspections", figure=median(took), unit="s"),
+        *_told(f"{where}: introspection during a reload", beside),
+        Finding(what=f"{where}: the reload during introspections", figure=median(took), unit="s"),
     ]
 
 

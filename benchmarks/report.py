@@ -111,8 +111,8 @@ def _missed(works: list[Row], findings: list[Row]) -> str:
         f"{row['work']} {name}: {ratio['median']:.2f} of {ratio['bar']:.2f}"
         for row in works
         for name, ratio in (
-            ("beside the floor", row["to_floor"]),
-            ("beside the peer", row["to_peer"]),
+            ("compared with the floor", row["to_floor"]),
+            ("compared with the peer", row["to_peer"]),
         )
         if ratio and ratio["median"] < ratio["bar"]
     ]

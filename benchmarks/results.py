@@ -22,10 +22,12 @@ def show_table(table: Table, folder: Path | None) -> None:
     (folder / "table.json").write_text(json.dumps(table.as_json(), indent=2) + "\n")
     rows = table.rows()
     floor = [_bar(row.work, row.to_floor) for row in rows]
-    (folder / "floor.svg").write_text(chart("Requests per CPU-second beside the floor's", floor))
+    (folder / "floor.svg").write_text(
+        chart("Requests per CPU-second compared with the floor", floor)
+    )
     peer = [_bar(row.work, row.to_peer) for row in rows if row.to_peer]
     if peer:
-        title = "Requests per CPU-second beside node-oidc-provider's"
+        title = "Requests per CPU-second compared with node-oidc-provider"
         (folder / "peer.svg").write_text(chart(title, peer))
 
 

@@ -31,7 +31,7 @@ SIGNATURE = client_credentials("jwt", "rsa")
 
 
 def measure(effort: Effort) -> list[Finding]:
-    """Introspection alone, and beside others; with one core for all threads, and with two."""
+    """Introspection alone, and during other work; with one core for all threads, and with two."""
     with ExitStack() as stack:
         servers = Servers(stack)
         redis_url = servers.redis()
@@ -62,12 +62,12 @@ def _measure(server: Server, where: str, asked: Requests, effort: Effort) -> lis
         Finding(what=f"{where}: introspection alone, p50", figure=_ms(alone, "p50"), unit="ms"),
         Finding(what=f"{where}: introspection alone, p99", figure=_ms(alone, "p99"), unit="ms"),
         Finding(
-            what=f"{where}: beside logins and RS256, p50", figure=_ms(beside, "p50"), unit="ms"
+            what=f"{where}: during logins and RS256, p50", figure=_ms(beside, "p50"), unit="ms"
         ),
         Finding(
-            what=f"{where}: beside logins and RS256, p99", figure=_ms(beside, "p99"), unit="ms"
+            what=f"{where}: during logins and RS256, p99", figure=_ms(beside, "p99"), unit="ms"
         ),
-        Finding(what=f"{where}: introspections beside them", figure=_rate(beside), unit="req/s"),
+        Finding(what=f"{where}: introspections during them", figure=_rate(beside), unit="req/s"),
         Finding(what=f"{where}: logins meanwhile", figure=_rate(logins), unit="req/s"),
         Finding(what=f"{where}: RS256 meanwhile", figure=_rate(signatures), unit="req/s"),
     ]

@@ -87,7 +87,7 @@ class Table:
         return {"rounds": self.rounds, "works": works, "mib": self.mib}
 
     def text(self) -> str:
-        """The rows, aligned; an exclamation mark stands beside what is below its bar."""
+        """The rows, aligned; an exclamation mark marks what is below its bar."""
         titles = f"{'floor':>6} {'bar':>5} {'spread':>6}  {'peer':>6} {'bar':>5} {'spread':>6}"
         head = (
             f"{'work':38} {titles} {'req/CPU-s':>10} {'req/s':>8} {'p50 ms':>7} {'p99 ms':>7} "

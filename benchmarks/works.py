@@ -37,7 +37,7 @@ class Work:
     at_least: float
     """The ratio to the floor that has to be reached."""
     at_least_of_peer: float | None = None
-    """The same beside node-oidc-provider; None where it does no such work."""
+    """The ratio to node-oidc-provider; None where it does not support the work."""
     round_trips: int
     """To Redis for each request, at the most."""
     once: bool = False

@@ -50,7 +50,7 @@ def test_the_document_has_a_place_for_everything(folder: Path) -> None:
     document = updated((REPOSITORY / DOCUMENT).read_text(), folder)
     assert "| refresh | 0.58, **below** | 0.60 |" in document
     assert "| memory | 91.00 MiB | at most 90, **not met** |" in document
-    assert "- refresh beside the floor: 0.58 of 0.60" in document
+    assert "- refresh compared with the floor: 0.58 of 0.60" in document
     assert updated(document, folder) == document
 
 
