@@ -22,7 +22,7 @@ def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[N
     metrics, spans = parts.shared.metrics, parts.shared.spans
 
     async def run(_: web.Application) -> AsyncIterator[None]:
-        async with nullcontext() if spans is None else spans.exported():
+        async with nullcontext() if spans is None else spans.export():
             await parts.keys.source.start()
             works = (
                 follow(parts.keys.source),

@@ -1,4 +1,4 @@
-"""What a start would stumble over in the files that config.yaml names: `check`, start and reload judge it alike."""
+"""Checks the files that config.yaml names, for `check`, start and reload alike."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
-    """Requests of the service itself would fail one by one, long after the start."""
+    """Otherwise requests of the service itself would fail one by one, long after the start."""
     authorities = file.outgoing.ca_file
     if authorities is not None and (reason := why_not_trusted(authorities)) is not None:
         yield Finding(("outgoing", "ca_file"), reason)
@@ -71,7 +71,7 @@ def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
-    """What the operator's folder holds in place of ours compiles, and its messages can be read."""
+    """Templates and messages in the operator's folder can be read and compiled."""
     folder = file.ui.templates
     if folder is None or not folder.is_dir():
         return

@@ -1,1 +1,1 @@
-"""Who listens to events, and how what happens is written down: audit log, metrics, logs."""
+"""Listens to events, and writes them down: audit log, metrics, traces, logs."""

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 import msgspec
 
@@ -25,8 +26,6 @@ from service.observe.readable_lines import text_of_json, text_renderer, wants_te
 
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")
-REFUSED, FAILED = 400, 500
-"""The first status of a refusal, and of a failure of this service (RFC 9110 §15.5, §15.6)."""
 
 WARNINGS = frozenset(
     {
@@ -43,13 +42,13 @@ WARNINGS = frozenset(
 _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 """Sets become sorted lists."""
 
-_SAYS_SOMETHING = b'{"'
+_HAS_MEMBERS = b'{"'
 _NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Lines:
-    """Collects the lines of one turn of the event loop, and writes them to standard error together.
+    """Writes the lines of one turn of the event loop to standard error together.
 
     A write is a system call, and costs more than making the line.
     """
@@ -68,7 +67,6 @@ class Lines:
             self.flush()
 
     def flush(self) -> None:
-        """Write the collected lines."""
         waiting, self._waiting = self._waiting, []
         sys.stderr.write("".join(waiting))
         sys.stderr.flush()
@@ -83,11 +81,10 @@ class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
     event: str
     request_id: str | None
     trace_id: str | None = None
-    """The trace of the request, if it is traced."""
 
 
 class EventLog:
-    """Writes every event; JSON keeps a line one line, whatever is in it."""
+    """Writes every event as JSON, which keeps a line one line, whatever is in it."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         """Take the function that writes a line; standard error by default."""
@@ -105,25 +102,26 @@ class EventLog:
     def __call__(self, event: object) -> None:
         """Write one event; successful requests and introspections only at level debug."""
         if isinstance(event, RequestAnswered):
-            level = "debug" if event.status < REFUSED else "info"
-            if event.status >= FAILED:
+            level = "debug" if event.status < HTTPStatus.BAD_REQUEST else "info"
+            if event.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 level = "warning"
             if _requests.isEnabledFor(_NUMBERS[level]):
-                self._write(self._line(event, level, "request_answered", logger="requests"))
+                self._write(_line(event, level, "request_answered", logger="requests"))
         elif not isinstance(event, TokenIntrospected) or _audit.isEnabledFor(logging.DEBUG):
             kind = type(event)
             known = self._kinds.get(kind)
             if known is None:
                 known = self._kinds[kind] = (_level(kind), event_name(kind))
-            self._write(self._line(event, *known, logger="audit"))
+            self._write(_line(event, *known, logger="audit"))
 
-    def _line(self, event: object, level: str, name: str, *, logger: str) -> str:
-        now = datetime.now(UTC)
-        head = _encode(_Head(now, level, logger, name, current_request_id.get(), trace_id()))
-        said = _encode(event)
-        # Two objects made one: this takes half as long as a dictionary of both.
-        rest = b"," + said[1:] if said.startswith(_SAYS_SOMETHING) else b"}"
-        return (head[:-1] + rest + b"\n").decode()
+
+def _line(event: object, level: str, name: str, *, logger: str) -> str:
+    now = datetime.now(UTC)
+    head = _encode(_Head(now, level, logger, name, current_request_id.get(), trace_id()))
+    members = _encode(event)
+    # Two objects made one: this takes half as long as a dictionary of both.
+    rest = b"," + members[1:] if members.startswith(_HAS_MEMBERS) else b"}"
+    return (head[:-1] + rest + b"\n").decode()
 
 
 def _level(kind: type[object]) -> str:

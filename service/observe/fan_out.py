@@ -1,4 +1,4 @@
-"""How does one event reach every listener?"""
+"""Hands each event to all listeners."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 def both(first: Emit, second: Emit) -> Emit:
-    """An `Emit` that tells two listeners at once, where it happens."""
+    """Return an `Emit` that calls two listeners immediately."""
 
-    def told(event: object) -> None:
+    def emit(event: object) -> None:
         first(event)
         second(event)
 
-    return told
+    return emit
 
 
 class FanOut:
-    """An `Emit` that tells all listeners, those of one turn of the event loop one after the other.
+    """An `Emit` that calls all listeners at the end of the event loop's turn, so that they find their code in the CPU's cache.
 
-    Told together, they find their code and tables in the processor's caches from the second event
-    on. One that fails is logged, and hurts neither the others nor the request.
+    A listener that fails is logged, and affects neither the other listeners nor the request.
     """
 
     def __init__(self, *listeners: Emit) -> None:
@@ -35,23 +34,20 @@ class FanOut:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def __call__(self, event: object) -> None:
-        """Tell everyone, in order, before the loop waits again; at once where no loop runs."""
+        """Call the listeners before the loop waits again; immediately if no loop runs."""
         context = copy_context()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self._tell_from_elsewhere(context, event)
+            self._emit_from_thread(context, event)
             return
         self._loop = loop
         self._waiting.append((context, event))
         if len(self._waiting) == 1:
             loop.call_soon(self.flush)
 
-    def _tell_from_elsewhere(self, context: Context, event: object) -> None:
-        """Tell in the loop's thread, as listeners expect, what another thread says, such as a reload's.
-
-        Only the loop's own thread touches what waits: two that did would each leave the telling to the other.
-        """
+    def _emit_from_thread(self, context: Context, event: object) -> None:
+        """Call the listeners in the loop's thread, which alone may touch what waits."""
         if self._loop is not None and self._loop.is_running():
             self._loop.call_soon_threadsafe(self._tell, event, context=context)
         else:
@@ -59,7 +55,7 @@ class FanOut:
             context.run(self._tell, event)
 
     def flush(self) -> None:
-        """Tell what waits, each event where it happened: in its request, and in its span."""
+        """Call the listeners for each waiting event, in the context of its request and span."""
         waiting, self._waiting = self._waiting, []
         for context, event in waiting:
             context.run(self._tell, event)

@@ -1,4 +1,4 @@
-"""What is counted and measured for Prometheus; no label has more values than this file and the grants allow."""
+"""Counts events for Prometheus; no label has more values than this file and the served grants allow."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import asyncio
 import os
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import events, logout_events, people_events, token_events
-from service.observe.connection_metrics import ConnectionMetrics
+from service.model import events
+from service.model import logout_events as logout
+from service.model import people_events as people
+from service.model import token_events as tokens
 from service.observe.durations import Durations
 from service.observe.process_metrics import ProcessMetrics
-from service.observe.readings import NAMESPACE, Readings
-from service.observe.store_gauges import StoreGauges
+from service.observe.readings import NAMESPACE, ConnectionMetrics, Readings, StoreGauges
 from service.protocol.errors import OAuthError
 
 OTHER = "other"
 
 SETTLED_WITHIN = 0.2
-"""Seconds until an event is counted where nobody asks: several workers write what each has counted."""
+"""Seconds until an event is counted, unless the metrics are read before."""
 
 AT_ONCE = 500
 
@@ -38,94 +39,80 @@ _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """An event that a counter counts, by those of its members that become labels."""
+class Counted(NamedTuple):
+    """An event that a counter counts."""
 
     event: type[object]
     name: str
     help: str
-    labels: tuple[str, ...] = ()
+    label_names: str = ""
+    """Members of the event that become labels, with spaces between them."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.label_names.split())
 
 
-COUNTED = (  # Why a login failed is no label: whoever reads metrics could tell which accounts exist.
-    Counted(token_events.TokenIssued, "tokens_issued", "Token responses.", ("grant_type",)),
+COUNTED = (  # The cause of a failed login is no label: readers of metrics could tell which accounts exist.
+    Counted(tokens.TokenIssued, "tokens_issued", "Token responses.", "grant_type"),
+    Counted(tokens.TokenRefused, "token_refusals", "Refused token requests.", "grant_type error"),
+    Counted(tokens.ClientRefused, "client_refusals", "Callers not authenticated.", "endpoint"),
+    Counted(tokens.ClientRegistered, "clients_registered", "Clients that registered themselves."),
+    Counted(tokens.RegistrationRefused, "registration_refusals", "Refused registrations.", "error"),
+    Counted(tokens.AuthorizationGranted, "authorizations", "Granted authorization requests."),
     Counted(
-        token_events.TokenRefused,
-        "token_refusals",
-        "Refused token requests.",
-        ("grant_type", "error"),
-    ),
-    Counted(
-        token_events.ClientRefused, "client_refusals", "Callers not authenticated.", ("endpoint",)
-    ),
-    Counted(
-        token_events.ClientRegistered, "clients_registered", "Clients that registered themselves."
-    ),
-    Counted(
-        token_events.RegistrationRefused,
-        "registration_refusals",
-        "Refused registrations.",
-        ("error",),
-    ),
-    Counted(token_events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
-    Counted(
-        token_events.AuthorizationRefused,
+        tokens.AuthorizationRefused,
         "authorization_refusals",
         "Refused authorization requests.",
-        ("error",),
+        "error",
     ),
-    Counted(people_events.LoginSucceeded, "logins", "Logins by password."),
-    Counted(people_events.LoginFailed, "login_failures", "Failed logins."),
-    Counted(people_events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
+    Counted(people.LoginSucceeded, "logins", "Logins by password."),
+    Counted(people.LoginFailed, "login_failures", "Failed logins."),
+    Counted(people.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
     Counted(
-        people_events.ProviderSignInFailed,
+        people.ProviderSignInFailed,
         "provider_sign_in_failures",
         "Sign-ins at identity providers that failed.",
     ),
-    Counted(people_events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
-    Counted(people_events.LoggedOut, "logouts", "Logouts by the session's person."),
+    Counted(people.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
+    Counted(people.LoggedOut, "logouts", "Logouts by the session's user."),
     Counted(
-        logout_events.BackChannelLogoutDelivered,
+        logout.BackChannelLogoutDelivered,
         "backchannel_logouts_delivered",
         "Clients told of ended sessions.",
     ),
     Counted(
-        logout_events.BackChannelLogoutPostponed,
+        logout.BackChannelLogoutPostponed,
         "backchannel_logouts_postponed",
         "Attempts to tell a client that failed and will be repeated.",
     ),
     Counted(
-        logout_events.BackChannelLogoutFailed,
+        logout.BackChannelLogoutFailed,
         "backchannel_logouts_failed",
         "Clients that could not be told.",
     ),
-    Counted(token_events.TokenIntrospected, "introspections", "Answers about tokens.", ("active",)),
-    Counted(token_events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
-    Counted(token_events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
-    Counted(token_events.CodeReplayed, "code_replays", "Authorization codes that came twice."),
+    Counted(tokens.TokenIntrospected, "introspections", "Answers about tokens.", "active"),
+    Counted(tokens.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
+    Counted(tokens.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
+    Counted(tokens.CodeReplayed, "code_replays", "Authorization codes that came twice."),
+    Counted(tokens.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."),
     Counted(
-        token_events.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."
-    ),
-    Counted(
-        token_events.ExtensionGrantFailed,
+        tokens.ExtensionGrantFailed,
         "extension_grant_failures",
-        "Handlers that failed.",
-        ("grant_type",),
+        "Extension grants that failed with an exception.",
+        "grant_type",
     ),
     Counted(events.KeyAnnounced, "keys_announced", "New signing keys."),
     Counted(events.KeyRotated, "keys_rotated", "Signing keys that took over."),
     Counted(events.KeyRetired, "keys_retired", "Signing keys that stopped."),
     Counted(events.RegistryReloaded, "registry_reloads", "Registries put in force."),
-    Counted(
-        events.RegistryReloadRefused, "registry_reload_failures", "Registries that had errors."
-    ),
-    Counted(events.RequestAnswered, "requests", "Requests.", ("endpoint", "method", "status")),
+    Counted(events.RegistryReloadRefused, "registry_reload_failures", "Registries with errors."),
+    Counted(events.RequestAnswered, "requests", "Requests.", "endpoint method status"),
 )
 
 
 class Metrics:
-    """A listener that counts."""
+    """Listens to events, and counts them."""
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -136,25 +123,18 @@ class Metrics:
         self._processes = ProcessMetrics(has_workers=has_workers)
         self._registry = CollectorRegistry()
         self._counters = {
-            counted.event: (
-                counted.labels,
-                Counter(
-                    counted.name,
-                    counted.help,
-                    counted.labels,
-                    namespace=NAMESPACE,
-                    registry=self._registry,
-                ),
+            each.event: Counter(
+                each.name, each.help, each.labels, namespace=NAMESPACE, registry=self._registry
             )
-            for counted in COUNTED
+            for each in COUNTED
         }
-        self._labels_of = {counted.event: _reader(counted.labels) for counted in COUNTED}
+        self._labels = {each.event: each.labels for each in COUNTED}
+        self._labels_of = {each.event: _reader(each.labels) for each in COUNTED}
         self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
         self._store = StoreGauges(self._registry)
         self.connections = ConnectionMetrics(self._registry)
         self.timed = Durations(self._registry)
-        """Hears how long things took."""
 
     def watch(self, readings: Readings) -> None:
         """Show the state of other parts from now on."""
@@ -163,16 +143,13 @@ class Metrics:
     def __call__(self, event: object) -> None:
         """Count an event, a little later and together with others: so each costs a third of what it costs alone."""
         self._waiting.append(event)
-        if len(self._waiting) == 1:
-            self._settle_later()
-        elif len(self._waiting) >= AT_ONCE:
+        if len(self._waiting) >= AT_ONCE:
             self.settle()
-
-    def _settle_later(self) -> None:
-        try:
-            asyncio.get_running_loop().call_later(SETTLED_WITHIN, self.settle)
-        except RuntimeError:
-            self.settle()
+        elif len(self._waiting) == 1:
+            try:
+                asyncio.get_running_loop().call_later(SETTLED_WITHIN, self.settle)
+            except RuntimeError:
+                self.settle()
 
     def settle(self) -> None:
         """Count what is equal at once: of five hundred events there are only a few kinds."""
@@ -188,35 +165,34 @@ class Metrics:
             self._counter(happened).inc(often)
         self.timed.settle()
         if self._readings is not None:
-            self._store.read(self._readings)
+            self._store.update(self._readings)
 
     def _counter(self, happened: _Happened) -> Counter:
-        """The counter with these labels, remembered: prometheus_client looks it up under a lock."""
+        """Return the counter with these labels, remembered: prometheus_client looks it up under a lock."""
         known = self._labelled.get(happened)
         if known is None:
             kind, values = happened
-            names, known = self._counters[kind]
-            if names:
-                known = known.labels(*map(self._bounded, names, values))
+            known = self._counters[kind]
+            if names := self._labels[kind]:
+                known = known.labels(*map(self._bound_label, names, values))
             if len(self._labelled) < MAX_REMEMBERED:
                 self._labelled[happened] = known
         return known
 
     def render(self) -> bytes:
-        """All metrics in Prometheus' text format; those of all workers where there are several."""
+        """Return all metrics in Prometheus' text format; those of all workers where there are several."""
         self.settle()
-        counted = self._registry
+        counted, read = self._registry, CollectorRegistry()
         if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
             counted = CollectorRegistry()
             MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
-        read = CollectorRegistry()
         if self._readings is not None:
             read.register(self._readings)
         read.register(self._processes)
         return generate_latest(counted) + generate_latest(read)
 
-    def _bounded(self, label: str, value: object) -> str:
-        """An event's member as a label, or `other` where a caller could have made it up."""
+    def _bound_label(self, label: str, value: object) -> str:
+        """Return an event's member as a label, or `other` where a caller could have made it up."""
         match label:
             case "grant_type":
                 known = self._readings is not None and value in self._readings.grant_types()
@@ -230,7 +206,7 @@ class Metrics:
 
 
 def _reader(labels: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
-    """What takes the values of these labels from an event."""
+    """Return a function that reads the values of these labels from an event."""
     if len(labels) > 1:
         return attrgetter(*labels)
     return lambda event: tuple([getattr(event, label) for label in labels])

@@ -7,6 +7,7 @@ import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,8 +16,6 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from service.observe.readings import NAMESPACE
-
-PROC = Path("/proc")
 
 CPU = "process_cpu_seconds"
 COMBINED: Mapping[str, Callable[[Iterable[float]], float]] = {
@@ -38,7 +37,6 @@ class ProcessMetrics(Collector):
     """Whether this process is one of several workers, and its parent their supervisor."""
 
     def collect(self) -> Iterator[Metric]:
-        """Read everything anew."""
         build = GaugeMetricFamily(
             f"{NAMESPACE}_build_info", "The build that runs.", labels=("version", "python")
         )
@@ -56,38 +54,27 @@ def _combine(supervisor: int) -> Iterator[Metric]:
     Workers that have ended keep their CPU seconds in the sum: a counter that falls is taken for
     a restart, and everything in it would be counted again.
     """
+    children, cpu_seconds_of_ended_children = _read_processes(supervisor)
     metrics: dict[str, Metric] = {}
     values: dict[str, list[float]] = defaultdict(list)
-    for pid in (supervisor, *_children(supervisor)):
-        for metric in _metrics_of(pid):
+    for pid in (supervisor, *children):
+        for metric in ProcessCollector(pid=partial(int, pid), registry=None).collect():
             metrics[metric.name] = metric
             values[metric.name].append(metric.samples[0].value)
-    values[CPU].append(_cpu_seconds_of_ended_children(supervisor))
+    values[CPU].append(cpu_seconds_of_ended_children)
     for name, metric in metrics.items():
         sample = metric.samples[0]
         metric.samples = [sample._replace(value=COMBINED[name](values[name]))]
         yield metric
 
 
-def _metrics_of(pid: int) -> Iterable[Metric]:
-    return ProcessCollector(pid=lambda: pid, registry=None).collect()
-
-
-def _children(pid: int) -> list[int]:
+def _read_processes(supervisor: int) -> tuple[list[int], float]:
+    """Return the children, and cutime and cstime of proc(5) in seconds."""
+    process = Path(f"/proc/{supervisor}")
     try:
-        return [int(each) for each in _read(pid, f"task/{pid}/children").split()]
+        children = (process / f"task/{supervisor}/children").read_text().split()
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return []
-
-
-def _cpu_seconds_of_ended_children(pid: int) -> float:
-    """Return cutime and cstime of proc(5)."""
-    try:
-        fields = _read(pid, "stat").rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-
-
-def _read(pid: int, name: str) -> str:
-    return (PROC / str(pid) / name).read_text()
+        return [], 0
+    ticks = int(fields[13]) + int(fields[14])
+    return [int(each) for each in children], ticks / os.sysconf("SC_CLK_TCK")

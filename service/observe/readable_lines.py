@@ -16,8 +16,7 @@ FORMAT = "SERVICE_LOG_FORMAT"
 _IDS = ("request_id", "trace_id")
 """Shown last, because a person looks for them only after the rest."""
 
-_OF_THE_RENDERER = ("exception", "stack")
-"""These have lines of their own."""
+_MULTILINE = ("exception", "stack")
 
 
 def wants_text(environ: Mapping[str, str]) -> bool:
@@ -35,7 +34,16 @@ def text_renderer(environ: Mapping[str, str]) -> Processor:
     )
 
     def render(logger: WrappedLogger, method: str, event: EventDict) -> str:
-        return console(logger, method, _readable(event))
+        shown = {
+            name: _printable(value, multiline=name in _MULTILINE)
+            for name, value in event.items()
+            if value is not None
+        }
+        shown["timestamp"] = str(event.get("timestamp", ""))[11:19]
+        for name in _IDS:
+            if name in shown:
+                shown[name] = shown.pop(name)
+        return console(logger, method, shown)
 
     return render
 
@@ -45,26 +53,13 @@ def text_of_json(line: str, render: Processor) -> str:
     return f"{render(None, '', orjson.loads(line))!s}\n"
 
 
-def _readable(event: EventDict) -> EventDict:
-    """Return the members that say something, the ids last, the time without its date."""
-    shown = {
-        name: _printable(value, lines=name in _OF_THE_RENDERER)
-        for name, value in event.items()
-        if value is not None
-    }
-    shown["timestamp"] = str(event.get("timestamp", ""))[11:19]
-    for name in _IDS:
-        if name in shown:
-            shown[name] = shown.pop(name)
-    return shown
-
-
-def _printable(value: object, *, lines: bool) -> object:
+def _printable(value: object, *, multiline: bool) -> object:
     """Escape control characters: a caller's text must not command the terminal."""
     if isinstance(value, list):
-        return " ".join(str(_printable(each, lines=False)) for each in cast("list[object]", value))
+        values = cast("list[object]", value)
+        return " ".join(str(_printable(each, multiline=False)) for each in values)
     if not isinstance(value, str):
         return value
-    if lines:
-        return "\n".join(str(_printable(line, lines=False)) for line in value.splitlines())
+    if multiline:
+        return "\n".join(str(_printable(line, multiline=False)) for line in value.splitlines())
     return value if value.isprintable() else value.encode("unicode_escape").decode()

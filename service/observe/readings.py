@@ -1,10 +1,12 @@
-"""What is not counted but looked at when somebody asks for the metrics, and the same for all processes."""
+"""Metrics of state that is read when it is shown: registry, keys, queue and store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -13,7 +15,7 @@ NAMESPACE = "token_service"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings(Collector):
-    """The state of the registry, the keys, the store and the queue, as this process sees it."""
+    """The state of other parts, as this process sees it; `collect` shows what is the same in all processes."""
 
     grant_types: Callable[[], Container[object]]
     """All that are served."""
@@ -25,7 +27,7 @@ class Readings(Collector):
     signing_keys: Callable[[], Mapping[str, str]]
     """The key id that signs now, by algorithm."""
     signing_since: Callable[[], Mapping[str, int]]
-    """From when on it does, by algorithm, as far as that is known."""
+    """When it began to sign, by algorithm, as far as that is known."""
     logout_deliveries: Callable[[], int]
     store_memory: Callable[[], tuple[int | None, int]]
     """Bytes that Redis uses, as far as that is known, and may use, 0 for no limit."""
@@ -33,40 +35,31 @@ class Readings(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
-        yield GaugeMetricFamily(
-            f"{NAMESPACE}_logout_deliveries",
+        yield _gauge(
+            "logout_deliveries",
             "Clients that wait in the store to be told of an ended session.",
             self.logout_deliveries(),
         )
-        registry = GaugeMetricFamily(
-            f"{NAMESPACE}_registry_info", "The registry in force.", labels=("generation",)
-        )
+        registry = _gauge("registry_info", "The registry in force.", labels=("generation",))
         registry.add_metric((self.registry_generation(),), 1)
         yield registry
         yield from self._keys()
-        yield from self._memory()
-
-    def _memory(self) -> Iterator[Metric]:
         used, limit = self.store_memory()
         if used is not None:
-            yield GaugeMetricFamily(
-                f"{NAMESPACE}_store_memory_bytes", "Memory that Redis uses.", used
-            )
-            yield GaugeMetricFamily(
-                f"{NAMESPACE}_store_memory_limit_bytes",
+            yield _gauge("store_memory_bytes", "Memory that Redis uses.", used)
+            yield _gauge(
+                "store_memory_limit_bytes",
                 "Memory that Redis may use; 0 where it has no limit.",
                 limit,
             )
 
     def _keys(self) -> Iterator[Metric]:
-        """Each key that signs now, and for how long it has."""
-        keys = GaugeMetricFamily(
-            f"{NAMESPACE}_signing_key_info", "The keys that sign now.", labels=("alg", "kid")
-        )
-        ages = GaugeMetricFamily(
-            f"{NAMESPACE}_signing_key_age_seconds",
+        labels = ("alg", "kid")
+        keys = _gauge("signing_key_info", "The keys that sign now.", labels=labels)
+        ages = _gauge(
+            "signing_key_age_seconds",
             "For how long the keys that sign now have signed.",
-            labels=("alg", "kid"),
+            labels=labels,
         )
         signing, since, now = self.signing_keys(), self.signing_since(), self.now()
         for alg, kid in signing.items():
@@ -75,3 +68,72 @@ class Readings(Collector):
                 ages.add_metric((alg, kid), max(0, now - since[alg]))
         yield keys
         yield ages
+
+
+def _gauge(
+    name: str, text: str, value: float | None = None, labels: tuple[str, ...] | None = None
+) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value, labels)
+
+
+class StoreGauges:
+    """Metrics of the store that differ between processes; shown is their sum, or the worst."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        gauge = partial(Gauge, namespace=NAMESPACE, registry=registry)
+        self._failures_counted = 0
+        self._away = gauge(
+            "store_away_seconds",
+            "For how long the store has not answered; 0 while it does.",
+            multiprocess_mode="livemax",
+        )
+        self._waiting = gauge(
+            "store_waiting",
+            "Questions to the store that have no answer yet.",
+            multiprocess_mode="livesum",
+        )
+        self._circuit = gauge(
+            "circuit_open",
+            "1 while the store is not asked, because it has not answered lately.",
+            multiprocess_mode="livemax",
+        )
+        self._failures = Counter(
+            "store_failures",
+            "Calls of the store that failed.",
+            namespace=NAMESPACE,
+            registry=registry,
+        )
+
+    def update(self, readings: Readings) -> None:
+        """Write down the present state, where the process that answers a scrape reads it."""
+        self._away.set(readings.store_seconds_away())
+        self._waiting.set(readings.store_waiting())
+        self._circuit.set(readings.circuit_open())
+        failures = readings.store_failures()
+        self._failures.inc(failures - self._failures_counted)
+        self._failures_counted = failures
+
+
+class ConnectionMetrics:
+    """Counts connections as they open and close."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._open = Gauge(
+            "connections",
+            "Open connections.",
+            namespace=NAMESPACE,
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._dropped = Counter(
+            "connections_dropped",
+            "Connections that this service closed to protect itself.",
+            ("reason",),
+            namespace=NAMESPACE,
+            registry=registry,
+        )
+        self.count_open, self.count_close = self._open.inc, self._open.dec
+
+    def count_drop(self, reason: str) -> None:
+        """Count a connection that was not closed by its client."""
+        self._dropped.labels(reason).inc()

@@ -1,10 +1,10 @@
-"""How do spans leave the process? By OpenTelemetry's SDK, from a thread of its own."""
+"""Sends spans to a collector or the console, by OpenTelemetry's SDK and from its own thread."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
 from uuid import uuid4
@@ -19,11 +19,21 @@ from opentelemetry.sdk.trace.export import (
     SpanExporter,
 )
 from opentelemetry.trace import Tracer
+from opentelemetry.util.re import parse_env_headers
 
 NAME = "token-service"
 
 FLUSHED_WITHIN = 5
 """Seconds that a process which ends waits for a collector to take the last spans."""
+
+_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+
+_QUOTING_LOGGERS = (
+    "opentelemetry.trace.propagation.tracecontext",
+    "opentelemetry.trace.span",
+    "opentelemetry.util.re",
+)
+"""They warn of each malformed traceparent or tracestate, and quote what a caller or the operator wrote."""
 
 
 class SpanExport:
@@ -34,17 +44,15 @@ class SpanExport:
         self.provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         self._otlp: SpanExporter | None = OTLPSpanExporter() if "otlp" in exporters else None
         self._console = "console" in exporters
+        _silence_opentelemetry()
 
     @property
     def tracer(self) -> Tracer:
-        """What makes the spans."""
         return self.provider.get_tracer(NAME)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Export until the block is left, and then what waits."""
-        # It would log what is wrong with a caller's tracestate, and so whatever the caller put there.
-        logging.getLogger("opentelemetry.trace.span").setLevel(logging.CRITICAL)
         if self._otlp is not None:
             self.provider.add_span_processor(BatchSpanProcessor(self._otlp))
         if self._console:
@@ -55,7 +63,7 @@ class SpanExport:
             await self._flush()
 
     async def _flush(self) -> None:
-        """Send the last spans; a thread that nobody waits for, lest a collector that hangs delays the end."""
+        """Send the last spans from a daemon thread, so that a collector that hangs does not delay the end."""
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
         def shut_down() -> None:
@@ -69,7 +77,21 @@ class SpanExport:
                 await over.wait()
 
 
+def check_headers(environ: Mapping[str, str]) -> None:
+    """Raise a ValueError that does not quote the headers for the collector, if they are malformed."""
+    _silence_opentelemetry()
+    for name in _HEADERS:
+        for header in filter(str.strip, environ.get(name, "").split(",")):
+            if not parse_env_headers(header, liberal=True):
+                raise ValueError(f"{name} is no list of name=value, each value URL-encoded")
+
+
+def _silence_opentelemetry() -> None:
+    for name in _QUOTING_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def _resource() -> Resource:
-    """What all spans of this process have in common; the environment has the last word."""
+    """Return what all spans of this process have in common; the environment has the last word."""
     own = Resource({"service.name": NAME, "service.instance.id": str(uuid4())})
     return Resource.create().merge(own).merge(OTELResourceDetector().detect())

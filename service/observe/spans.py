@@ -1,61 +1,58 @@
-"""What are the spans of a request? Its own, and one for each thing that it waits for; with no credential inside."""
+"""Makes the span of each request, and a span for each thing that the request waits for.
+
+A span holds the attributes of OpenTelemetry's semantic conventions: routes, methods, hosts and names of commands, and
+nothing else that a caller or a user has sent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
+from http import HTTPMethod, HTTPStatus
 from time import time_ns
 from urllib.parse import urlsplit
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Link, Span, SpanKind, get_current_span, use_span
+from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_span, use_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from service.model.events import Emit, RequestAnswered
 from service.model.logout_delivery import LogoutDelivery
-from service.model.outgoing import HttpClient
+from service.model.outgoing import HttpAnswer, HttpClient
 from service.model.timings import Signed, StoreAnswered
 from service.model.trace import current_traceparent
-from service.observe.span_attributes import (
-    METHODS,
-    Attributes,
-    note_answer,
-    note_error,
-    of_address,
-    of_store,
-)
+from service.observe.metrics import OTHER
 from service.observe.span_export import SpanExport
-from service.observe.traced_http import TracedHttp
 
 _W3C = TraceContextTextMapPropagator()
+_METHODS = frozenset(HTTPMethod)
+"""All other methods are the caller's invention."""
 
 Attempt = Callable[[LogoutDelivery], Awaitable[None]]
+Attributes = dict[str, str | int]
 
 
 class Spans:
-    """Makes spans by OpenTelemetry's conventions, without what a caller or a person has sent.
-
-    No path, query, header, key or user is in any: only routes, methods, hosts, names of commands.
-    """
+    """Makes spans below the span of the caller."""
 
     def __init__(self, export: SpanExport, *, issuer: str) -> None:
-        """Take where they go, and where this service is."""
         own = urlsplit(issuer)
         self._export = export
         self._tracer = export.tracer
         self._own = {"url.scheme": own.scheme, "server.address": own.hostname or ""}
 
-    def exported(self) -> AbstractAsyncContextManager[None]:
-        """Spans leave the process while this block runs."""
+    def export(self) -> AbstractAsyncContextManager[None]:
+        """Export spans while this block runs."""
         return self._export.running()
 
     @contextmanager
     def request(self, method: str, headers: Mapping[str, str]) -> Generator[None]:
-        """A request is answered; its span is below the caller's (W3C Trace Context §4.2)."""
-        known = method if method in METHODS else "_OTHER"
+        """Open the span of a request, below the caller's (W3C Trace Context §4.2)."""
+        known = method if method in _METHODS else "_OTHER"
         span = self._tracer.start_span(
-            known if method in METHODS else "HTTP",
+            known if method in _METHODS else "HTTP",
             _W3C.extract(headers),
             SpanKind.SERVER,
             {"http.request.method": known, **self._own},
@@ -63,28 +60,28 @@ class Spans:
         with _current(span):
             yield
 
-    def answered(self, emit: Emit) -> Emit:
-        """An `Emit` that also notes in the span of a request how it was answered."""
+    def note_answers(self, emit: Emit) -> Emit:
+        """Return an `Emit` that also notes in the span of a request how it was answered."""
 
-        def heard(event: object) -> None:
+        def note_and_emit(event: object) -> None:
             if isinstance(event, RequestAnswered):
-                note_answer(get_current_span(), event)
+                _note_answer(get_current_span(), event)
             emit(event)
 
-        return heard
+        return note_and_emit
 
-    def timed(self, event: object) -> None:
-        """A span for what is over, where it has happened in one that is recorded."""
+    def record_duration(self, event: object) -> None:
+        """Record a span for what has just ended, if the present span is recorded."""
         if not get_current_span().is_recording():
             return
         if isinstance(event, StoreAnswered):
-            name, attributes = of_store(event)
-            self._past(name, SpanKind.CLIENT, attributes, event.seconds, event.trouble)
+            name, attributes = _describe_commands(event.operations)
+            self._record(name, SpanKind.CLIENT, attributes, event.seconds, event.trouble)
         elif isinstance(event, Signed):
             with_alg: Attributes = {"token_service.signing.alg": event.alg}
-            self._past(f"sign {event.alg}", SpanKind.INTERNAL, with_alg, event.seconds, None)
+            self._record(f"sign {event.alg}", SpanKind.INTERNAL, with_alg, event.seconds, None)
 
-    def _past(
+    def _record(
         self,
         name: str,
         kind: SpanKind,
@@ -97,52 +94,69 @@ class Spans:
             name, kind=kind, attributes=attributes, start_time=over - int(seconds * 1e9)
         )
         if trouble is not None:
-            note_error(span, trouble)
+            _note_error(span, trouble)
         span.end(over)
 
     @contextmanager
     def call(self, purpose: str, method: str, url: str) -> Generator[Span]:
-        """Another server is asked; it is told of this span."""
+        """Open the span of a request to another server, which gets it as its `traceparent`."""
         span = self._tracer.start_span(
             method,
             kind=SpanKind.CLIENT,
             attributes={
                 "http.request.method": method,
                 "token_service.purpose": purpose,
-                **of_address(url),
+                **_describe_address(url),
             },
         )
         with _current(span):
             yield span
 
     def http(self, purpose: str, http: HttpClient) -> HttpClient:
-        """The same way out, each request in a span."""
-        return TracedHttp(partial(self.call, purpose), http)
+        """Return the same HTTP client with a span for each request."""
+        return _TracedHttp(partial(self.call, purpose), http)
 
-    def delivering(self, attempt: Attempt) -> Attempt:
-        """Attempts within a span of their own, with a link to where the session ended."""
+    def trace_deliveries(self, attempt: Attempt) -> Attempt:
+        """Return attempts with a trace of their own, which links to where the session ended."""
 
-        async def delivered(delivery: LogoutDelivery) -> None:
+        async def deliver(delivery: LogoutDelivery) -> None:
             span = self._tracer.start_span(
                 "backchannel_logout", Context(), links=_links(delivery.traceparent)
             )
             with _current(span):
                 await attempt(delivery)
 
-        return delivered
+        return deliver
+
+
+@dataclass(frozen=True, slots=True)
+class _TracedHttp:
+    span: Callable[[str, str], AbstractContextManager[Span]]
+    """Opens the span of a request, by its method and URL."""
+    http: HttpClient
+
+    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
+        with self.span("GET", url) as span:
+            return _note_status(span, await self.http.get(url, authorization=authorization))
+
+    async def post(
+        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
+    ) -> HttpAnswer:
+        with self.span("POST", url) as span:
+            return _note_status(span, await self.http.post(url, form, authorization=authorization))
 
 
 @contextmanager
 def _current(span: Span) -> Generator[None]:
-    """Whatever happens in this block happens in the span; a failure is noted by its kind alone."""
-    told: dict[str, str] = {}
+    """Make the span current in this block; note a failure by its kind alone."""
+    carrier: dict[str, str] = {}
     with use_span(span, True, record_exception=False, set_status_on_exception=False):
-        _W3C.inject(told)
-        before = current_traceparent.set(told.get("traceparent"))
+        _W3C.inject(carrier)
+        before = current_traceparent.set(carrier.get("traceparent"))
         try:
             yield
         except BaseException as error:
-            note_error(span, type(error).__name__)
+            _note_error(span, type(error).__name__)
             raise
         finally:
             current_traceparent.reset(before)
@@ -153,3 +167,47 @@ def _links(traceparent: str | None) -> list[Link]:
         return []
     context = get_current_span(_W3C.extract({"traceparent": traceparent})).get_span_context()
     return [Link(context)] if context.is_valid else []
+
+
+def _note_answer(span: Span, event: RequestAnswered) -> None:
+    """Note the status, and the route unless the caller made the path up."""
+    if not span.is_recording():
+        return
+    span.set_attribute("http.response.status_code", event.status)
+    if event.endpoint != OTHER:
+        span.set_attribute("http.route", event.endpoint)
+        span.update_name(f"{event.method} {event.endpoint}")
+    if event.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        _note_error(span, str(event.status))
+
+
+def _note_error(span: Span, kind: str) -> None:
+    span.set_attribute("error.type", kind)
+    span.set_status(StatusCode.ERROR)
+
+
+def _note_status(span: Span, answer: HttpAnswer) -> HttpAnswer:
+    span.set_attribute("http.response.status_code", answer.status)
+    if answer.status >= HTTPStatus.BAD_REQUEST:
+        _note_error(span, str(answer.status))
+    return answer
+
+
+def _describe_commands(names: list[str]) -> tuple[str, Attributes]:
+    """Return a span's name and attributes: each command once, and how many there were."""
+    summary = " ".join(dict.fromkeys(names))
+    attributes: Attributes = {"db.system.name": "redis", "db.query.summary": summary}
+    if len(names) == 1:
+        return summary, {**attributes, "db.operation.name": summary}
+    attributes["db.operation.name"] = f"PIPELINE {summary}" if summary in names else "PIPELINE"
+    return f"PIPELINE {summary}", {**attributes, "db.operation.batch.size": len(names)}
+
+
+def _describe_address(url: str) -> Attributes:
+    """Return the host of the URL, and the port where it names one."""
+    try:
+        split = urlsplit(url)
+        named = {"server.address": split.hostname, "server.port": split.port}
+    except ValueError:
+        return {}
+    return {name: value for name, value in named.items() if value is not None}

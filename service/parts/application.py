@@ -41,7 +41,7 @@ def build_application(
         draining=draining,
         max_body_bytes=server.max_body_bytes,
         store_timeout=shared.configuration.store.timeout,
-        emit=shared.emit if spans is None else spans.answered(shared.emit),
+        emit=shared.emit if spans is None else spans.note_answers(shared.emit),
     )
     app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
     app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)

@@ -164,7 +164,7 @@ def build_logout(
         front_channel=FrontChannel(issuer=shared.issuer, clients=clients.directory),
         deliveries=LogoutDeliveries(
             queue=queue,
-            attempt=attempt if shared.spans is None else shared.spans.delivering(attempt),
+            attempt=attempt if shared.spans is None else shared.spans.trace_deliveries(attempt),
             clients=clients.directory,
             wake=records.sessions.ended,
         ),

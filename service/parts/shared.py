@@ -75,7 +75,7 @@ class Shared:
         )
 
     def rate_limit(self, name: str, per_minute: int | None) -> RateLimit:
-        """Return a limit for each caller, counted under this name; None is no limit."""
+        """Return a limit for each caller, counted under this name; no limit if None."""
         prefix = self.configuration.store.key_prefix
         return RateLimit(kv=self.kv, prefix=prefix, name=name, per_minute=per_minute, now=self.now)
 
@@ -95,7 +95,7 @@ def build_shared(
     """Build the shared parts; nothing is connected yet."""
     metrics = Metrics(has_workers=configuration.server.workers > 1)
     emit = FanOut(EventLog.on_standard_error(environ), metrics, *listeners)
-    timed = metrics.timed if spans is None else both(spans.timed, metrics.timed)
+    timed = metrics.timed if spans is None else both(spans.record_duration, metrics.timed)
     store, outgoing = configuration.store, configuration.outgoing
     kv = open_store(
         store.url,

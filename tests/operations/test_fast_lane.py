@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from service.http.answer import Answer, Fields
-from service.observe.connection_metrics import ConnectionMetrics
+from service.observe.readings import ConnectionMetrics
 from service.server.connections import Connections
 from service.server.fast_lane import Lane
 from service.server.whole_requests import LARGEST

@@ -169,6 +169,15 @@ async def test_probes_are_not_traced(service: RunningService, traced: Traced, pa
     assert traced.all() == []
 
 
+async def test_traceparent_that_is_too_long_begins_a_trace_without_a_warning(
+    service: RunningService, traced: Traced, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask_for_a_token(service, traceparent=SAMPLED["traceparent"] + "-" + "0" * 600)
+    assert parent_of(traced.named(TOKEN)) is None
+    await ask_for_a_token(service, **SAMPLED, tracestate="a=" + "0" * 9000)
+    assert "maximum length" not in caplog.text
+
+
 async def test_what_is_no_traceparent_begins_a_trace_and_is_not_told(
     service: RunningService, traced: Traced, caplog: pytest.LogCaptureFixture
 ) -> None:
