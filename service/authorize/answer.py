@@ -150,7 +150,7 @@ def _authorization(interaction: Interaction, session: Session, registry: Registr
         scope=scope,
         resources=request.resources,
         subject=session.subject,
-        amr=session.amr,
+        amr=session.methods,
         acr=interaction.acr,
         idp=session.idp,
         auth_time=session.auth_time,

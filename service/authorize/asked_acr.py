@@ -22,9 +22,9 @@ class AskedAcr:
 
     def met_by(self, session: Session, registry: Registry) -> str | None:
         """Return the one of them that a sign-in meets."""
-        met = registry.acr_met(session.amr, self.values, acr=session.acr)
+        met = registry.acr_met(session.methods, self.values, acr=session.acr)
         if met is None and self.or_any:
-            return registry.acr_met(session.amr, acr=session.acr)
+            return registry.acr_met(session.methods, acr=session.acr)
         return met
 
 

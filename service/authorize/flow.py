@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
 from service.authorize.checks import check
@@ -15,7 +15,9 @@ from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import RequestObjects
 from service.clients.directory import Clients
 from service.identity.consents import Consents
+from service.identity.partial_sign_ins import PartialSignIn
 from service.identity.providers.person import with_trusted_methods
+from service.identity.sessions import SignIn
 from service.model.delivery import Delivery
 from service.model.events import Emit
 from service.model.registry import LiveRegistry
@@ -48,6 +50,14 @@ class Visitor:
     """What clients can tell of the session from outside (OIDC Session Management §3.2)."""
     new_cookie: str | None = None
     """The value of the session's cookie, if the session has just begun."""
+    partial: PartialSignIn | None = None
+    """A sign-in that lacks a step; only that step may look at it."""
+
+    def sign_in_for(self, parked_id: str) -> SignIn | None:
+        """Return what the user has proved so far: for this request, else for the session."""
+        if self.partial is not None and self.partial.parked_id == parked_id:
+            return self.partial.sign_in
+        return SignIn.of_session(self.session) if self.session else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +175,9 @@ class AuthorizeFlow:
             request.client.client_id,
             unverified_client_host=request.unverified_client_host,
         )
-        return Interaction(
+        interaction = Interaction(
             request=request,
+            registry=known,
             session=session,
             user_claims=visitor.user_claims,
             answers=answers,
@@ -176,6 +187,27 @@ class AuthorizeFlow:
             else frozenset(),
             acr=acr,
             now=self.now(),
+        )
+        if not interaction.lacks_acr:
+            return interaction
+        # The last of them asks for least: a second factor rather than the whole sign-in.
+        able = (step for step in reversed(self.steps) if step.can_meet_acr(interaction))
+        return replace(interaction, acr_step=next(able, None))
+
+    def find_missing_step(self, sign_in: SignIn, request: AuthorizeRequest | None) -> Step | None:
+        """Return the step without which the sign-in begins no session; None where nothing is missing."""
+        trusted = with_trusted_methods(sign_in, self.registry.current)
+        return next((step for step in self.steps if step.is_missing_from(trusted, request)), None)
+
+    def _find_step(self, interaction: Interaction, visitor: Visitor, parked_id: str) -> Step | None:
+        partial = visitor.partial
+        if partial is not None and parked_id and partial.parked_id == parked_id:
+            missing = self.find_missing_step(partial.sign_in, interaction.request)
+            if missing is not None:
+                return missing
+        chosen = interaction.acr_step
+        return next(
+            (one for one in self.steps if one is chosen or one.is_needed(interaction)), None
         )
 
     async def _advance(
@@ -194,7 +226,7 @@ class AuthorizeFlow:
             request = await self.read(params, reply_to)
             interaction = await self.interaction(request, visitor, answers)
             interaction.refuse_another_person()
-            step = next((step for step in self.steps if step.needed(interaction)), None)
+            step = self._find_step(interaction, visitor, parked_id)
             if step is None:
                 return await self._answered(interaction, claim)
             if NONE in request.prompt:

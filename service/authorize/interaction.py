@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
 
 from service.authorize.request import AuthorizeRequest
+from service.identity.sessions import SignIn
+from service.model.registry import Registry
 from service.model.session import Answers, Session
-from service.model.user import LOCAL
 from service.protocol.errors import LoginRequired, OAuthError
 from service.protocol.prompt import LOGIN
 
@@ -18,6 +18,7 @@ class Interaction:
     """The request, who is signed in, and what the person has answered or allowed before."""
 
     request: AuthorizeRequest
+    registry: Registry
     session: Session | None
     user_claims: Mapping[str, object]
     """Of the person signed in; empty for nobody."""
@@ -29,10 +30,21 @@ class Interaction:
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
     now: int
+    acr_step: Step | None = None
+    """The step that can meet an essential acr which the session does not meet."""
 
     @property
-    def login_needed(self) -> bool:
-        """Whether the person has to prove anew who it is (OIDC Core §3.1.2.3)."""
+    def lacks_acr(self) -> bool:
+        """Whether the client insists on an authentication context that the session does not meet."""
+        return self.request.acr.essential and self.acr is None
+
+    def is_acr_met_by(self, amr: Iterable[str]) -> bool:
+        """Return whether these authentication methods meet the acr that is asked for."""
+        return self.registry.acr_met(tuple(amr), self.request.acr.values) is not None
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether the user has to authenticate (again) (OIDC Core §3.1.2.3)."""
         session = self.session
         if session is None:
             return True
@@ -42,7 +54,7 @@ class Interaction:
             return True
         if self.answers.authenticated:
             return False
-        if self.request.acr.essential and self.acr is None:
+        if self.lacks_acr and self.acr_step is None:
             return True
         return LOGIN in self.request.prompt or self._is_too_old(session)
 
@@ -58,13 +70,9 @@ class Interaction:
 
     def _sign_in_is_accepted(self, session: Session) -> bool:
         """Whether the client takes people from where this one signed in."""
-        client = self.request.client
         if self.request.idp not in (None, session.idp) and not self.answers.authenticated:
             return False
-        if session.idp == LOCAL:
-            return client.enable_local_login
-        allowed = client.identity_provider_restrictions
-        return not allowed or session.idp in allowed
+        return self.request.client.permissions.accepts_users_of(session.idp)
 
     def _is_too_old(self, session: Session) -> bool:
         """Whether more than max_age may have passed; 0 is like prompt=login (OIDC Core §3.1.2.1).
@@ -76,13 +84,19 @@ class Interaction:
         return max_age is not None and self.now - session.auth_time >= max_age
 
 
-class Step(Protocol):
+def _never(*_: object) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
     """One thing that a person may be asked; it knows neither the other steps nor their order."""
 
-    path: ClassVar[str]
-    refusal: ClassVar[type[OAuthError]]
-    """What prompt=none answers where this step is needed."""
-
-    def needed(self, interaction: Interaction) -> bool:
-        """Whether the person has to be asked this now."""
-        ...
+    path: str
+    refusal: type[OAuthError]
+    """The answer to prompt=none where this step is needed."""
+    is_needed: Callable[[Interaction], bool] = _never
+    can_meet_acr: Callable[[Interaction], bool] = _never
+    """Whether the session can meet the essential acr that it lacks by this step alone."""
+    is_missing_from: Callable[[SignIn, AuthorizeRequest | None], bool] = _never
+    """Whether a sign-in begins no session before this step; None for the user's own account."""

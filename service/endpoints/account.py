@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from service.authorize.flow import Visitor
-from service.authorize.steps.login import Login
+from service.authorize.steps.login import LOGIN
 from service.clients.directory import Clients
 from service.http.respond import see_other
 from service.identity.granted_access import ClientAccess, GrantedAccess
@@ -56,7 +56,7 @@ class AccountEndpoint:
         visit = await self.sign_in.open_page(request)
         visitor, params = visit.visitor, visit.params
         if visitor.session is None:
-            return self._go(request, visitor, Login.path)
+            return self._go(request, visitor, LOGIN.path)
         granted = await self.access.of_subject(visitor.session.subject)
         clients = [await self.clients.find(each.client_id) for each in granted]
         applications = [
@@ -81,7 +81,7 @@ class AccountEndpoint:
         visit = await self.sign_in.open_form(request)
         visitor, params = visit.visitor, visit.params
         if visitor.session is None:
-            return self._go(request, visitor, Login.path)
+            return self._go(request, visitor, LOGIN.path)
         match params.get("action"):
             case "end-session" if params.require("session") == visitor.session.id:
                 return await self._signed_out(request, visitor, visitor.session)

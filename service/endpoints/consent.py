@@ -9,7 +9,7 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.authorize.request import AuthorizeRequest
-from service.authorize.steps.consent import AskConsent
+from service.authorize.steps.consent import CONSENT
 from service.identity.consents import Wishes
 from service.model.events import Emit
 from service.model.people_events import ConsentDenied, ConsentGiven
@@ -23,7 +23,7 @@ from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
 
-PATH = AskConsent.path
+PATH = CONSENT.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

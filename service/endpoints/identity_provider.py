@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.authorize.flow import NextStep
-from service.authorize.steps.identity_provider import SignInAtProvider
-from service.authorize.steps.login import Login
+from service.authorize.steps.identity_provider import IDENTITY_PROVIDER, find_provider
+from service.authorize.steps.login import LOGIN
 from service.http.proxy import ClientAddress
 from service.http.respond import see_other
 from service.identity.providers.authorization_url import Wishes
@@ -21,7 +21,7 @@ from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import InvalidRequest
 
-PATH = SignInAtProvider.path
+PATH = IDENTITY_PROVIDER.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +49,10 @@ class IdentityProviderEndpoint:
         """Send the person to the provider that the link or the client's request names."""
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        name = visit.params.get("idp") or (waiting and waiting.request.idp)
+        known = self.providers.registry.current
+        name = visit.params.get("idp") or (waiting and find_provider(waiting.request, known))
         if waiting is not None and name is None:  # it was taken from the registry meanwhile
-            login = NextStep(Login.path, waiting.parked_id)
+            login = NextStep(LOGIN.path, waiting.parked_id)
             return self.sign_in.send(request, login, visit.visitor, None)
         provider = self._allowed(name or "", waiting)
         try:
@@ -77,13 +78,13 @@ class IdentityProviderEndpoint:
             who = await self.providers.finish(pending, provider, params)
         except ProviderFailed as failure:
             return self._explain(visit, waiting, provider, failure)
-        return await self.login.continue_as(visit, waiting, who, remember=False)
+        return await self.login.continue_as(visit, waiting, who)
 
     def _allowed(self, name: str, waiting: WaitingRequest | None) -> IdentityProvider:
         """The provider of that name, if the client takes people from there."""
         provider = self.providers.provider(name)
-        restrictions = waiting.request.client.identity_provider_restrictions if waiting else ()
-        if provider is None or (restrictions and name not in restrictions):
+        allowed = waiting.request.client.permissions if waiting else None
+        if provider is None or (allowed and not allowed.accepts_users_of(name)):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
         return provider
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.authorize.steps.login import Login
+from service.authorize.steps.login import LOGIN
 from service.http.proxy import ClientAddress
 from service.identity.sessions import SignIn
 from service.identity.sign_in import AMR, LocalSignIn
@@ -17,7 +17,7 @@ from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied, InvalidRequest
 
-PATH = Login.path
+PATH = LOGIN.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,11 @@ class LoginEndpoint:
         )
         if user is None:
             return self.login.show_failure(visit, waiting, username=username)
-        who = SignIn(subject=user.sub, idp=LOCAL, amr=AMR, auth_time=self.now())
-        remember = params.get("remember") is not None
-        return await self.login.continue_as(visit, waiting, who, remember=remember)
+        sign_in = SignIn(
+            subject=user.sub,
+            idp=LOCAL,
+            amr=AMR,
+            auth_time=self.now(),
+            remember=params.get("remember") is not None,
+        )
+        return await self.login.continue_as(visit, waiting, sign_in)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from service.authorize.flow import NextStep
-from service.authorize.steps.login import Login
-from service.authorize.steps.select_account import SelectAccount
+from service.authorize.steps.login import LOGIN
+from service.authorize.steps.select_account import SELECT_ACCOUNT
 from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied
 
-PATH = SelectAccount.path
+PATH = SELECT_ACCOUNT.path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class SelectAccountEndpoint:
                 refusal = AccessDenied("the user cancelled")
                 return await self.sign_in.refuse(visit, waiting, refusal)
             case "other":
-                login = NextStep(Login.path, waiting.parked_id)
+                login = NextStep(LOGIN.path, waiting.parked_id)
                 return self.sign_in.send(request, login, visit.visitor, None)
             case _ if visit.form_session is None:
                 return await self.sign_in.advance(visit, waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from service.identity import participants
 from service.model.authorization import Authorization
@@ -34,18 +34,54 @@ class SessionLimits:
     max_lifetime: int
 
 
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """A further proof of the same user, after the password or the identity provider."""
+
+    amr: tuple[str, ...]
+    at: int
+    """Seconds since the epoch."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """Who signed in, where, how and when."""
+    """A user's authentication; it becomes a session when no step is missing from it."""
 
     subject: str
     idp: str
     amr: tuple[str, ...]
+    """The methods of the first factor, here or at the identity provider."""
     auth_time: int
     acr: str | None = None
     """The authentication context that an identity provider named."""
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What an identity provider told of the user; empty for a local one."""
+    """The claims from an identity provider; empty for a local user."""
+    remember: bool = False
+    second_factors: tuple[SecondFactor, ...] = ()
+
+    @classmethod
+    def of_session(cls, session: Session) -> SignIn:
+        """Return the authentication that began the session, so that a factor can be added to it."""
+        done = session.second_factor_amr
+        return cls(
+            subject=session.subject,
+            idp=session.idp,
+            amr=session.amr,
+            auth_time=session.auth_time,
+            acr=session.acr,
+            user_claims=session.user_claims,
+            remember=session.remember,
+            second_factors=(SecondFactor(done, session.auth_time),) if done else (),
+        )
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of all factors."""
+        return (*self.amr, *(method for each in self.second_factors for method in each.amr))
+
+    def with_second_factor(self, amr: tuple[str, ...], *, at: int) -> SignIn:
+        """Return the sign-in after a further factor."""
+        return replace(self, second_factors=(*self.second_factors, SecondFactor(amr, at)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +100,6 @@ class Sessions:
         sign_in: SignIn,
         *,
         previous: Session | None,
-        remember: bool,
         user_agent: str,
         address: str = "",
     ) -> tuple[Session, str]:
@@ -73,20 +108,12 @@ class Sessions:
             await self.end(previous)
             previous = None
         sid = previous.id if previous else new_selector()
-        session, cookie = self._begin(
-            sid, sign_in, remember=remember, user_agent=user_agent, address=address
-        )
+        session, cookie = self._begin(sid, sign_in, user_agent=user_agent, address=address)
         if not await self._keep(session, renewed=previous is not None):
-            return await self.start(
-                sign_in,
-                previous=None,
-                remember=remember,
-                user_agent=user_agent,
-                address=address,
-            )
+            return await self.start(sign_in, previous=None, user_agent=user_agent, address=address)
         self.emit(
             SessionStarted(
-                session_id=session.id, subject=session.subject, idp=session.idp, amr=session.amr
+                session_id=session.id, subject=session.subject, idp=session.idp, amr=session.methods
             )
         )
         return session, cookie.text
@@ -187,7 +214,7 @@ class Sessions:
         ]
 
     def _begin(
-        self, sid: str, sign_in: SignIn, *, remember: bool, user_agent: str, address: str
+        self, sid: str, sign_in: SignIn, *, user_agent: str, address: str
     ) -> tuple[Session, Handle]:
         cookie, now = new_handle("session", sid), self.now()
         session = Session(
@@ -197,13 +224,14 @@ class Sessions:
             idp=sign_in.idp,
             amr=sign_in.amr,
             acr=sign_in.acr,
-            auth_time=sign_in.auth_time,
+            auth_time=max([sign_in.auth_time, *(each.at for each in sign_in.second_factors)]),
             started_at=now,
             ends_at=now + self.limits.max_lifetime,
-            remember=remember,
+            remember=sign_in.remember,
             user_agent=_readable(user_agent),
             address=address,
             user_claims=sign_in.user_claims,
+            second_factor_amr=sign_in.methods[len(sign_in.amr) :],
         )
         return session, cookie
 

@@ -32,6 +32,13 @@ class Session:
     """Where the person last signed in from, for the person to recognise the session by; empty if unknown."""
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """Mapped claims of a user from an identity provider; empty for a local user."""
+    second_factor_amr: tuple[str, ...] = ()
+    """Further methods that this service has verified, after those of `amr`."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """All authentication methods, as the `amr` of tokens."""
+        return (*self.amr, *self.second_factor_amr)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,14 @@ class SealedRequest:
     sealed: str
     browser_digest: str | None
     answers: Answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedSignIn:
+    """A sign-in that lacks a step, encrypted with a key that is derived from its id."""
+
+    sealed: str
+    browser_digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

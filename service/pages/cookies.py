@@ -16,6 +16,7 @@ BROWSER = "browser"
 BROWSER_STATE = "browser_state"
 LANGUAGE = "language"
 FAILED_SIGN_INS = "failed_sign_ins"
+PARTIAL_SIGN_IN = "partial_sign_in"
 _YEAR = 365 * 86400
 SameSite = Literal["lax", "none"]
 _OURS = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -79,6 +80,17 @@ class Cookies:
     def set_language(self, response: web.StreamResponse, tag: str) -> None:
         """Remember the language that the person has chosen."""
         self._set(response, LANGUAGE, tag, max_age=_YEAR, same_site="lax")
+
+    def partial_sign_in(self, request: web.Request) -> str | None:
+        """Return the id of a sign-in that lacks a step."""
+        return self._get(request, PARTIAL_SIGN_IN)
+
+    def set_partial_sign_in(
+        self, response: web.StreamResponse, value: str, *, max_age: int
+    ) -> None:
+        """Remember the id until the sign-in is complete; an empty one deletes the cookie."""
+        max_age = max_age if value else 0
+        self._set(response, PARTIAL_SIGN_IN, value, max_age=max_age, same_site="lax")
 
     def failed_sign_ins(self, request: web.Request) -> int:
         """Return how often signing in has failed in this browser, as far as it says."""

@@ -7,12 +7,14 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from service.authorize.steps.identity_provider import SignInAtProvider
-from service.authorize.steps.login import Login
+from service.authorize.flow import NextStep
+from service.authorize.steps.identity_provider import IDENTITY_PROVIDER
+from service.authorize.steps.login import LOGIN
 from service.http.respond import see_other
 from service.identity.sessions import SignIn
 from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider, LiveRegistry
+from service.pages.sign_in_over import SignInOver
 from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit, WaitingRequest
 
 FEW_FAILURES = 2
@@ -39,11 +41,11 @@ class LoginPage:
         failures: int = 0,
     ) -> web.Response:
         """Return the page; `error` says what went wrong before, `provider` names where."""
-        allowed = waiting.request.client.identity_provider_restrictions if waiting else ()
+        allowed = waiting.request.client.permissions if waiting else None
         providers = [
             each
             for name, each in self.registry.current.identity_providers.items()
-            if not allowed or name in allowed
+            if allowed is None or allowed.accepts_users_of(name)
         ]
         return self.sign_in.show(
             visit,
@@ -51,7 +53,7 @@ class LoginPage:
             waiting,
             images=[each.logo_uri for each in providers],
             context={
-                "action": Login.path,
+                "action": LOGIN.path,
                 "username": username,
                 "local_login": waiting is None or waiting.request.client.enable_local_login,
                 "can_remember": True,
@@ -79,11 +81,19 @@ class LoginPage:
         return page
 
     async def continue_as(
-        self, visit: Visit, waiting: WaitingRequest | None, sign_in: SignIn, *, remember: bool
+        self, visit: Visit, waiting: WaitingRequest | None, sign_in: SignIn
     ) -> web.Response:
-        """Begin the session, and go on with the client's request or to the user's account."""
+        """Go on to a step that is missing, or begin the session and go on to where it leads."""
         request, visits = visit.request, self.sign_in.visits
-        visitor = await visits.sign_in(request, visit.visitor, sign_in, remember=remember)
+        parked_id, asked = (waiting.parked_id, waiting.request) if waiting else ("", None)
+        if visit.visitor.partial and not await visits.partial_sign_ins.end(visit.visitor.partial):
+            way_on = self.sign_in.way_on(parked_id)
+            raise SignInOver("this sign-in took too long or was continued already", way_on=way_on)
+        missing = self.sign_in.flow.find_missing_step(sign_in, asked)
+        if missing is not None:
+            visitor = await visits.keep_partial(visit.visitor, sign_in, parked_id=parked_id)
+            return self.sign_in.send(request, NextStep(missing.path, parked_id), visitor, None)
+        visitor = await visits.sign_in(request, visit.visitor, sign_in)
         if waiting is None:
             response = visits.mark(request, see_other(self.sign_in.pages.url(ACCOUNT)), visitor)
         else:
@@ -98,7 +108,7 @@ class LoginPage:
         self, provider: IdentityProvider, waiting: WaitingRequest | None
     ) -> dict[str, object]:
         query = {"idp": provider.name} | ({"request": waiting.parked_id} if waiting else {})
-        path = self.sign_in.pages.url(SignInAtProvider.path)
+        path = self.sign_in.pages.url(IDENTITY_PROVIDER.path)
         return {
             "name": provider.name,
             "display_name": provider.display_name,

@@ -153,8 +153,8 @@ class SignInPages:
     ) -> web.Response:
         """Send the browser to the next page or to the client."""
         if isinstance(outcome, NextStep):
-            query = urlencode({"request": outcome.parked_id})
-            response = see_other(f"{self.pages.url(outcome.path)}?{query}")
+            query = f"?{urlencode({'request': outcome.parked_id})}" if outcome.parked_id else ""
+            response = see_other(self.pages.url(outcome.path) + query)
         elif isinstance(outcome, FormPost):
             response = self.pages.form_post(request, outcome, ui_locales=ui_locales)
         else:

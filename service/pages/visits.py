@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.http.proxy import ClientAddress
+from service.identity.partial_sign_ins import LIFETIME, PartialSignIns
 from service.identity.sessions import Sessions, SignIn
 from service.identity.subjects import Subjects
 from service.model.session import Session
@@ -23,22 +24,24 @@ class Visits:
 
     cookies: Cookies
     sessions: Sessions
+    partial_sign_ins: PartialSignIns
     subjects: Subjects
     client_address: ClientAddress
 
     async def find_visitor(self, request: web.Request) -> Visitor:
         """Return the browser's mark, new if it has none, and the session of an active user."""
         browser = self.cookies.browser(request) or secrets.token_urlsafe(24)
-        cookie = self.cookies.session(request)
+        cookie, partial_id = self.cookies.session(request), self.cookies.partial_sign_in(request)
+        partial = partial_id and await self.partial_sign_ins.find(partial_id, browser=browser)
         session = await self.sessions.find(cookie) if cookie else None
         user_claims = await self.subjects.claims_of(session) if session else None
         if session is not None and user_claims is not None:
             await self.sessions.touch(session)
-            return _signed_in(browser, session, user_claims)
+            return replace(_signed_in(browser, session, user_claims), partial=partial or None)
         # A frame of another site sends no session cookie, although a user may be signed in: only
         # a cookie without a session proves that nobody is.
         state = SIGNED_OUT if cookie is not None else self.cookies.browser_state(request)
-        return Visitor(browser=browser, browser_state=state or SIGNED_OUT)
+        return Visitor(browser=browser, browser_state=state or SIGNED_OUT, partial=partial or None)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
         """Return the names by which a page shows the user that is signed in."""
@@ -54,6 +57,9 @@ class Visits:
         lasts = session.ends_at - session.started_at if session and session.remember else None
         if self.cookies.browser(request) != visitor.browser:
             self.cookies.set_browser(response, visitor.browser)
+        partial_id = visitor.partial.id if visitor.partial else ""
+        if (self.cookies.partial_sign_in(request) or "") != partial_id:
+            self.cookies.set_partial_sign_in(response, partial_id, max_age=LIFETIME)
         if (self.cookies.browser_state(request) or SIGNED_OUT) != visitor.browser_state:
             state_lasts = lasts if session else 0
             self.cookies.set_browser_state(response, visitor.browser_state, max_age=state_lasts)
@@ -61,19 +67,23 @@ class Visits:
             self.cookies.set_session(response, visitor.new_cookie, max_age=lasts)
         return response
 
-    async def sign_in(
-        self, request: web.Request, visitor: Visitor, sign_in: SignIn, *, remember: bool
-    ) -> Visitor:
+    async def sign_in(self, request: web.Request, visitor: Visitor, sign_in: SignIn) -> Visitor:
         """Begin a session, and return the visitor with it; `mark` sets its cookie."""
         session, cookie = await self.sessions.start(
             sign_in,
             previous=visitor.session,
-            remember=remember,
             user_agent=request.headers.get("User-Agent", ""),
             address=self.client_address.of(request),
         )
         user_claims = await self.subjects.claims_of(session) or {}
         return _signed_in(visitor.browser, session, user_claims, new_cookie=cookie)
+
+    async def keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
+        """Keep a sign-in that lacks a step, and return the visitor with it."""
+        partial = await self.partial_sign_ins.keep(
+            sign_in, parked_id=parked_id, browser=visitor.browser
+        )
+        return replace(visitor, partial=partial)
 
 
 def _signed_in(

@@ -41,6 +41,7 @@ def build_pages(parts: Parts) -> PageParts:
     visits = Visits(
         cookies=cookies,
         sessions=parts.records.sessions,
+        partial_sign_ins=parts.records.partial_sign_ins,
         subjects=parts.sign_in.subjects,
         client_address=client_address,
     )

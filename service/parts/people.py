@@ -16,6 +16,7 @@ from service.authorize.steps import builtin_steps
 from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents
 from service.identity.decoy import Decoy
+from service.identity.partial_sign_ins import PartialSignIns
 from service.identity.passwords import Passwords, turns_per_core
 from service.identity.providers.directory import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
@@ -41,6 +42,7 @@ class UserRecords:
     """The records of users in the store, which need no user store to be read."""
 
     sessions: Sessions
+    partial_sign_ins: PartialSignIns
     consents: Consents
     authorizations: Authorizations
 
@@ -52,6 +54,7 @@ def build_records(shared: Shared) -> UserRecords:
     limits = SessionLimits(lifetime=session.lifetime, max_lifetime=session.max_lifetime)
     return UserRecords(
         sessions=Sessions(stores=stores, limits=limits, ended=asyncio.Event(), now=now, emit=emit),
+        partial_sign_ins=PartialSignIns(stores),
         consents=Consents(stores=stores, now=now, emit=emit),
         authorizations=Authorizations(stores=stores, now=now, emit=emit),
     )

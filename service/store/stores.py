@@ -9,7 +9,7 @@ from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Consent, SealedRequest, Session
+from service.model.session import Consent, SealedRequest, SealedSignIn, Session
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
@@ -55,6 +55,7 @@ class Stores:
     parked: Records[SealedRequest]
     parked_answers: Records[str]
     pending_sign_ins: OneTimeRecords[PendingSignIn]
+    partial_sign_ins: Records[SealedSignIn]
     registered_clients: Records[RegisteredClient]
     registered_origins: Index
     used_assertions: Records[str]
@@ -85,15 +86,13 @@ class Stores:
             kv=kv,
             # Under an authorization's id:              it lives until
             authorizations=Records(prefix, "az", Authorization, 3),  # its last token expires
-            codes=OneTimeRecords(
-                Records(prefix, "ac", AuthorizationCode)
-            ),  # lifetime, REPLAY_WINDOW
+            codes=OneTimeRecords(Records(prefix, "ac", AuthorizationCode)),  # REPLAY_WINDOW
             access_tokens=Records(prefix, "at", dict[str, object]),  # access_token_lifetime
             refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken, 3)),  # its end
             revoked=Records(prefix, "rv", bool),  # the JWT with that jti expires
             delegated=index("de"),  # source token → tokens that were made from it
             # Under a session's sid:
-            sessions=Records(prefix, "ss", Session, 2),  # idle or absolute end
+            sessions=Records(prefix, "ss", Session, 3),  # idle or absolute end
             session_uses=Records(prefix, "su", int),  # likewise; when it was last used
             session_authorizations=index("sa"),  # what ends with the session
             session_clients=index("sc"),  # who is told when it ends
@@ -109,6 +108,7 @@ class Stores:
             parked=Records(prefix, "pk", SealedRequest),  # 15 minutes
             parked_answers=Records(prefix, "pa", str),  # likewise; who was the first to answer it
             pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
+            partial_sign_ins=Records(prefix, "pl", SealedSignIn),  # likewise; lacks a step
             # Under a part of the client_id:
             registered_clients=Records(prefix, "rc", RegisteredClient),  # client_lifetime, if any
             # Under the digest of an origin, the clients that registered it:

@@ -45,7 +45,8 @@ async def start(
     previous: Session | None = None,
     remember: bool = False,
 ) -> tuple[Session, str]:
-    return await sessions.start(sign_in, previous=previous, remember=remember, user_agent="curl")
+    sign_in = replace(sign_in, remember=remember)
+    return await sessions.start(sign_in, previous=previous, user_agent="curl")
 
 
 async def granted(stores: Stores, session: Session, *scope: str) -> Authorization:
@@ -130,7 +131,7 @@ async def test_parallel_sign_ins_leave_one_cookie(sessions: Sessions) -> None:
 
 async def test_a_hostile_user_agent_is_cut_and_readable(sessions: Sessions) -> None:
     session, cookie = await sessions.start(
-        ALICE, previous=None, remember=False, user_agent="\udcff\x1b[2J" + "x" * 60_000
+        ALICE, previous=None, user_agent="\udcff\x1b[2J" + "x" * 60_000
     )
     assert session.user_agent == "?" + "?[2J" + "x" * 195
     assert await sessions.find(cookie) == session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.driving.service import claims_in
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import arrived, reload
+from tests.sessions import second_factor
 
 pytestmark = pytest.mark.rfc("openid-core#2", "8176#1")
 
@@ -19,12 +21,25 @@ INSISTING = json.dumps({"id_token": {"acr": {"essential": True, "value": "strong
 
 
 @pytest.fixture
-def config(faked_config: dict[str, Any]) -> dict[str, Any]:
+def config(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    faked_config: dict[str, Any],
+) -> dict[str, Any]:
+    if "with_otp" in request.fixturenames:
+        step = second_factor.FOR_EVERYBODY
+        faked_config["ui"] |= second_factor.install(monkeypatch, step, tmp_path / "templates")
     faked_config["authentication_contexts"] = [
         {"acr": "password", "amr": ["pwd"]},
         {"acr": "strong", "amr": ["pwd", "otp"]},
     ]
     return faked_config
+
+
+@pytest.fixture
+def with_otp() -> None:
+    """Let every sign-in need a second factor."""
 
 
 @pytest.fixture
@@ -108,3 +123,35 @@ async def test_trust_that_is_withdrawn_counts_for_sessions_that_began_before(
 
 async def test_a_local_sign_in_meets_contexts_as_before(app: ClientApp) -> None:
     assert await authentication(app, await app.code()) == [(["pwd"], "password")] * 2
+
+
+async def test_acr_that_only_the_provider_can_meet_leads_straight_to_the_provider(
+    fake: FakeProvider, app: ClientApp, trusted: dict[str, Any]
+) -> None:
+    reload(app.service, trusted)
+    fake.claims = {"acr": "strong"}
+    await app.login()
+    sent = await app.authorize(claims=INSISTING)
+    assert sent.url.startswith(fake.issuer)
+    assert arrived(await app.browser.get(fake.answer(sent)))
+
+
+async def test_acr_that_only_the_password_can_meet_leads_to_the_login_page(
+    app: ClientApp, come_back: ComeBack
+) -> None:
+    await come_back()
+    asked = {"id_token": {"acr": {"essential": True, "value": "password"}}}
+    page = await app.authorize(claims=json.dumps(asked))
+    assert page.path == "/account/login"
+    assert arrived(await app.browser.log_in(page))
+
+
+@pytest.mark.usefixtures("with_otp")
+async def test_second_factor_after_an_untrusted_provider_counts(
+    fake: FakeProvider, app: ClientApp, come_back: ComeBack
+) -> None:
+    fake.claims = {"amr": ["pwd", "otp"], "acr": "strong"}
+    half = await come_back()
+    assert half.path == second_factor.PATH
+    page = await app.browser.submit(half, otp=second_factor.CODE)
+    assert await authentication(app, page.parameters["code"]) == [(["external", "otp"], None)] * 2

@@ -109,11 +109,12 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
 async def begun(service: RunningService, number: int) -> Session:
     """A session that ends so much later than the others."""
     parts = service.parts
-    who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=parts.shared.now())
+    now = parts.shared.now()
+    who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now, remember=True)
     sessions = replace(
         parts.records.sessions, limits=SessionLimits(lifetime=60, max_lifetime=60 + number)
     )
-    session, _ = await sessions.start(who, previous=None, remember=True, user_agent="")
+    session, _ = await sessions.start(who, previous=None, user_agent="")
     return session
 
 

@@ -80,7 +80,7 @@ async def test_a_person_with_ten_thousand_sessions_gets_no_more(
     assert size(redis, listed) < 2 * KIB * KIB
     who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now)
     while int(redis.zcard(listed)) > ROOM:
-        await sessions.start(who, previous=None, remember=False, user_agent="Mozilla/5.0")
+        await sessions.start(who, previous=None, user_agent="Mozilla/5.0")
     assert len(list(redis.scan_iter("ts:*:ss", count=MANY))) <= ROOM
 
 

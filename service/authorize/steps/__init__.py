@@ -1,19 +1,19 @@
-"""What a person may be asked on the way to an answer, in this order."""
+"""The steps of a sign-in and of the questions after it, in this order."""
 
 from __future__ import annotations
 
 from service.authorize.interaction import Step
-from service.authorize.steps.consent import AskConsent
-from service.authorize.steps.identity_provider import SignInAtProvider
-from service.authorize.steps.login import Login
-from service.authorize.steps.select_account import SelectAccount
+from service.authorize.steps.consent import CONSENT
+from service.authorize.steps.identity_provider import IDENTITY_PROVIDER
+from service.authorize.steps.login import LOGIN
+from service.authorize.steps.select_account import SELECT_ACCOUNT
 
 
 def builtin_steps() -> tuple[Step, ...]:
-    """To add one: a file beside this one, its page in `endpoints/`, and a line below."""
+    """To add one: a new file in this folder, its page in `endpoints/`, and a line below."""
     return (
-        SelectAccount(),
-        SignInAtProvider(),
-        Login(),
-        AskConsent(),
+        SELECT_ACCOUNT,
+        IDENTITY_PROVIDER,
+        LOGIN,
+        CONSENT,
     )

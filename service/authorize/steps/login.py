@@ -1,21 +1,25 @@
-"""Who is there? Asked where nobody is signed in well enough (OIDC Core §3.1.2.3)."""
+"""Asks for user name and password, or for one of the identity providers that the client allows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from service.authorize.interaction import Interaction
-from service.protocol.errors import LoginRequired, OAuthError
+from service.authorize.interaction import Interaction, Step
+from service.identity.sign_in import AMR
+from service.protocol.errors import LoginRequired
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """User name and password, or one of the providers that the client allows."""
+def _can_meet_acr(interaction: Interaction) -> bool:
+    """Return whether a password is enough."""
+    return (
+        not interaction.answers.authenticated
+        and interaction.request.client.enable_local_login
+        and interaction.request.idp is None
+        and interaction.is_acr_met_by(AMR)
+    )
 
-    path: ClassVar[str] = "/account/login"
-    refusal: ClassVar[type[OAuthError]] = LoginRequired
 
-    def needed(self, interaction: Interaction) -> bool:
-        """Where the interaction says so."""
-        return interaction.login_needed
+LOGIN = Step(
+    path="/account/login",
+    refusal=LoginRequired,
+    is_needed=lambda interaction: interaction.needs_login,
+    can_meet_acr=_can_meet_acr,
+)

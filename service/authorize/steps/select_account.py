@@ -1,27 +1,22 @@
-"""Which account? Asked where the client wants the person to choose (OIDC Core §3.1.2.1)."""
+"""Asks the user to choose an account where the client demands it (OIDC Core §3.1.2.1)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from service.authorize.interaction import Interaction
-from service.protocol.errors import AccountSelectionRequired, OAuthError
-from service.protocol.prompt import SELECT_ACCOUNT
+from service.authorize.interaction import Interaction, Step
+from service.protocol import prompt
+from service.protocol.errors import AccountSelectionRequired
 
 
-@dataclass(frozen=True, slots=True)
-class SelectAccount:
-    """Go on with the account that is signed in, or with another."""
+def _is_needed(interaction: Interaction) -> bool:
+    """Ask once per request; without a session the login page asks anyway."""
+    return (
+        prompt.SELECT_ACCOUNT in interaction.request.prompt
+        and interaction.session is not None
+        and not interaction.answers.account_selected
+        and not interaction.answers.authenticated
+    )
 
-    path: ClassVar[str] = "/account/select"
-    refusal: ClassVar[type[OAuthError]] = AccountSelectionRequired
 
-    def needed(self, interaction: Interaction) -> bool:
-        """Once per request; where nobody is signed in, the login asks by itself."""
-        return (
-            SELECT_ACCOUNT in interaction.request.prompt
-            and interaction.session is not None
-            and not interaction.answers.account_selected
-            and not interaction.answers.authenticated
-        )
+SELECT_ACCOUNT = Step(
+    path="/account/select", refusal=AccountSelectionRequired, is_needed=_is_needed
+)

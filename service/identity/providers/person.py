@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 from service.config.registry import IDENTITY_RESOURCES
 from service.identity.providers.id_token import seconds
@@ -14,6 +14,8 @@ from service.model.handle import digest
 from service.model.registry import IdentityProvider, Registry
 from service.model.session import EXTERNAL, Session
 from service.tokens.claims import unprivileged
+
+T = TypeVar("T", Session, SignIn)
 
 STANDARD_CLAIMS = frozenset(name for names in IDENTITY_RESOURCES.values() for name in names)
 """Those of OIDC Core §5.1; they mean the same everywhere, and come by themselves."""
@@ -53,11 +55,11 @@ def local_claims(provider: IdentityProvider, claims: Mapping[str, object]) -> di
     return unprivileged(standard | mapped)
 
 
-def with_trusted_methods(session: Session, registry: Registry) -> Session:
-    """Return the session, without what a provider that is not trusted says of how its user signed in."""
-    if registry.trusts_methods_of(session.idp):
-        return session
-    return replace(session, amr=EXTERNAL, acr=None)
+def with_trusted_methods(authenticated: T, registry: Registry) -> T:
+    """Return it without the acr and amr of a provider whose word about them does not count."""
+    if registry.trusts_methods_of(authenticated.idp):
+        return authenticated
+    return replace(authenticated, amr=EXTERNAL, acr=None)
 
 
 def _acr(told: object) -> str | None:

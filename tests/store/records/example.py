@@ -18,7 +18,7 @@ from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken, Spent
 from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Answers, Consent, SealedRequest, Session
+from service.model.session import Answers, Consent, SealedRequest, SealedSignIn, Session
 from service.model.signing_key import KeyRecord, SigningKey
 from service.protocol.claims_request import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
@@ -87,6 +87,7 @@ EXAMPLES: Mapping[str, object] = {
         user_agent="Mozilla/5.0",
         address="192.0.2.1",
         user_claims={"name": "Alice"},
+        second_factor_amr=("otp",),
     ),
     "su": NOON,
     "ld": LogoutDelivery(
@@ -125,6 +126,7 @@ EXAMPLES: Mapping[str, object] = {
         anew=True,
         max_age=300,
     ),
+    "pl": SealedSignIn(sealed="gAAAAA", browser_digest=DIGEST),
     "rc": RegisteredClient(
         client_id="dc_AAAAAAAAAAAAAAAA",
         issued_at=NOON,

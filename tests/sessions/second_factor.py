@@ -1,0 +1,118 @@
+"""A second factor for tests: a step of the sign-in whose code is always the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import service.app
+import service.parts.people
+from service.app import sign_in_endpoints
+from service.authorize.flow import NextStep
+from service.authorize.interaction import Interaction, Step
+from service.authorize.request import AuthorizeRequest
+from service.authorize.steps import builtin_steps
+from service.authorize.steps.login import LOGIN
+from service.http.endpoint import Endpoint
+from service.identity.sessions import SignIn
+from service.pages.error_page import ErrorPages
+from service.pages.login_page import LoginPage
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.parts import Parts
+from service.parts.pages import PageParts
+from service.protocol.errors import AccessDenied, InteractionRequired
+
+PATH = "/account/otp"
+CODE = "000000"
+TEMPLATE = """
+<form method="post" action="{{ url(action) }}">
+  <input type="hidden" name="csrf" value="{{ csrf }}">
+  <input type="hidden" name="request" value="{{ parked_request }}">
+  <input id="otp" name="otp">
+</form>
+"""
+
+
+def is_missing_from(sign_in: SignIn, _: AuthorizeRequest | None) -> bool:
+    """Whether the code has not been given yet; everybody needs it."""
+    return "otp" not in sign_in.methods
+
+
+def can_meet_acr(interaction: Interaction) -> bool:
+    """Whether the code is all that the session lacks."""
+    session = interaction.session
+    return session is not None and interaction.is_acr_met_by((*session.methods, "otp"))
+
+
+FOR_ACR = Step(path=PATH, refusal=InteractionRequired, can_meet_acr=can_meet_acr)
+FOR_EVERYBODY = Step(
+    path=PATH,
+    refusal=InteractionRequired,
+    can_meet_acr=can_meet_acr,
+    is_missing_from=is_missing_from,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtpEndpoint:
+    """The page of the step."""
+
+    sign_in: SignInPages
+    login: LoginPage
+    errors: ErrorPages
+    now: Callable[[], int]
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        return self.errors.page_and_form(PATH, self.page, self.submit)
+
+    def metadata(self) -> Mapping[str, object]:
+        return {}
+
+    async def page(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_page(request)
+        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        if visit.visitor.sign_in_for(waiting.parked_id if waiting else "") is None:
+            return self._start_again(visit, waiting)
+        return self._show(visit, waiting)
+
+    async def submit(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_form(request)
+        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        so_far = visit.visitor.sign_in_for(waiting.parked_id if waiting else "")
+        if so_far is None:
+            return self._start_again(visit, waiting)
+        if waiting and visit.params.get("action") == "cancel":
+            return await self.sign_in.refuse(visit, waiting, AccessDenied("the user cancelled"))
+        if visit.params.get("otp") != CODE:
+            return self._show(visit, waiting)
+        sign_in = so_far.with_second_factor(("otp",), at=self.now())
+        return await self.login.continue_as(visit, waiting, sign_in)
+
+    def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+        step = NextStep(LOGIN.path, waiting.parked_id if waiting else "")
+        return self.sign_in.send(visit.request, step, visit.visitor, None)
+
+    def _show(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
+        return self.sign_in.show(visit, "otp.html", waiting, context={"action": PATH})
+
+
+def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
+    """Add the step to the list and its page to the endpoints; the configuration of its template."""
+    *first, consent = builtin_steps()
+    patch.setattr(service.parts.people, "builtin_steps", lambda: (*first, step, consent))
+    patch.setattr(service.app, "sign_in_endpoints", _with_page)
+    templates.mkdir()
+    (templates / "otp.html").write_text(TEMPLATE)
+    return {"templates": str(templates)}
+
+
+def _with_page(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+    page = OtpEndpoint(
+        sign_in=pages.sign_in, login=pages.login, errors=pages.errors, now=parts.shared.now
+    )
+    return (*sign_in_endpoints(parts, pages), page)
