@@ -115,15 +115,13 @@ async def _begin(parts: Parts, made: list[Authorization]) -> None:
 
 
 async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
-    target = parts.tokens.targets.of(frozenset({"openid", "api1"}), ())
     known = parts.shared.registry.current.clients
     minted = [
         await parts.tokens.access_tokens.mint(
             each,
             known[each.client_id],
-            target,
             user_claims={},
-            lifetime=HOUR,
+            scope=frozenset({"openid", "api1"}),
             now=each.created_at,
         )
         for each in made

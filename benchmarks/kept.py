@@ -69,9 +69,8 @@ async def reference_token(parts: Parts, number: int) -> None:
     minted = await parts.tokens.access_tokens.mint(
         _authorization(parts, number, offline=False),
         parts.shared.registry.current.clients["web"],
-        parts.tokens.targets.of(frozenset({"openid", "api1"}), ()),
         user_claims={},
-        lifetime=HOUR,
+        scope=frozenset({"openid", "api1"}),
         now=parts.shared.now(),
     )
     await parts.shared.kv.write(*minted.writes)

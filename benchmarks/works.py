@@ -240,9 +240,8 @@ async def _user_token(parts: Parts, client_id: str) -> str:
     minted = await parts.tokens.access_tokens.mint(
         authorization,
         client,
-        parts.tokens.targets.of(frozenset({"openid", "api1"}), ()),
         user_claims={},
-        lifetime=HOUR,
+        scope=frozenset({"openid", "api1"}),
         now=parts.shared.now(),
     )
     record = parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)

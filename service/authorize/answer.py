@@ -21,9 +21,8 @@ from service.protocol.scope import format_scope
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Write
 from service.tokens.access_token import AccessTokens, MintedToken
-from service.tokens.audience import Targets
 from service.tokens.claims import claims_of_scope
-from service.tokens.id_token import Accompanied, IdTokens
+from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import begin, make_room
 
 
@@ -34,7 +33,6 @@ class Answering:
     access_tokens: AccessTokens
     id_tokens: IdTokens
     registry: LiveRegistry
-    targets: Targets
     stores: Stores
     emit: Emit
 
@@ -54,12 +52,18 @@ class Answering:
         if code is not None:
             parameters["code"] = code.text
         if access is not None:
-            parameters |= _of_access_token(access, now)
+            parameters |= {  # RFC 6749 §4.2.2
+                "access_token": access.token,
+                "token_type": access.token_type,
+                "expires_in": str(access.lifetime),
+                "scope": format_scope(access.scope),
+            }
         if kind.id_token:
             parameters["id_token"] = await self.id_tokens.mint(
                 authorization,
                 request.client,
-                _beside(request, code, access),
+                _hashed_artifacts(request, code, access),
+                nonce=request.nonce,
                 user_claims=interaction.user_claims,
                 now=now,
             )
@@ -79,13 +83,10 @@ class Answering:
     async def _access_token(
         self, authorization: Authorization, interaction: Interaction
     ) -> MintedToken:
-        client = interaction.request.client
         return await self.access_tokens.mint(
             authorization,
-            client,
-            self.targets.of(authorization.scope, authorization.resources),
+            interaction.request.client,
             user_claims=interaction.user_claims,
-            lifetime=client.access_token_lifetime,
             now=interaction.now,
         )
 
@@ -108,7 +109,7 @@ class Answering:
         client = request.client
         lifetime = client.authorization_code_lifetime + REPLAY_WINDOW if code else 0
         if access is not None:
-            lifetime = max(lifetime, access.expires_at - now)
+            lifetime = max(lifetime, access.lifetime)
         writes: list[Write] = [
             *begin(stores, authorization, ttl=max(lifetime, 1), now=now),
             *takes_part(stores, client, session, now=now),
@@ -163,22 +164,11 @@ def _authorization(interaction: Interaction, session: Session, registry: Registr
     )
 
 
-def _of_access_token(access: MintedToken, now: int) -> dict[str, str]:
-    """What stands beside an access token in the response (RFC 6749 §4.2.2)."""
-    return {
-        "access_token": access.token,
-        "token_type": access.token_type,
-        "expires_in": str(access.expires_at - now),
-        "scope": format_scope(access.scope),
-    }
-
-
-def _beside(
+def _hashed_artifacts(
     request: AuthorizeRequest, code: Handle | None, access: MintedToken | None
-) -> Accompanied:
-    """What the identity token is bound to; the state's hash where a code comes with it."""
-    return Accompanied(
-        nonce=request.nonce,
+) -> HashedArtifacts:
+    """Return what the ID token is bound to by hashes; the state only if a code comes with it."""
+    return HashedArtifacts(
         access_token=access.token if access else None,
         code=code.text if code else None,
         state=request.reply_to.state if code else None,

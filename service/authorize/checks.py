@@ -10,8 +10,7 @@ from service.protocol.errors import InvalidRequest, InvalidScope, UnauthorizedCl
 from service.protocol.pkce import PLAIN
 from service.protocol.refused_value import RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
-from service.tokens.audience import check_resources
-from service.tokens.requested_scope import check_allowed
+from service.tokens.requested_scope import check_allowed, check_resources
 
 Check = Callable[[AuthorizeRequest, Registry], None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -89,27 +89,27 @@ class Explanation:
         if unverified_header(token).get("typ") == ID_TOKEN_TYPE:
             state = "inactive: an identity token is for its client to read and opens nothing"
             return {"kind": "identity token (JWT)"} | await self._claims(claims, state)
-        state = _state(await self.parts.tokens.active_tokens.examine(token))
+        state = await _state(self.parts.tokens.active_tokens.check(token))
         return {"kind": "access token (JWT)"} | await self._claims(claims, state)
 
     async def _reference(self, handle: Handle) -> Facts:
-        found = await self.parts.tokens.active_tokens.examine(handle.text)
+        state = await _state(self.parts.tokens.active_tokens.check(handle.text))
         (claims,) = await self.parts.shared.stores.kv.read(
             self.parts.shared.stores.access_tokens.read(handle.selector, handle.digest)
         )
         if claims is not None:
-            return await self._claims(VerifiedClaims(claims), _state(found))
-        return await self._granted(handle.selector) | {"state": _state(found)}
+            return await self._claims(VerifiedClaims(claims), state)
+        return await self._granted(handle.selector) | {"state": state}
 
     async def _refresh_token(self, handle: Handle) -> Facts:
-        found = await self.parts.tokens.active_tokens.examine_refresh_token(handle.text)
+        state = await _state(self.parts.tokens.active_tokens.check_refresh_token(handle.text))
         (record,) = await self.parts.shared.stores.kv.read(
             self.parts.shared.stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         facts = await self._granted(handle.selector)
         if isinstance(record, RefreshToken):
             facts["expires"] = f"at the latest {self._expiry(record.ends_at)}"
-        return facts | _use(record) | {"state": _state(found)}
+        return facts | _use(record) | {"state": state}
 
     async def _code(self, handle: Handle) -> Facts:
         (record,) = await self.parts.shared.stores.kv.read(
@@ -205,8 +205,12 @@ def _marked(text: str, mark: str, *, when: bool) -> str:
     return f"{text} ({mark})" if when else text
 
 
-def _state(found: object) -> str:
-    return f"inactive: {found.reason}" if isinstance(found, Inactive) else "active"
+async def _state(check: Awaitable[object]) -> str:
+    try:
+        await check
+    except Inactive as inactive:
+        return f"inactive: {inactive}"
+    return "active"
 
 
 def _use(record: object) -> Facts:

@@ -132,7 +132,6 @@ class IntrospectionEndpoint:
             "sub": self.identifiers.of(client, str(authorization.subject)),
             "scope": format_scope(authorization.scope),
             **({} if slides else {"exp": token.record.ends_at}),
-            **({} if token.record.cnf is None else {"cnf": token.record.cnf.as_claim()}),
             "token_type": "refresh_token",
         }
 

@@ -31,7 +31,6 @@ from service.store.rate_limit import RateLimit
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.requested_scope import requested_resources, requested_scope
-from service.tokens.response import TokenResponse
 
 PATH = "/connect/token"
 
@@ -81,37 +80,35 @@ class TokenEndpoint:
         except OAuthError as error:
             self._refused(params, client, error)
             raise
-        return json_answer(response.as_json())
+        return json_answer(response)
 
     async def _granted(
         self, request: Message, params: Params, client: Client, now: int
-    ) -> TokenResponse:
+    ) -> Mapping[str, object]:
         if self.rate_limit.per_minute is not None:
             await self.rate_limit.count(client.client_id)
         grant_type = params.require("grant_type")
         grant = self._grant(grant_type, client)
         registry = self.registry.current
         scope = requested_scope(params, client, registry, grant.scope_rule)
-        result = await grant.handle(
-            TokenRequest(
-                client=client,
-                grant_type=grant_type,
-                params=params,
-                scope=scope,
-                resources=requested_resources(params, registry, scope),
-                now=now,
-                address=self.client_address.of(request),
-            )
+        token_request = TokenRequest(
+            client=client,
+            grant_type=grant_type,
+            params=params,
+            scope=scope,
+            resources=requested_resources(params, registry, scope),
+            now=now,
+            address=self.client_address.of(request),
+            cnf=None,
         )
+        result = await grant.handle(token_request)
         if isinstance(result, OAuthError):
             self.client_auth.add_challenge(result, authorization(request))
             raise result
-        user_claims: Mapping[str, object] | None = {}
-        if result.authorization.subject is not None:
-            user_claims = await self.subjects.claims_of(result.authorization)
+        user_claims = await self.subjects.claims_of(result.authorization)
         if user_claims is None:
             raise InvalidGrant("the user is not active")
-        return await self.issuer.issue(result, client, user_claims=user_claims)
+        return await self.issuer.issue(token_request, result, user_claims=user_claims)
 
     def _grant(self, grant_type: str, client: Client) -> Grant:
         grant = self.grants.find(grant_type)

@@ -17,15 +17,21 @@ from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.refused_value import RefusedValue
 from service.store.stores import REPLAY_WINDOW, Stores
-from service.tokens.audience import narrowed_resources
-from service.tokens.granting import GrantResult, GrantSuccess, ScopeRule, Spending, TokenRequest
-from service.tokens.permitted import continued
+from service.tokens.granting import (
+    ContinuedGrant,
+    GrantResult,
+    ScopeRule,
+    SingleUse,
+    TokenRequest,
+)
+from service.tokens.permitted import continue_authorization
+from service.tokens.requested_scope import narrowed_resources
 from service.tokens.revocation import Revocation
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationCodeGrant:
-    """Checks whose code it is and who may prove it; the issuer spends it."""
+    """Checks whose code it is; the issuer uses it up together with issuing the tokens."""
 
     grant_type: ClassVar[str] = "authorization_code"
     is_registrable: ClassVar[bool] = True
@@ -36,7 +42,7 @@ class AuthorizationCodeGrant:
     emit: Emit
 
     async def handle(self, request: TokenRequest) -> GrantResult:
-        """Grant what was authorized; another client's attempt leaves the code unspent."""
+        """Grant what was authorized; another client's attempt does not use the code up."""
         handle = parse_handle(request.params.require("code"), "authorization_code")
         if handle is None:
             return InvalidGrant("the code is not one of this service")
@@ -49,26 +55,27 @@ class AuthorizationCodeGrant:
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the code was issued to another client")
         if isinstance(code, Spent):
-            return await self._ended(authorization)
-        authorization = _permitted(code, authorization, request.client)
-        spending = self._spending(handle, authorization, request.client, request.now)
-        wrong = _mismatch(code, request.params)
-        if wrong is not None:
-            (before,) = await self.stores.kv.write(spending.swap, durable=True)
-            return wrong if spending.won(before) else await self._ended(authorization)
-        return GrantSuccess(
-            grant_type=self.grant_type,
-            authorization=authorization,
-            begins=False,
+            return await self._revoke_replayed(authorization)
+        _check_redirect_uri(code, request.client)
+        authorization = continue_authorization(authorization, request.client.permissions)
+        single_use = self._use_up(handle, authorization, request.client, request.now)
+        mismatch = _find_mismatch(code, request.params)
+        if mismatch is not None:
+            (before,) = await self.stores.kv.write(single_use.swap, durable=True)
+            won = single_use.was_won(before)
+            return mismatch if won else await self._revoke_replayed(authorization)
+        return ContinuedGrant(
+            authorization=request.bind(authorization),
+            scope=authorization.scope,
             resources=narrowed_resources(self.registry.current, authorization, request.resources),
-            identifies=True,
+            issue_id_token=True,
+            single_use=single_use,
             nonce=code.nonce,
-            spends=spending,
         )
 
-    def _spending(
+    def _use_up(
         self, handle: Handle, authorization: Authorization, client: Client, now: int
-    ) -> Spending:
+    ) -> SingleUse:
         attempt = secrets.token_urlsafe(12)
         swap = self.stores.codes.spend(
             Spent(attempt=attempt, at=now),
@@ -76,35 +83,31 @@ class AuthorizationCodeGrant:
             handle.digest,
             ttl=client.authorization_code_lifetime + REPLAY_WINDOW,
         )
-        return Spending(
+        return SingleUse(
             swap=swap,
-            won=lambda before: self.stores.codes.was_won(before, attempt=attempt),
-            replayed=lambda: self._replayed(authorization),
+            was_won=lambda before: self.stores.codes.was_won(before, attempt=attempt),
+            report_replay=lambda: self._report_replay(authorization),
         )
 
-    async def _ended(self, authorization: Authorization) -> OAuthError:
-        """The refusal of a code that came twice: nobody knows which of the two was the client's (RFC 6749 §4.1.2)."""
+    async def _revoke_replayed(self, authorization: Authorization) -> OAuthError:
+        """Revoke all tokens, because either of the two requests may be an attacker's (RFC 6749 §4.1.2)."""
         await self.revocation.end_authorization(authorization.id)
-        return self._replayed(authorization)
+        return self._report_replay(authorization)
 
-    def _replayed(self, authorization: Authorization) -> OAuthError:
+    def _report_replay(self, authorization: Authorization) -> OAuthError:
         self.emit(CodeReplayed(client_id=authorization.client_id, subject=authorization.subject))
         return InvalidGrant("the code has been used")
 
 
-def _permitted(
-    code: AuthorizationCode, authorization: Authorization, client: Client
-) -> Authorization:
-    """Return what the client may still have of the authorization; InvalidGrant if that is nothing."""
+def _check_redirect_uri(code: AuthorizationCode, client: Client) -> None:
     if not client.has_redirect_uri(code.redirect_uri):
         raise InvalidGrant(
             "the redirect_uri of the authorization request is no longer registered",
             refused=RefusedValue("redirect_uri", code.redirect_uri),
         )
-    return continued(authorization, client.permissions)
 
 
-def _mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:
+def _find_mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:
     """Return the refusal if the request does not match the code (RFC 6749 §4.1.3, RFC 7636 §4.6)."""
     redirect_uri, verifier = params.get("redirect_uri"), params.get("code_verifier")
     if redirect_uri != code.redirect_uri:

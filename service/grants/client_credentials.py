@@ -10,12 +10,12 @@ from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
-from service.tokens.granting import GrantResult, GrantSuccess, ScopeRule, TokenRequest
+from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCredentialsGrant:
-    """Issues an access token without a user, and never a refresh token (RFC 6749 §4.4.3)."""
+    """Grants an access token without a user, and never a refresh token (RFC 6749 §4.4.3)."""
 
     grant_type: ClassVar[str] = "client_credentials"
     is_registrable: ClassVar[bool] = True
@@ -32,6 +32,7 @@ class ClientCredentialsGrant:
             client_id=request.client.client_id,
             scope=request.scope,
             resources=request.resources,
+            cnf=request.cnf,
             created_at=request.now,
         )
-        return GrantSuccess(grant_type=self.grant_type, authorization=authorization, begins=True)
+        return NewGrant(authorization=authorization)

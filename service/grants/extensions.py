@@ -1,4 +1,4 @@
-"""Extension grants: handlers by import path or entry point, each run so that it can only fail closed."""
+"""Extension grants: handlers of the operator, run so that any fault ends in invalid_grant."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ import structlog
 from service.config.plugin_signatures import WrongShape, is_handler, raised
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import CannotServe, Finding
+from service.model.authorization import Authorization
 from service.model.events import Emit
 from service.model.registry import ExtensionGrantRegistration
 from service.model.token_events import ExtensionGrantFailed
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import (
+    DerivedGrant,
     GrantHandler,
-    GrantResult,
     GrantServices,
-    GrantSuccess,
+    NewGrant,
     ScopeRule,
     TokenRequest,
 )
@@ -35,50 +36,50 @@ class ExtensionGrantError(CannotServe):
     """A handler cannot be made, or two serve one grant type; says which and why."""
 
     def __init__(self, at: int, message: str, hint: str | None = None) -> None:
-        """Take which of the registered handlers it is."""
+        """Take the handler's position in `extension_grants`."""
         super().__init__(Finding(("extension_grants", at, "handler"), message, hint))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionGrant:
-    """A handler behind what the contract promises: a time-out, one result, and failure closed."""
+    """Runs a handler with a time-out, and accepts one valid result."""
 
     handler: GrantHandler
     timeout: float
     emit: Emit
     needs_timer: bool
-    """Whether the handler waits for something but the store, whose time is limited."""
+    """Whether the handler waits for something other than the store, whose time is limited already."""
     scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
 
     @property
     def grant_type(self) -> str:
-        """The handler's own grant type string."""
+        """The handler's own grant type."""
         return self.handler.grant_type
 
-    async def handle(self, request: TokenRequest) -> GrantResult:
-        """The handler's one result, or invalid_grant with the cause in the log."""
+    async def handle(self, request: TokenRequest) -> NewGrant | DerivedGrant | OAuthError:
+        """Return the handler's result, or invalid_grant with the cause in the log."""
         try:
             if self.needs_timer:
                 async with asyncio.timeout(self.timeout):
                     result = await self.handler.handle(request)
             else:
                 result = await self.handler.handle(request)
-            unsound = _unsound(result, request)
+            fault = _find_fault(result, request)
         except OAuthError as error:
-            result, unsound = error, _unsound(error, request)
+            result, fault = error, _find_fault(error, request)
         except TimeoutError:
-            return self._failed(request, f"no answer within {self.timeout} s")
+            return self._fail(request, f"no answer within {self.timeout} s")
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            return self._failed(request, "something that the handler waited for was cancelled")
+            return self._fail(request, "something that the handler waited for was cancelled")
         except (Exception, SystemExit) as error:
             log.exception("an extension grant failed", grant_type=self.grant_type)
-            return self._failed(request, f"{type(error).__name__} in the handler")
-        return result if unsound is None else self._failed(request, unsound)
+            return self._fail(request, f"{type(error).__name__} in the handler")
+        return result if fault is None else self._fail(request, fault)
 
-    def _failed(self, request: TokenRequest, cause: str) -> InvalidGrant:
+    def _fail(self, request: TokenRequest, cause: str) -> InvalidGrant:
         self.emit(
             ExtensionGrantFailed(
                 client_id=request.client.client_id, grant_type=self.grant_type, cause=cause
@@ -87,45 +88,30 @@ class ExtensionGrant:
         return InvalidGrant("the grant could not be validated")
 
 
-def _unsound(result: object, request: TokenRequest) -> str | None:
-    """Why no answer can be made of a result; the handler's types are checked by nobody else."""
-    if isinstance(result, GrantSuccess):
-        return _unsound_success(result, request)
+def _find_fault(result: object, request: TokenRequest) -> str | None:
+    """Return why no answer can be made of a result; nobody else checks a handler's types."""
     if isinstance(result, OAuthError):
-        return None if _is_json(result.members) else "the error's members are no JSON"
-    return f"the handler returned a {type(result).__name__}"
-
-
-def _unsound_success(result: GrantSuccess, request: TokenRequest) -> str | None:
-    if not _is_name(result.authorization.subject):
-        return "the handler granted no user"
-    if _exceeds(result, request):
-        return "the handler granted more than was asked for"
-    if result.lifetime is not None and not _is_lifetime(result.lifetime):
-        return "the lifetime is no number of seconds"
+        return None if _is_json(result.members) else "the error's members are not JSON"
+    if not isinstance(result, NewGrant | DerivedGrant):
+        return f"the handler returned a {type(result).__name__}"
     if not (_is_json(result.authorization.claims) and _is_json(result.members)):
-        return "the claims or members are no JSON"
-    return None
+        return "the claims or members are not JSON"
+    lifetime: object = result.lifetime
+    if not (isinstance(lifetime, int) and lifetime > 0):
+        return "the lifetime is not a number of seconds"
+    return _find_excess(result.authorization, request)
 
 
-def _is_name(subject: object) -> bool:
-    return isinstance(subject, str) and subject != ""
-
-
-def _is_lifetime(seconds: object) -> bool:
-    return isinstance(seconds, int) and seconds > 0
-
-
-def _exceeds(result: GrantSuccess, request: TokenRequest) -> bool:
-    """Whether it is for another client, or for more than the endpoint has allowed this one."""
-    authorization = result.authorization
-    resources = (*authorization.resources, *(result.resources or ()))
-    return (
+def _find_excess(authorization: Authorization, request: TokenRequest) -> str | None:
+    if not (isinstance(authorization.subject, str) and authorization.subject):
+        return "the handler granted no user"
+    if (
         authorization.client_id != request.client.client_id
         or not authorization.scope <= request.scope
-        or not (result.scope or frozenset()) <= request.scope
-        or not set(resources) <= set(request.resources)
-    )
+        or not set(authorization.resources) <= set(request.resources)
+    ):
+        return "the handler granted more than was asked for"
+    return None
 
 
 def _is_json(members: Mapping[str, object]) -> bool:
@@ -141,23 +127,25 @@ def _is_json(members: Mapping[str, object]) -> bool:
 def extension_grants(
     registered: Iterable[ExtensionGrantRegistration], services: GrantServices
 ) -> tuple[ExtensionGrant, ...]:
-    """Every registered handler, made once; ExtensionGrantError where one cannot be."""
-    return tuple([_extension_grant(at, each, services) for at, each in enumerate(registered)])
-
-
-def _extension_grant(
-    at: int, registration: ExtensionGrantRegistration, services: GrantServices
-) -> ExtensionGrant:
-    handler = _make(at, registration, services)
-    return ExtensionGrant(
-        handler=handler,
-        timeout=registration.timeout,
-        emit=services.emit,
-        needs_timer=not getattr(handler, "only_asks_the_store", False),
+    """Make every registered handler once; raise ExtensionGrantError if one cannot be made."""
+    handlers = [
+        (_make_handler(at, registration, services), registration.timeout)
+        for at, registration in enumerate(registered)
+    ]
+    return tuple(
+        [
+            ExtensionGrant(
+                handler=handler,
+                timeout=timeout,
+                emit=services.emit,
+                needs_timer=not getattr(handler, "only_asks_the_store", False),
+            )
+            for handler, timeout in handlers
+        ]
     )
 
 
-def _make(
+def _make_handler(
     at: int, registration: ExtensionGrantRegistration, services: GrantServices
 ) -> GrantHandler:
     name, options = registration.handler, registration.options

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.identity.sign_in import AMR, LocalSignIn
-from service.model.authorization import Authorization, new_family_key
-from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
-from service.model.user import LOCAL
 from service.protocol.errors import InvalidGrant
-from service.tokens.granting import GrantResult, GrantSuccess, ScopeRule, TokenRequest
+from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 
 
 @dataclass(frozen=True, slots=True)
 class PasswordGrant:
-    """Verifies the password; every refusal of a person reads alike."""
+    """Verifies the password; every refusal of a user reads alike."""
 
     grant_type: ClassVar[str] = "password"
     is_registrable: ClassVar[bool] = False
@@ -25,24 +22,10 @@ class PasswordGrant:
     registry: LiveRegistry
 
     async def handle(self, request: TokenRequest) -> GrantResult:
-        """Grant the client what it asks for in the user's name."""
+        """Grant the client the scope that it asks for in the user's name."""
         username = request.params.require("username")
         password = request.params.require("password")
         user = await self.sign_in.verify(username, password, address=request.address)
         if user is None:
             return InvalidGrant("the user name or password is wrong")
-        authorization = Authorization(
-            id=new_selector(),
-            client_id=request.client.client_id,
-            scope=request.scope,
-            resources=request.resources,
-            subject=user.sub,
-            amr=AMR,
-            acr=self.registry.current.acr_met(AMR),
-            idp=LOCAL,
-            auth_time=request.now,
-            grant_type=self.grant_type,
-            family_key=new_family_key(request.scope),
-            created_at=request.now,
-        )
-        return GrantSuccess(grant_type=self.grant_type, authorization=authorization, begins=True)
+        return request.granted_to(user.sub, amr=AMR, acr=self.registry.current.acr_met(AMR))

@@ -1,4 +1,4 @@
-"""refresh_token: new tokens of an authorization that goes on without its user (RFC 6749 §6)."""
+"""refresh_token: new tokens of an authorization, without its user (RFC 6749 §6)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from service.model.token_events import RefreshTokenReused
 from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
-from service.tokens.audience import narrowed_resources
 from service.tokens.family import is_of_family
 from service.tokens.granting import (
+    ContinuedGrant,
     GrantResult,
-    GrantSuccess,
-    Rotation,
+    MintedRefreshToken,
     ScopeRule,
-    Spending,
+    SingleUse,
     TokenRequest,
 )
-from service.tokens.permitted import refreshable
+from service.tokens.permitted import continue_offline
 from service.tokens.refresh_token import RefreshTokens
+from service.tokens.requested_scope import narrowed_resources
 from service.tokens.revocation import Revocation
 from service.tokens.sealed_claims import open_claims
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshTokenGrant:
-    """Rotates the token, and ends the family when a spent one comes again (RFC 9700 §4.14.2)."""
+    """Rotates the token, and ends the family when a used one comes again (RFC 9700 §4.14.2)."""
 
     grant_type: ClassVar[str] = "refresh_token"
     is_registrable: ClassVar[bool] = True
@@ -45,7 +45,7 @@ class RefreshTokenGrant:
     emit: Emit
 
     async def handle(self, request: TokenRequest) -> GrantResult:
-        """Grant what was authorized, or less; another client's attempt leaves the token unspent."""
+        """Grant what was authorized, or less; another client's attempt does not use the token up."""
         handle = parse_handle(request.params.require("refresh_token"), "refresh_token")
         if handle is None:
             return InvalidGrant("the refresh token is not one of this service")
@@ -57,62 +57,61 @@ class RefreshTokenGrant:
             return InvalidGrant("the refresh token is unknown, expired or revoked")
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the refresh token was issued to another client")
-        record = _usable(found, request.client, now=request.now)
+        record = _find_usable(found, request.client, now=request.now)
         if found is None or record is None:
             await self.revocation.end_authorization(authorization.id)
-            return self._reused(authorization)
-        if record.ends_at <= request.now:
-            return InvalidGrant("the refresh token is unknown, expired or revoked")
-        authorization = refreshable(authorization, request.client.permissions)
-        scope = _scope_of(authorization, request)
-        spends, rotation = self._continued(handle, found, record, authorization, request)
+            return self._report_replay(authorization)
+        _check_record(record, request)
+        permitted = continue_offline(authorization, request.client.permissions)
+        scope = _narrow_scope(permitted, request)
+        single_use, successor = self._rotate(handle, found, record, permitted, request)
         keep_claims = not request.client.update_access_token_claims_on_refresh
-        return GrantSuccess(
-            grant_type=self.grant_type,
-            authorization=authorization,
-            begins=False,
+        return ContinuedGrant(
+            authorization=request.bind(permitted),
             scope=scope,
-            resources=narrowed_resources(self.registry.current, authorization, request.resources),
-            identifies=authorization.session_id is not None,
-            spends=spends,
-            rotation=rotation,
+            resources=narrowed_resources(self.registry.current, permitted, request.resources),
+            issue_id_token=permitted.session_id is not None,
+            single_use=single_use,
+            refresh_token=successor,
             user_claims=open_claims(record, handle) if keep_claims else None,
         )
 
-    def _continued(
+    def _rotate(
         self,
         handle: Handle,
         found: RefreshToken | Spent,
         record: RefreshToken,
         authorization: Authorization,
         request: TokenRequest,
-    ) -> tuple[Spending | None, Rotation]:
-        """How the family goes on: the same token, the same successor again, or a new one."""
+    ) -> tuple[SingleUse | None, MintedRefreshToken]:
+        """Return the family's next token: the same one, the same successor again, or a new one."""
         client, now = request.client, request.now
         if isinstance(found, RefreshToken) and client.refresh_token_usage == "reuse":
             return None, self.refresh_tokens.keep(handle, record, client, now=now)
-        rotation = self.refresh_tokens.rotate(handle, record, authorization, client, now=now)
+        successor = self.refresh_tokens.rotate(handle, record, authorization, client, now=now)
         if isinstance(found, Spent):
-            return None, rotation
-        spending = self.refresh_tokens.spending(
+            return None, successor
+        single_use = self.refresh_tokens.use_up(
             handle,
             record,
             authorization,
             client,
             now=now,
-            replayed=lambda: self._reused(authorization),
+            report_replay=lambda: self._report_replay(authorization),
         )
-        return spending, rotation
+        return single_use, successor
 
-    def _reused(self, authorization: Authorization) -> OAuthError:
+    def _report_replay(self, authorization: Authorization) -> OAuthError:
         self.emit(
             RefreshTokenReused(client_id=authorization.client_id, subject=authorization.subject)
         )
         return InvalidGrant("the refresh token has been used")
 
 
-def _usable(found: RefreshToken | Spent | None, client: Client, *, now: int) -> RefreshToken | None:
-    """The token's record; a spent one's only within the reuse interval."""
+def _find_usable(
+    found: RefreshToken | Spent | None, client: Client, *, now: int
+) -> RefreshToken | None:
+    """Return the token's record; a spent one's only within the reuse interval."""
     if found is None or isinstance(found, RefreshToken):
         return found
     if now - found.at > client.refresh_token_reuse_interval:
@@ -120,7 +119,14 @@ def _usable(found: RefreshToken | Spent | None, client: Client, *, now: int) -> 
     return found.refresh_token
 
 
-def _scope_of(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
+def _check_record(record: RefreshToken, request: TokenRequest) -> None:
+    if record.ends_at <= request.now:
+        raise InvalidGrant("the refresh token is unknown, expired or revoked")
+    if record.cnf is not None and record.cnf != request.cnf:
+        raise InvalidGrant("the refresh token is bound to a key that the request does not prove")
+
+
+def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
     """Return the authorization's scope, or the part of it that is asked for."""
     if not request.scope <= authorization.scope:
         raise InvalidScope("scope is wider than what was granted and is still allowed")

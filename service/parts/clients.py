@@ -135,7 +135,6 @@ class TokenParts:
     refresh_tokens: RefreshTokens
     revocation: Revocation
     active_tokens: ActiveTokens
-    targets: Targets
     issuer: TokenIssuer
 
 
@@ -146,11 +145,13 @@ def build_tokens(
     issuer, registry, stores, now = shared.issuer, shared.registry, shared.stores, shared.now
     directory, client_keys = clients.directory, keys.of_clients
     identifiers = SubjectIdentifiers(pairwise_salt=shared.configuration.pairwise_salt)
-    access_tokens = AccessTokens(issuer=issuer, keys=keys.ring, stores=stores)
+    access_tokens = AccessTokens(
+        issuer=issuer, keys=keys.ring, stores=stores, targets=Targets(registry)
+    )
     id_tokens = IdTokens(
         issuer=issuer, registry=registry, keys=client_keys, identifiers=identifiers
     )
-    refresh_tokens, targets = RefreshTokens(stores=stores), Targets(registry)
+    refresh_tokens = RefreshTokens(stores=stores)
     revocation = Revocation(stores=stores, now=now)
     return TokenParts(
         access_tokens=access_tokens,
@@ -169,13 +170,11 @@ def build_tokens(
             users=users,
             now=now,
         ),
-        targets=targets,
         issuer=TokenIssuer(
             access_tokens=access_tokens,
             id_tokens=id_tokens,
             refresh_tokens=refresh_tokens,
             revocation=revocation,
-            targets=targets,
             stores=stores,
             emit=shared.emit,
             now=now,

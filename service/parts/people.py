@@ -128,7 +128,6 @@ def build_flow(
             access_tokens=tokens.access_tokens,
             id_tokens=tokens.id_tokens,
             registry=shared.registry,
-            targets=tokens.targets,
             stores=shared.stores,
             emit=shared.emit,
         ),

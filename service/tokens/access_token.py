@@ -1,8 +1,9 @@
-"""Minting access tokens: one set of claims, as a signed JWT or behind an opaque handle (RFC 9068)."""
+"""Mints access tokens: one set of claims, as a signed JWT (RFC 9068) or behind an opaque handle."""
 
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,56 +17,61 @@ from service.model.handle import new_handle
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Write
-from service.tokens.audience import Target
-from service.tokens.claims import pick, unprivileged
+from service.tokens.audience import Target, Targets
+from service.tokens.claims import pick, without_protocol_claims
 
 _UNIQUE = 22
 """Characters of a hash that are as good as the 16 random bytes of any other `jti`."""
 
 
 class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
-    """An access token, the writes that make it active, and what others need to know of it."""
+    """An access token and the writes that make it active."""
 
     token: str
+    token_type: str
     name: str
-    """What an index calls it: the handle's digest, or the `jti` of a JWT."""
+    """Its name in an index: the handle's digest, or the `jti` of a JWT."""
     selector: str
+    lifetime: int
     expires_at: int
     scope: frozenset[str]
-    token_type: str
     writes: tuple[Write, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessTokens:
-    """Makes access tokens; nothing is active before its writes are done."""
+    """Makes access tokens; none is active before its writes are done."""
 
     issuer: str
     keys: KeyRing
     stores: Stores
+    targets: Targets
 
     async def mint(
         self,
         authorization: Authorization,
         client: Client,
-        target: Target,
         *,
         user_claims: Mapping[str, object],
-        lifetime: int,
         now: int,
+        scope: frozenset[str] | None = None,
+        resources: tuple[str, ...] | None = None,
+        at_most: int = sys.maxsize,
     ) -> MintedToken:
-        """An access token for this target, which lives for `lifetime` seconds."""
-        bound = authorization.subject is not None
-        selector = authorization.id
-        handle = None
-        if client.access_token_type == "reference":
-            handle = new_handle("access_token", selector)
+        """Make an access token, for less than was authorized or for `at_most` seconds if given."""
+        target = self.targets.find(
+            authorization.scope if scope is None else scope,
+            authorization.resources if resources is None else resources,
+        )
+        lifetime = min(client.access_token_lifetime, at_most)
+        is_reference = client.access_token_type == "reference"
+        handle = new_handle("access_token", authorization.id) if is_reference else None
         # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).
         unique = secrets.token_urlsafe(16) if handle is None else handle.digest[:_UNIQUE]
-        jti = selector + unique if bound else unique
+        jti = unique if authorization.subject is None else authorization.id + unique
         claims: dict[str, object] = {
             "iss": self.issuer,
-            "aud": _audience(target, self.issuer),
+            "aud": target.aud or self.issuer,
             "sub": authorization.subject or client.client_id,
             "client_id": client.client_id,
             "iat": now,
@@ -73,36 +79,29 @@ class AccessTokens:
             "exp": now + lifetime,
             "jti": jti,
             "scope": format_scope(target.scope),
+            **_authentication_claims(authorization),
+            **_custom_claims(authorization, client, target, user_claims),
         }
-        claims |= _authentication(authorization)
-        claims |= _custom_claims(authorization, client, target, user_claims)
-        writes: tuple[Write, ...] = ()
-        if handle is not None:
-            token, name = handle.text, handle.digest
-            writes = (self.stores.access_tokens.put(claims, selector, name, ttl=lifetime),)
-        else:
+        if handle is None:
             key = self.keys.signing_key(target.signing_algorithm)
-            token, name = await key.sign(claims, typ="at+jwt"), jti
+            token, name, write = await key.sign(claims, typ="at+jwt"), jti, None
+        else:
+            token, name = handle.text, handle.digest
+            write = self.stores.access_tokens.put(claims, handle.selector, name, ttl=lifetime)
         return MintedToken(
             token=token,
+            token_type=token_type(authorization.cnf),
             name=name,
-            selector=selector,
+            selector=authorization.id,
+            lifetime=lifetime,
             expires_at=now + lifetime,
             scope=target.scope,
-            token_type=token_type(authorization.cnf),
-            writes=writes,
+            writes=() if write is None else (write,),
         )
 
 
-def _audience(target: Target, issuer: str) -> str | list[str]:
-    """A string where there is one (RFC 7519 §4.1.3); this service where there is none."""
-    if not target.audience:
-        return issuer
-    return target.audience[0] if len(target.audience) == 1 else list(target.audience)
-
-
-def _authentication(authorization: Authorization) -> dict[str, object]:
-    """How and when the user authenticated, and who acts for it (RFC 9068 §2.2.1, RFC 8693 §4.1)."""
+def _authentication_claims(authorization: Authorization) -> dict[str, object]:
+    """Return when and how the user authenticated, who acts for it, and whose key the token is bound to."""
     claims: tuple[tuple[str, object | None], ...] = (
         ("auth_time", authorization.auth_time),
         ("amr", authorization.amr or None),
@@ -121,13 +120,14 @@ def _custom_claims(
     target: Target,
     user_claims: Mapping[str, object],
 ) -> dict[str, object]:
-    """What the API asks for of the user, and what the client's registration and the grant add."""
+    """Return the user claims that the APIs need, the client's registered ones, and those of the grant."""
     claims: dict[str, object] = {}
     if target.user_claims:
         claims |= pick(user_claims, target.user_claims)
     if client.claims and (authorization.subject is None or client.always_send_client_claims):
-        prefix = client.client_claims_prefix
-        claims |= unprivileged({prefix + name: value for name, value in client.claims.items()})
+        claims |= without_protocol_claims(
+            {client.client_claims_prefix + name: value for name, value in client.claims.items()}
+        )
     if authorization.claims:
-        claims |= unprivileged(authorization.claims)
+        claims |= without_protocol_claims(authorization.claims)
     return claims

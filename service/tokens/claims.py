@@ -127,6 +127,6 @@ def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, obje
     return {name: claims[name] for name in names if name in claims and name not in PROTOCOL_CLAIMS}
 
 
-def unprivileged(claims: Mapping[str, object]) -> dict[str, object]:
+def without_protocol_claims(claims: Mapping[str, object]) -> dict[str, object]:
     """Claims that somebody else provides, without any that would pose as the protocol's own."""
     return {name: value for name, value in claims.items() if name not in PROTOCOL_CLAIMS}

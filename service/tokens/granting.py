@@ -1,28 +1,32 @@
-"""What passes between the token endpoint, a grant and the issuer: a request in, exactly one result out."""
+"""The interface of grants: a token request goes in, exactly one of four results comes out."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from service.model.authorization import Authorization, new_family_key
 from service.model.client import Client
+from service.model.confirmation import Confirmation
 from service.model.events import Emit
 from service.model.handle import Handle, new_selector
 from service.model.registry import LiveRegistry
 from service.model.user import LOCAL, UserStore
-from service.protocol.errors import OAuthError
+from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
+from service.protocol.scope import OFFLINE_ACCESS
 from service.store.verbs import Swap, Write
 from service.tokens.active import ActiveToken, ActiveTokens
 
 
 class ScopeRule(Enum):
-    """What the token endpoint makes of the `scope` parameter for a grant (RFC 6749 §3.3)."""
+    """The meaning of the `scope` parameter for a grant (RFC 6749 §3.3)."""
 
     DEFAULTED = "absent means all API scopes of the client"
     REQUIRED = "absent is invalid_scope"
@@ -42,55 +46,68 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     now: int
     """Seconds since the epoch."""
     address: str
-    """Where the request came from, as the trusted proxies tell it."""
+    """Where the request came from, according to the trusted proxies."""
+    cnf: Confirmation | None
+    """The key whose possession the client has proven with this request."""
 
     def granted_to(
         self,
         subject: str,
         *,
+        amr: tuple[str, ...] | None = None,
+        acr: str | None = None,
         claims: Mapping[str, object] | None = None,
         scope: frozenset[str] | None = None,
         lifetime: int | None = None,
         refresh_allowed: bool = True,
+        cnf: Confirmation | None = None,
         members: Mapping[str, object] | None = None,
-    ) -> GrantSuccess:
-        """The success of an extension grant: this user, by this grant type as authentication method."""
+    ) -> NewGrant:
+        """Return a new authorization by this user; its `amr` is the grant type unless one is given.
+
+        `scope` can only narrow the request's; `cnf` is for a key that the grant has verified itself.
+        """
         granted = self.scope if scope is None else scope & self.scope
-        granted = granted if refresh_allowed else granted - {"offline_access"}
-        return GrantSuccess(
+        granted = granted if refresh_allowed else granted - {OFFLINE_ACCESS}
+        authorization = Authorization(
+            id=new_selector(),
+            client_id=self.client.client_id,
+            scope=granted,
+            resources=self.resources,
+            subject=subject,
+            amr=(self.grant_type,) if amr is None else amr,
+            acr=acr,
+            idp=LOCAL,
+            auth_time=self.now,
+            claims=claims or {},
             grant_type=self.grant_type,
-            authorization=Authorization(
-                id=new_selector(),
-                client_id=self.client.client_id,
-                scope=granted,
-                resources=self.resources,
-                subject=subject,
-                amr=(self.grant_type,),
-                idp=LOCAL,
-                auth_time=self.now,
-                claims=claims or {},
-                grant_type=self.grant_type,
-                family_key=new_family_key(granted),
-                created_at=self.now,
-            ),
-            begins=True,
-            lifetime=lifetime,
+            family_key=new_family_key(granted),
+            cnf=cnf or self.cnf,
+            created_at=self.now,
+        )
+        return NewGrant(
+            authorization=authorization,
+            lifetime=sys.maxsize if lifetime is None else lifetime,
             members=members or {},
         )
 
+    def bind(self, authorization: Authorization) -> Authorization:
+        """Return the authorization with the key of this request, or else with the one that it has."""
+        return authorization if self.cnf is None else replace(authorization, cnf=self.cnf)
 
-class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """The single use that a success stands on; it happens in the same step as the issuing."""
+
+class SingleUse(msgspec.Struct, frozen=True, kw_only=True):
+    """The use of a code or refresh token, in the same atomic step that makes the new tokens active."""
 
     swap: Swap
-    won: Callable[[bytes | None], bool]
-    """Whether the swap's answer says that this request was the one."""
-    replayed: Callable[[], OAuthError]
-    """Says that it was not, to the log and to the caller."""
+    was_won: Callable[[bytes | None], bool]
+    """Return whether the answer to the swap means that this request was the first."""
+    report_replay: Callable[[], OAuthError]
+    """Emit the event of a replay, and return the refusal."""
 
 
-class Rotation(msgspec.Struct, frozen=True, kw_only=True):
-    """The refresh token that continues a family (RFC 9700 §4.14.2)."""
+class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A refresh token and the writes that make it usable."""
 
     handle: Handle
     lifetime: int
@@ -98,36 +115,78 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[Write, ...]
 
 
-class GrantSuccess(msgspec.Struct, frozen=True, kw_only=True):
-    """An authorization, and what the issuer has to know to make tokens of it."""
+class NewGrant(msgspec.Struct, frozen=True, kw_only=True):
+    """An authorization that begins with this request."""
 
-    grant_type: str
     authorization: Authorization
-    begins: bool
-    """Whether the authorization's record has yet to be written."""
-    scope: frozenset[str] | None = None
-    """Of this access token, where it is narrower than the authorization's."""
-    resources: tuple[str, ...] | None = None
-    identifies: bool = False
-    """Whether an identity token is due, if `openid` was granted."""
-    nonce: str | None = None
-    spends: Spending | None = None
-    rotation: Rotation | None = None
-    user_claims: Mapping[str, object] | None = None
-    """The user's claims as they were, where a refresh keeps them; None for those of today."""
-    source: ActiveToken | None = None
-    """The access token that this one is made from and must not outlive (RFC 8693)."""
-    lifetime: int | None = None
+    lifetime: int = sys.maxsize
     """An upper bound for the access token, in seconds."""
     members: Mapping[str, object] = {}
     """Further members of the response; they cannot replace a standard one."""
 
 
+class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True):
+    """An authorization that is in the store already: its code is redeemed, or its tokens are refreshed."""
+
+    authorization: Authorization
+    scope: frozenset[str]
+    """The scope of this access token, at most that of the authorization."""
+    resources: tuple[str, ...]
+    issue_id_token: bool
+    """Whether an ID token is issued if `openid` was granted."""
+    single_use: SingleUse | None
+    nonce: str | None = None
+    refresh_token: MintedRefreshToken | None = None
+    """The next one of its family; None where the family begins now, if `offline_access` was granted."""
+    user_claims: Mapping[str, object] | None = None
+    """Those that the access token had before; None to read them anew."""
+
+
+class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
+    """An access token made from another one of the same user, with which it ends (RFC 8693).
+
+    It never comes with a refresh token or an ID token.
+    """
+
+    request: TokenRequest
+    source: ActiveToken
+    amr: tuple[str, ...]
+    act: Mapping[str, object]
+    """The calling client as the one that acts for the user, and those before it (RFC 8693 §4.1)."""
+    lifetime: int = sys.maxsize
+    """An upper bound in seconds; the source's expiry is another one."""
+    members: Mapping[str, object] = {}
+    """Further members of the response; they cannot replace a standard one."""
+
+    @property
+    def authorization(self) -> Authorization:
+        """The user and the sign-in of the source, for this client; InvalidGrant if there is no user."""
+        origin = self.source.authorization
+        if origin is None or origin.subject is None:
+            raise InvalidGrant("the token is not one of a user")
+        return Authorization(
+            id=self.source.selector,
+            client_id=self.request.client.client_id,
+            scope=self.request.scope - {OFFLINE_ACCESS},
+            resources=self.request.resources,
+            subject=origin.subject,
+            amr=self.amr,
+            idp=origin.idp,
+            auth_time=origin.auth_time,
+            session_id=origin.session_id,
+            user_claims=origin.user_claims,
+            act=self.act,
+            cnf=self.request.cnf,
+            created_at=self.request.now,
+        )
+
+
+GrantSuccess = NewGrant | ContinuedGrant | DerivedGrant
 GrantResult = GrantSuccess | OAuthError
 
 
 class Grant(Protocol):
-    """The handler of one grant type; it owns what is its own and nothing that all grants share."""
+    """The handler of one grant type, without the checks that all grants share."""
 
     scope_rule: ClassVar[ScopeRule]
 
@@ -141,14 +200,14 @@ class GrantHandler(Protocol):
 
     grant_type: ClassVar[str]
 
-    async def handle(self, request: TokenRequest) -> GrantResult:
-        """Judge the request; whatever is not one GrantSuccess or OAuthError fails closed."""
+    async def handle(self, request: TokenRequest) -> NewGrant | DerivedGrant | OAuthError:
+        """Judge the request; any other result is refused as invalid_grant."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantServices:
-    """What a handler of an extension grant may use."""
+    """The parts of the service that an extension grant may use."""
 
     issuer: str
     registry: LiveRegistry

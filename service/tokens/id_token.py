@@ -1,4 +1,4 @@
-"""Identity tokens: who signed in at this client, when and how (OIDC Core §2)."""
+"""Mints ID tokens: which user signed in at a client, when and how (OIDC Core §2)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ _HASHES: Mapping[str, Callable[[bytes], Any]] = {
     "384": sha384,
     "512": sha512,
 }
-"""By the end of a signature algorithm's name; EdDSA's is the longest, too."""
+"""By the last characters of a signature algorithm's name; EdDSA uses the longest one."""
 
 
-class Accompanied(msgspec.Struct, frozen=True, kw_only=True):
-    """What travels beside an identity token and is bound to it by a hash (OIDC Core §3.3.2.11)."""
+class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a response that its ID token is bound to by hashes (OIDC Core §3.3.2.11)."""
 
-    nonce: str | None = None
     access_token: str | None = None
     code: str | None = None
     state: str | None = None
@@ -39,8 +38,6 @@ class Accompanied(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdTokens:
-    """Makes identity tokens."""
-
     issuer: str
     registry: LiveRegistry
     keys: ClientKeys
@@ -50,15 +47,16 @@ class IdTokens:
         self,
         authorization: Authorization,
         client: Client,
-        beside: Accompanied,
+        hashed: HashedArtifacts,
         *,
+        nonce: str | None,
         user_claims: Mapping[str, object],
         now: int,
     ) -> str:
-        """The identity token, signed, and encrypted where the client is registered for that (OIDC Core §16.14).
+        """Make an ID token, signed, and encrypted if the client is registered for that (OIDC Core §16.14).
 
-        User claims stand in it where no access token is issued to fetch them with, where the
-        client's registration says so (OIDC Core §5.4), or where it asks for them there (§5.5).
+        It holds user claims if no access token is issued to fetch them with, if the client's
+        registration says so (OIDC Core §5.4), or if the client asked for them there (§5.5).
         """
         key = self.keys.signing_key(client, client.id_token_signed_response_alg)
         claims: dict[str, object | None] = {
@@ -67,18 +65,18 @@ class IdTokens:
             "aud": client.client_id,
             "exp": now + client.identity_token_lifetime,
             "iat": now,
-            "nonce": beside.nonce,
+            "nonce": nonce,
             "auth_time": authorization.auth_time,
             "amr": list(authorization.amr) or None,
             "acr": authorization.acr,
             "sid": authorization.session_id,
-            "at_hash": half_hash(beside.access_token, key.alg),
-            "c_hash": half_hash(beside.code, key.alg),
-            "s_hash": half_hash(beside.state, key.alg),
+            "at_hash": half_hash(hashed.access_token, key.alg),
+            "c_hash": half_hash(hashed.code, key.alg),
+            "s_hash": half_hash(hashed.state, key.alg),
         }
         present = {name: value for name, value in claims.items() if value is not None}
         asked, registry = authorization.claims_request, self.registry.current
-        alone = beside.access_token is None and beside.code is None
+        alone = hashed.access_token is None and hashed.code is None
         if alone or client.always_include_user_claims_in_id_token:
             present = identity_claims(registry, authorization.scope, user_claims, asked) | present
         if asked is not None:
@@ -94,7 +92,7 @@ class IdTokens:
 
 
 def half_hash(value: str | None, alg: str) -> str | None:
-    """The left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
+    """Return the left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
     if value is None:
         return None
     digest = _HASHES.get(alg[-3:], sha512)(value.encode()).digest()

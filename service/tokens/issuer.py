@@ -1,133 +1,195 @@
-"""The only mint: every token response begins here with an authorization (RFC 6749 §5.1)."""
+"""The only mint: makes the tokens of a granted request and the token response (RFC 6749 §5.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit
 from service.model.token_events import TokenIssued
 from service.protocol.errors import InvalidGrant
-from service.protocol.scope import OFFLINE_ACCESS, OPENID
+from service.protocol.scope import OFFLINE_ACCESS, OPENID, format_scope
 from service.store.stores import Stores
 from service.store.verbs import Write
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
-from service.tokens.audience import Target, Targets
-from service.tokens.granting import GrantSuccess, Rotation
-from service.tokens.id_token import Accompanied, IdTokens
+from service.tokens.granting import (
+    ContinuedGrant,
+    DerivedGrant,
+    GrantSuccess,
+    MintedRefreshToken,
+    NewGrant,
+    TokenRequest,
+)
+from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import begin, make_room, prolong
 from service.tokens.refresh_token import RefreshTokens
-from service.tokens.response import TokenResponse
 from service.tokens.revocation import Revocation
+
+_STANDARD_MEMBERS = frozenset(
+    ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")
+)
+
+
+class _Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    """The tokens of one response; they are active."""
+
+    authorization: Authorization
+    access: MintedToken
+    refresh: MintedRefreshToken | None = None
+    id_token: str | None = None
+
+    def as_response(self, members: Mapping[str, object]) -> dict[str, object]:
+        """Return the token response; further members never replace a standard one."""
+        response: dict[str, object] = {
+            "access_token": self.access.token,
+            "token_type": self.access.token_type,
+            "expires_in": self.access.lifetime,
+            "scope": format_scope(self.access.scope),
+        }
+        if self.refresh is not None:
+            response["refresh_token"] = self.refresh.handle.text
+        if self.id_token is not None:
+            response["id_token"] = self.id_token
+        if members:
+            response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
+        return response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenIssuer:
-    """Mints all tokens of one success and makes them active in one round trip."""
+    """Mints the tokens of a grant and makes them active in one round trip."""
 
     access_tokens: AccessTokens
     id_tokens: IdTokens
     refresh_tokens: RefreshTokens
     revocation: Revocation
-    targets: Targets
     stores: Stores
     emit: Emit
     now: Callable[[], int]
 
     async def issue(
-        self, success: GrantSuccess, client: Client, *, user_claims: Mapping[str, object]
-    ) -> TokenResponse:
-        """The tokens of this success; InvalidGrant where its single use was somebody else's."""
-        now = self.now()
-        authorization = success.authorization
-        known = user_claims if success.user_claims is None else success.user_claims
-        access = await self.access_tokens.mint(
-            authorization,
-            client,
-            self._target(success),
-            user_claims=known,
-            lifetime=_lifetime(success, client, now),
-            now=now,
-        )
-        refresh = success.rotation or self._first_refresh_token(authorization, client, known, now)
-        id_token = None
-        if success.identifies and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
-            beside = Accompanied(nonce=success.nonce, access_token=access.token)
-            id_token = await self.id_tokens.mint(
-                authorization, client, beside, user_claims=user_claims, now=now
-            )
-        if success.source is not None:
-            await self._make_active_below(success.source, access, now)
-        else:
-            await self._make_active(success, access, refresh, now)
+        self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return the token response; raise if another request has used the code or token first."""
+        client = request.client
+        tokens = await self._issue_tokens(grant, client, user_claims)
         self.emit(
             TokenIssued(
                 client_id=client.client_id,
-                grant_type=success.grant_type,
-                subject=authorization.subject,
-                scope=access.scope,
-                refreshable=refresh is not None,
+                grant_type=request.grant_type,
+                subject=tokens.authorization.subject,
+                scope=tokens.access.scope,
+                refreshable=tokens.refresh is not None,
             )
         )
-        return TokenResponse(
-            access=access,
-            expires_in=access.expires_at - now,
-            refresh_token=refresh.handle.text if refresh else None,
-            id_token=id_token,
-            members=success.members,
+        return tokens.as_response({} if isinstance(grant, ContinuedGrant) else grant.members)
+
+    async def _issue_tokens(
+        self, grant: GrantSuccess, client: Client, user_claims: Mapping[str, object]
+    ) -> _Tokens:
+        match grant:
+            case NewGrant():
+                return await self._issue_new(grant, client, user_claims, self.now())
+            case ContinuedGrant():
+                return await self._issue_continued(grant, client, user_claims, self.now())
+            case DerivedGrant():
+                return await self._issue_derived(grant, client, user_claims, self.now())
+
+    async def _issue_new(
+        self, grant: NewGrant, client: Client, user_claims: Mapping[str, object], now: int
+    ) -> _Tokens:
+        authorization = grant.authorization
+        access = await self.access_tokens.mint(
+            authorization, client, user_claims=user_claims, now=now, at_most=grant.lifetime
+        )
+        refresh = self._begin_family(authorization, client, user_claims, now)
+        ttl = _longest(access, refresh)
+        writes = [*begin(self.stores, authorization, ttl=ttl, now=now), *_writes(access, refresh)]
+        answers = await self.stores.kv.write(*writes) if writes else []
+        if authorization.subject is not None:
+            await make_room(self.stores, authorization, count=answers[0], emit=self.emit)
+        return _Tokens(authorization=authorization, access=access, refresh=refresh)
+
+    async def _issue_continued(
+        self, grant: ContinuedGrant, client: Client, user_claims: Mapping[str, object], now: int
+    ) -> _Tokens:
+        """Use the code or refresh token up in the same round trip.
+
+        A request that loses a race has written tokens of an authorization that is revoked at once:
+        they never were active, and nobody ever sees them.
+        """
+        authorization, single_use = grant.authorization, grant.single_use
+        kept_claims = user_claims if grant.user_claims is None else grant.user_claims
+        access = await self.access_tokens.mint(
+            authorization,
+            client,
+            user_claims=kept_claims,
+            now=now,
+            scope=grant.scope,
+            resources=grant.resources,
+        )
+        refresh = grant.refresh_token or self._begin_family(authorization, client, kept_claims, now)
+        id_token = None
+        if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
+            hashed = HashedArtifacts(access_token=access.token)
+            id_token = await self.id_tokens.mint(
+                authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims, now=now
+            )
+        writes: list[Write] = [] if single_use is None else [single_use.swap]
+        writes += prolong(self.stores, authorization, ttl=_longest(access, refresh), now=now)
+        once = single_use is not None or grant.refresh_token is not None
+        answers = await self.stores.kv.write(*writes, *_writes(access, refresh), durable=once)
+        if single_use is not None and not single_use.was_won(answers[0]):
+            await self.revocation.end_authorization(authorization.id)
+            raise single_use.report_replay()
+        return _Tokens(
+            authorization=authorization, access=access, refresh=refresh, id_token=id_token
         )
 
-    def _target(self, success: GrantSuccess) -> Target:
-        """Where the access token may be used, which may be less than what was authorized."""
-        authorization = success.authorization
-        scope = authorization.scope if success.scope is None else success.scope
-        resources = authorization.resources if success.resources is None else success.resources
-        return self.targets.of(scope, resources)
+    async def _issue_derived(
+        self,
+        grant: DerivedGrant,
+        client: Client,
+        user_claims: Mapping[str, object],
+        now: int,
+    ) -> _Tokens:
+        at_most = min(grant.source.expires_at - now, grant.lifetime)
+        if at_most < 1:
+            raise InvalidGrant("the token has expired meanwhile")
+        authorization = grant.authorization
+        access = await self.access_tokens.mint(
+            authorization, client, user_claims=user_claims, now=now, at_most=at_most
+        )
+        await self._store_derived_token(grant.source, access, now)
+        return _Tokens(authorization=authorization, access=access)
 
-    def _first_refresh_token(
+    def _begin_family(
         self,
         authorization: Authorization,
         client: Client,
         user_claims: Mapping[str, object],
         now: int,
-    ) -> Rotation | None:
-        """A family begins where offline_access was granted, and only there (OIDC Core §11)."""
+    ) -> MintedRefreshToken | None:
+        """Mint the first refresh token where offline_access was granted, and only there (OIDC Core §11)."""
         if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
             return None
         return self.refresh_tokens.begin(authorization, client, user_claims=user_claims, now=now)
 
-    async def _make_active(
-        self, success: GrantSuccess, access: MintedToken, refresh: Rotation | None, now: int
+    async def _store_derived_token(
+        self, source: ActiveToken, access: MintedToken, now: int
     ) -> None:
-        """Spend and write in one round trip.
+        """Write a token that ends with its source, and undo it if the source was revoked meanwhile.
 
-        Who loses a race has written tokens of an authorization that is ended at once, so they
-        never were active and nobody ever sees them.
-        """
-        lifetime = max(access.expires_at - now, refresh.lifetime if refresh else 0)
-        writes: list[Write] = [success.spends.swap] if success.spends else []
-        keep = begin if success.begins else prolong
-        writes += keep(self.stores, success.authorization, ttl=lifetime, now=now)
-        writes += [*access.writes, *(refresh.writes if refresh else ())]
-        once = success.spends is not None or success.rotation is not None
-        answers = await self.stores.kv.write(*writes, durable=once) if writes else []
-        if success.spends is not None and not success.spends.won(answers[0]):
-            await self.revocation.end_authorization(success.authorization.id)
-            raise success.spends.replayed()
-        if success.begins and success.authorization.subject is not None:
-            await make_room(self.stores, success.authorization, count=answers[0], emit=self.emit)
-
-    async def _make_active_below(self, source: ActiveToken, access: MintedToken, now: int) -> None:
-        """Write a token that dies with its source, and undo it if the source has died meanwhile.
-
-        The index comes first: from then on who revokes the source finds this token too.
+        The index comes first: from then on a revocation of the source finds this token, too.
         """
         stores, selector, name = self.stores, source.selector, source.name
         is_reference = source.reference is not None
-        # A reference token lives while its record is there, a JWT while no revocation is.
+        # A reference token is active while its record exists, a JWT while no revocation does.
         fate = stores.access_tokens if is_reference else stores.revoked
         answers = await stores.kv.write(
             stores.delegated.add(
@@ -143,7 +205,7 @@ class TokenIssuer:
             await self._make_room_below(source, access, answers[0])
 
     async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
-        """Revoke what expires first where too many tokens were made from one."""
+        """Revoke the tokens that expire first where too many were derived from one."""
         delegated, selector = self.stores.delegated, source.selector
         surplus = await self.stores.surplus(delegated, selector, source.name, count=count)
         names = [name for name in surplus if name != access.name]
@@ -154,13 +216,9 @@ class TokenIssuer:
             )
 
 
-def _lifetime(success: GrantSuccess, client: Client, now: int) -> int:
-    """Seconds of the access token: the shortest that registration, grant and source allow."""
-    lifetime = client.access_token_lifetime
-    if success.lifetime is not None:
-        lifetime = min(lifetime, success.lifetime)
-    if success.source is not None:
-        lifetime = min(lifetime, success.source.expires_at - now)
-    if lifetime < 1:
-        raise InvalidGrant("the token has expired meanwhile")
-    return lifetime
+def _longest(access: MintedToken, refresh: MintedRefreshToken | None) -> int:
+    return max(access.lifetime, refresh.lifetime if refresh else 0)
+
+
+def _writes(access: MintedToken, refresh: MintedRefreshToken | None) -> tuple[Write, ...]:
+    return access.writes if refresh is None else (*access.writes, *refresh.writes)

@@ -1,4 +1,4 @@
-"""Tells what a client's registration still allows of what was granted before (RFC 6749 §6)."""
+"""Checks that clients and users may still have what was granted before (RFC 6749 §6)."""
 
 from __future__ import annotations
 
@@ -7,55 +7,95 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from service.model.authorization import Authorization
+from service.clients.directory import Clients
+from service.keys.jose import VerifiedClaims
+from service.model.authorization import DELEGATION, Authorization
 from service.model.client import Permissions
+from service.model.user import LOCAL, UserStore
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS
 
+_DISABLED = "its client or user is disabled or unknown"
+
 
 def permitted_scope(granted: frozenset[str], permissions: Permissions) -> frozenset[str] | None:
-    """Return what is left of the scope; None if that gives access to nothing any more."""
+    """Return the scope values that are still allowed; None if they give access to nothing."""
     if granted <= permissions.scope:
         return granted
     left = granted & permissions.scope
     return left if left - {OFFLINE_ACCESS} else None
 
 
-def missing_permission(authorization: Authorization | None, permissions: Permissions) -> str | None:
-    """Return which permission the client lost and the authorization needs, if any.
+def check_permissions(authorization: Authorization | None, permissions: Permissions) -> None:
+    """Raise InvalidGrant if the client lost a permission that the authorization needs.
 
     A token without an authorization is one by which a client acts for itself (RFC 6749 §4.4).
     """
     if authorization is None:
-        acts_for_itself = "client_credentials" in permissions.grant_types
-        return None if acts_for_itself else "its client may no longer act for itself"
+        if "client_credentials" not in permissions.grant_types:
+            raise InvalidGrant("its client may no longer act for itself")
+        return
     grant_type = authorization.grant_type
     if grant_type is not None and grant_type not in permissions.grant_types:
-        return "its client may no longer use the grant type that it came by"
+        raise InvalidGrant("its client may no longer use the grant type that it came by")
     if authorization.session_id is not None and not permissions.accepts_users_of(authorization.idp):
-        return "its client no longer takes users who signed in there"
-    return None
+        raise InvalidGrant("its client no longer accepts users of that identity provider")
 
 
-def continued(authorization: Authorization, permissions: Permissions) -> Authorization:
-    """Return the authorization with what is left of its scope; InvalidGrant if the client may not use it."""
-    missing = missing_permission(authorization, permissions)
+def continue_authorization(authorization: Authorization, permissions: Permissions) -> Authorization:
+    """Return the authorization with the scope that is still allowed; InvalidGrant if there is none."""
+    check_permissions(authorization, permissions)
     scope = permitted_scope(authorization.scope, permissions)
-    if missing is not None:
-        raise InvalidGrant(f"the authorization cannot be used any more: {missing}")
     if scope is None:
         raise InvalidGrant("the client is no longer allowed any of the scope that was granted")
     return authorization if scope is authorization.scope else replace(authorization, scope=scope)
 
 
-def refreshable(authorization: Authorization, permissions: Permissions) -> Authorization:
+def continue_offline(authorization: Authorization, permissions: Permissions) -> Authorization:
     """Do the same for a refresh token, which needs two permissions more (OIDC Core §11)."""
     if "refresh_token" not in permissions.grant_types or OFFLINE_ACCESS not in permissions.scope:
         raise InvalidGrant("the client may no longer use refresh tokens")
-    return continued(authorization, permissions)
+    return continue_authorization(authorization, permissions)
 
 
-def actors_in(act: object, named_by_grant: Mapping[str, object] | None) -> Iterator[str]:
+async def find_permissions(
+    clients: Clients, users: UserStore, client_id: str, authorization: Authorization | None
+) -> Permissions:
+    """Return what the client may do; InvalidGrant if it or the user is disabled or unknown."""
+    permissions = clients.permissions_in_file(client_id)
+    permissions = permissions or await clients.find_permissions(client_id)
+    if permissions is None or not await _user_is_enabled(clients, users, authorization):
+        raise InvalidGrant(_DISABLED)
+    return permissions
+
+
+async def _user_is_enabled(
+    clients: Clients, users: UserStore, authorization: Authorization | None
+) -> bool:
+    if authorization is None or authorization.subject is None or authorization.idp is None:
+        return True
+    if authorization.idp != LOCAL:
+        return authorization.idp in clients.registry.current.identity_providers
+    user = await users.by_subject(authorization.subject)
+    return user is not None and user.enabled
+
+
+async def check_derived(
+    clients: Clients, claims: VerifiedClaims, authorization: Authorization, own: Permissions
+) -> None:
+    """Raise InvalidGrant if a client that a derived token came by lost a permission for it."""
+    if claims.get("amr") == [DELEGATION] and DELEGATION not in own.grant_types:
+        raise InvalidGrant("its client may no longer delegate")
+    for actor in _actors(claims.get("act"), authorization.act):
+        if await clients.find_permissions(actor) is None:
+            raise InvalidGrant(_DISABLED)
+    first = await clients.find_permissions(authorization.client_id)
+    if first is None:
+        raise InvalidGrant(_DISABLED)
+    continue_authorization(authorization, first)
+
+
+def _actors(act: object, named_by_grant: Mapping[str, object] | None) -> Iterator[str]:
     """Return the clients that act, and acted before them (RFC 8693 §4.1).
 
     An extension grant may name actors that are no clients; they are the end of the chain.

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from service.protocol.errors import AccessDenied, InvalidGrant
 from service.store.keyvalue import StoreUnavailable
-from service.tokens.granting import GrantServices, TokenRequest
+from service.tokens.granting import ContinuedGrant, GrantServices, NewGrant, TokenRequest
 
 
 def _raise(error: BaseException) -> Any:
@@ -41,13 +41,18 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
     "grants more than was asked": lambda request: _altered(
         request, scope=frozenset({"api1", "api2", "admin"})
     ),
-    "lets the token have more": lambda request: replace(
-        request.granted_to("818727"), scope=frozenset({"admin"})
+    "continues an authorization that does not exist": lambda request: ContinuedGrant(
+        authorization=request.granted_to("818727").authorization,
+        scope=request.scope,
+        resources=(),
+        issue_id_token=False,
+        single_use=None,
+    ),
+    "begins an authorization and uses a code up": lambda request: NewGrant(
+        authorization=request.granted_to("818727").authorization,
+        single_use=None,  # type: ignore[call-arg]
     ),
     "grants another resource": lambda request: _altered(request, resources=("api2",)),
-    "lets the token go elsewhere": lambda request: replace(
-        request.granted_to("818727"), resources=("api2",)
-    ),
     "grants to another client": lambda request: _altered(request, client_id="web"),
     "claims what is no JSON": lambda request: request.granted_to("818727", claims={"x": object()}),
     "answers what is no JSON": lambda request: request.granted_to("818727", members={"x": {1, 2}}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.model.handle import digest
 from service.model.token_events import ExtensionGrantFailed
 from tests.driving.service import Answer, RunningService
 from tests.extension_grants.misbehaving import WAYS
@@ -31,16 +32,19 @@ async def test_a_handler_that_goes_wrong_grants_nothing(service: RunningService,
         ("sleeps", "no answer within 1.0 s"),
         ("grants a number", "the handler granted no user"),
         ("grants more than was asked", "the handler granted more than was asked for"),
-        ("lets the token have more", "the handler granted more than was asked for"),
+        (
+            "continues an authorization that does not exist",
+            "the handler returned a ContinuedGrant",
+        ),
+        ("begins an authorization and uses a code up", "TypeError in the handler"),
         ("grants another resource", "the handler granted more than was asked for"),
-        ("lets the token go elsewhere", "the handler granted more than was asked for"),
         ("grants to another client", "the handler granted more than was asked for"),
-        ("claims what is no JSON", "the claims or members are no JSON"),
-        ("answers what is no JSON", "the claims or members are no JSON"),
-        ("refuses with what is no JSON", "the error's members are no JSON"),
+        ("claims what is no JSON", "the claims or members are not JSON"),
+        ("answers what is no JSON", "the claims or members are not JSON"),
+        ("refuses with what is no JSON", "the error's members are not JSON"),
         ("authorizes nothing", "AttributeError in the handler"),
-        ("lives no time", "the lifetime is no number of seconds"),
-        ("lives for a word", "the lifetime is no number of seconds"),
+        ("lives no time", "the lifetime is not a number of seconds"),
+        ("lives for a word", "the lifetime is not a number of seconds"),
     ],
 )
 async def test_the_cause_is_for_the_operator_alone(
@@ -57,3 +61,17 @@ async def test_trouble_with_the_store_stays_what_it_is(service: RunningService) 
     answer = await going(service, "loses the store")
     assert answer.refusal == (503, "temporarily_unavailable")
     assert int(answer.headers["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "continues an authorization that does not exist",
+        "begins an authorization and uses a code up",
+    ],
+)
+async def test_an_illegal_result_writes_no_authorization(service: RunningService, way: str) -> None:
+    assert (await going(service, way)).refusal == (400, "invalid_grant")
+    listed = service.parts.shared.stores.subject_authorizations
+    (found,) = await service.parts.shared.kv.write(listed.first(digest("818727"), count=1))
+    assert list(found) == []

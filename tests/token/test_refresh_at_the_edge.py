@@ -84,15 +84,15 @@ async def test_a_token_that_does_not_show_its_family_has_a_marker_until_its_end(
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
     assert granted is not None
     assert isinstance(record, RefreshToken)
-    spending = service.parts.tokens.refresh_tokens.spending(
+    single_use = service.parts.tokens.refresh_tokens.use_up(
         handle,
         record,
         msgspec.structs.replace(granted, family_key=family_key),
         service.parts.shared.registry.current.clients["frontend"],
         now=record.ends_at - 5000,
-        replayed=InvalidGrant,
+        report_replay=lambda: InvalidGrant(""),
     )
-    assert spending.swap.ttl == 5000
+    assert single_use.swap.ttl == 5000
 
 
 async def test_a_token_that_the_family_never_had_does_it_no_harm(

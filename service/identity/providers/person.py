@@ -13,7 +13,7 @@ from service.keys.jose import VerifiedClaims
 from service.model.handle import digest
 from service.model.registry import IdentityProvider, Registry
 from service.model.session import EXTERNAL, Session
-from service.tokens.claims import unprivileged
+from service.tokens.claims import without_protocol_claims
 
 T = TypeVar("T", Session, SignIn)
 
@@ -52,7 +52,7 @@ def local_claims(provider: IdentityProvider, claims: Mapping[str, object]) -> di
     """Standard claims, then those that the registry maps: none that means something to the protocol."""
     standard = {name: value for name, value in claims.items() if name in STANDARD_CLAIMS}
     mapped = {ours: claims[theirs] for theirs, ours in provider.claims.items() if theirs in claims}
-    return unprivileged(standard | mapped)
+    return without_protocol_claims(standard | mapped)
 
 
 def with_trusted_methods(authenticated: T, registry: Registry) -> T:
