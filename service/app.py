@@ -35,11 +35,11 @@ from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
 from service.http.draining import Draining
-from service.http.endpoint import Endpoint, MachineEndpoint
+from service.http.endpoint import Endpoint
 from service.identity.granted_access import GrantedAccess
 from service.model.events import Emit
 from service.parts import Parts, build_parts
-from service.parts.application import add_endpoints, build_application
+from service.parts.application import build_application
 from service.parts.live import build_grants, connect
 from service.parts.pages import PageParts, build_pages
 from service.parts.shared import build_shared
@@ -69,16 +69,16 @@ def create_app(
     parts = build_parts(build_shared(configuration, *listeners, environ=environ, spans=spans))
     pages, grants, draining = build_pages(parts), build_grants(parts), Draining()
     connect(parts, grants)
-    operations = operations_endpoints(parts, draining)
-    machines = (*client_endpoints(parts, pages, grants), *resource_endpoints(parts))
-    others = (
+    endpoints = (
+        *client_endpoints(parts, pages, grants),
+        *resource_endpoints(parts),
         *registration_endpoints(parts, pages),
         *sign_in_endpoints(parts, pages),
         *account_endpoints(parts, pages),
     )
     described = DiscoveryEndpoint(
         issuer=parts.shared.issuer,
-        endpoints=(*machines, *others),
+        endpoints=endpoints,
         keys=parts.keys.ring,
         algorithms=parts.keys.algorithms,
         registry=parts.shared.registry,
@@ -86,19 +86,20 @@ def create_app(
         subject_types=parts.tokens.identifiers.types,
         registrable=parts.clients.registrable,
     )
-    app = build_application(parts, draining, others, machines=(*machines, described))
+    operations = operations_endpoints(parts, draining)
+    apart = configuration.server.management_port is not None
+    app = build_application(
+        parts, draining, (*endpoints, described, *(() if apart else operations))
+    )
     app.middlewares.append(pages.errors.show_unknown_path)
     app.add_routes(pages.pages.routes())
     pages.pages.setup(app)
     app.cleanup_ctx.append(background_work(parts))
-    if configuration.server.management_port is None:
-        add_endpoints(app, operations)
-        return Service(app=app, management=None, parts=parts, draining=draining)
-    management = build_application(parts, draining, operations, files_reserved=0)
+    management = build_application(parts, draining, operations, files_reserved=0) if apart else None
     return Service(app=app, management=management, parts=parts, draining=draining)
 
 
-def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[MachineEndpoint, ...]:
+def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[Endpoint, ...]:
     """For clients. To add one: a file in `endpoints/`, and an entry here."""
     shared, tokens, clients = parts.shared, parts.tokens, parts.clients
     per_minute = shared.configuration.limits.token_requests_per_minute
@@ -134,7 +135,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[Ma
     )
 
 
-def resource_endpoints(parts: Parts) -> tuple[MachineEndpoint, ...]:
+def resource_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
     """For API resources, which introspect tokens or verify them."""
     shared = parts.shared
     return (

@@ -10,7 +10,7 @@ import orjson
 
 from service.clients.algorithms import ClientAlgorithms
 from service.http.answer import Answer, document_fields
-from service.http.endpoint import Direct, Endpoint, MachineEndpoint
+from service.http.endpoint import Direct, Endpoint
 from service.http.message import Message
 from service.keys.keyring import KeyRing
 from service.model.registrable import Registrable
@@ -30,7 +30,7 @@ class DiscoveryEndpoint:
     """Publishes what every other endpoint says of itself; the bytes are made anew when that changes."""
 
     issuer: str
-    endpoints: tuple[Endpoint | MachineEndpoint, ...]
+    endpoints: tuple[Endpoint, ...]
     keys: KeyRing
     algorithms: ClientAlgorithms
     registry: LiveRegistry
@@ -39,7 +39,7 @@ class DiscoveryEndpoint:
     registrable: Registrable
     _document: tuple[object, bytes] = (None, b"")
 
-    def direct(self) -> Iterable[Direct]:
+    def routes(self) -> Iterable[Direct]:
         """All well-known names."""
         return [Direct("GET", name, self.configuration, head=True) for name in paths(self.issuer)]
 

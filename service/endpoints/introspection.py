@@ -44,7 +44,7 @@ class IntrospectionEndpoint:
     emit: Emit
     now: Callable[[], int]
 
-    def direct(self) -> Iterable[Direct]:
+    def routes(self) -> Iterable[Direct]:
         """POST only."""
         return (Direct("POST", PATH, self.introspect),)
 

@@ -23,7 +23,7 @@ class JwksEndpoint:
 
     keys: KeyRing
 
-    def direct(self) -> Iterable[Direct]:
+    def routes(self) -> Iterable[Direct]:
         """GET and HEAD."""
         return (Direct("GET", PATH, self.jwks, head=True),)
 

@@ -30,7 +30,7 @@ class RevocationEndpoint:
     emit: Emit
     now: Callable[[], int]
 
-    def direct(self) -> Iterable[Direct]:
+    def routes(self) -> Iterable[Direct]:
         """POST only."""
         return (Direct("POST", PATH, self.revoke),)
 

@@ -50,7 +50,7 @@ class TokenEndpoint:
     now: Callable[[], int]
     registrable: Registrable
 
-    def direct(self) -> Iterable[Direct]:
+    def routes(self) -> Iterable[Direct]:
         """POST only."""
         return (Direct("POST", PATH, self.token),)
 

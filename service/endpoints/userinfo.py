@@ -51,7 +51,7 @@ class UserinfoEndpoint:
     keys: ClientKeys
     algorithms: ClientAlgorithms
 
-    def direct(self) -> Iterable[Direct]:
+    def routes(self) -> Iterable[Direct]:
         """GET and POST (OIDC Core §5.3.1)."""
         return (Direct("GET", PATH, self.userinfo), Direct("POST", PATH, self.userinfo))
 

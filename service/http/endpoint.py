@@ -11,20 +11,8 @@ from service.http.answer import Answer
 from service.http.message import Message
 
 
-class Endpoint(Protocol):
-    """One URL (or a few that belong together); its bound methods are aiohttp's handlers."""
-
-    def routes(self) -> Iterable[web.RouteDef]:
-        """The methods and paths it answers."""
-        ...
-
-    def metadata(self) -> Mapping[str, object]:
-        """What it adds to the discovery document (RFC 8414 §2); paths are made absolute there."""
-        ...
-
-
 class Direct(NamedTuple):
-    """A method and an exact path, for the fast lane and aiohttp alike."""
+    """A method and an exact path that programs ask all day, for the fast lane and aiohttp's router alike."""
 
     method: str
     path: str
@@ -32,25 +20,24 @@ class Direct(NamedTuple):
     head: bool = False
     """Whether HEAD is answered, too: the fields are worth something without the body."""
 
+    def for_aiohttp(self) -> web.RouteDef:
+        """Return the route for aiohttp's router, which answers other methods of the path."""
 
-class MachineEndpoint(Protocol):
-    """One URL that programs ask all day; see `server/fast_lane.py`."""
+        async def handle(request: web.Request) -> web.Response:
+            return (await self.handler(request)).for_aiohttp()
 
-    def direct(self) -> Iterable[Direct]:
-        """The methods and paths it answers."""
+        if self.method == "GET":
+            return web.get(self.path, handle, allow_head=self.head)
+        return web.route(self.method, self.path, handle)
+
+
+class Endpoint(Protocol):
+    """One URL, or a few that belong together; its bound methods are the handlers."""
+
+    def routes(self) -> Iterable[Direct | web.RouteDef]:
+        """Return the methods and paths that it answers; `Direct` for those that programs ask."""
         ...
 
     def metadata(self) -> Mapping[str, object]:
-        """What it adds to the discovery document (RFC 8414 §2); paths are made absolute there."""
+        """Return what it adds to the discovery document (RFC 8414 §2); paths are made absolute there."""
         ...
-
-
-def routed(direct: Direct) -> web.RouteDef:
-    """The same for aiohttp's router, which knows what else a path may be asked."""
-
-    async def handle(request: web.Request) -> web.Response:
-        return (await direct.handler(request)).for_aiohttp()
-
-    if direct.method == "GET":
-        return web.get(direct.path, handle, allow_head=direct.head)
-    return web.route(direct.method, direct.path, handle)

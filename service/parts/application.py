@@ -9,7 +9,7 @@ from aiohttp import web
 from service.endpoints import discovery, jwks, revocation, token, userinfo
 from service.http.cors import Cors
 from service.http.draining import Draining
-from service.http.endpoint import Endpoint, MachineEndpoint, routed
+from service.http.endpoint import Direct, Endpoint
 from service.http.gate import Gate, name_endpoint
 from service.http.security_headers import SecurityHeaders
 from service.http.traced_gate import GATE, TracedGate
@@ -22,12 +22,12 @@ def build_application(
     draining: Draining,
     endpoints: Iterable[Endpoint],
     *,
-    machines: Iterable[MachineEndpoint] = (),
     files_reserved: int = FILES_RESERVED,
 ) -> web.Application:
     """Return an app with these endpoints."""
     shared, spans, server = parts.shared, parts.shared.spans, parts.shared.configuration.server
-    direct = [each for machine in machines for each in machine.direct()]
+    routes = [route for endpoint in endpoints for route in endpoint.routes()]
+    direct = [route for route in routes if isinstance(route, Direct)]
     cors = Cors(
         registry=shared.registry,
         open_paths={jwks.PATH, *discovery.paths(shared.issuer)},
@@ -46,12 +46,5 @@ def build_application(
     app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
     app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)
     app[GATE] = gate if spans is None else TracedGate(gate, spans.request)
-    app.add_routes(map(routed, direct))
-    add_endpoints(app, endpoints)
+    app.add_routes(route.for_aiohttp() if isinstance(route, Direct) else route for route in routes)
     return app
-
-
-def add_endpoints(app: web.Application, endpoints: Iterable[Endpoint]) -> None:
-    """Add the routes of these endpoints."""
-    for endpoint in endpoints:
-        app.add_routes(endpoint.routes())

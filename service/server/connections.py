@@ -41,7 +41,7 @@ class Connection(Protocol):
 
     @property
     def idle_since(self) -> float | None:
-        """Since when, by the loop's clock, it waits for a request; None during one."""
+        """When it began to wait for a request, by the loop's clock; None during one."""
         ...
 
     @property
@@ -49,17 +49,11 @@ class Connection(Protocol):
         """Bytes of answers that the system does not take yet."""
         ...
 
-    def abort(self) -> None:
-        """Close the connection without sending anything more."""
-        ...
+    def abort(self) -> None: ...
 
 
 class Socket(Protocol):
-    """The socket of a connection."""
-
-    def fileno(self) -> int:
-        """Return the number of its open file."""
-        ...
+    def fileno(self) -> int: ...
 
 
 class ConnectionObserver(Protocol):
@@ -74,14 +68,13 @@ class Connections:
     """The open connections of one application."""
 
     def __init__(self, observer: ConnectionObserver, *, files_reserved: int) -> None:
-        """Take the number of open files that are left to others."""
         self._observer = observer
         self._files_reserved = files_reserved
         self._drains = False
         self._unsent_since: dict[Connection, float | None] = {}
         """Every open connection."""
         self._heads: dict[Connection, float] = {}
-        """Since when a head is unfinished, the oldest first."""
+        """When an unfinished head began, the oldest first."""
         self._dropped: Counter[str] = Counter()
         self._next_warning = -inf
         self._checking: asyncio.TimerHandle | None = None
@@ -112,15 +105,14 @@ class Connections:
             self._drop(next(iter(self._heads)), "too_many_heads")
 
     def finish_head(self, connection: Connection) -> None:
-        """Note that the rest of it has arrived."""
         self._heads.pop(connection, None)
 
     def begin_to_drain(self) -> None:
-        """Wait no longer than the end allows for clients that do not read."""
+        """Shorten the time for clients that do not read."""
         self._drains = True
 
     def _uses_up_files(self, accepted: Socket | None) -> bool:
-        """Whether few files can still be opened: the system numbers each file by the lowest number that is free."""
+        """Return whether few files can still be opened: the system gives each file the lowest free number."""
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if accepted is None or limit == resource.RLIM_INFINITY:
             return False

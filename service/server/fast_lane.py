@@ -1,8 +1,7 @@
-"""The fast lane: small requests of machines that arrive whole are answered without aiohttp's machinery.
+"""The fast lane: small requests of machines that arrive whole are answered without aiohttp.
 
-Whoever asks about tokens all day sends the same few hundred bytes again and again on a connection
-that stays open. For those this is the whole server. A request that is anything else (a page, a body
-that comes in pieces, a second request before the first is answered, another version of HTTP) goes
+An API sends the same few hundred bytes again and again on a connection that stays open. For those this is the whole
+server. Any other request (for a page, in pieces, before the previous one is answered, of another version of HTTP) goes
 to aiohttp with its connection, from its first byte on (docs/decisions/fast-lane.md).
 """
 
@@ -60,7 +59,7 @@ class Lane:
         self._sweeping: asyncio.TimerHandle | None = None
 
     def connection(self) -> LaneConnection:
-        """A protocol for one connection."""
+        """Return a protocol for one connection."""
         if self._sweeping is None:
             self._sweep_later()
         return LaneConnection(self, asyncio.get_running_loop())
@@ -73,21 +72,23 @@ class Lane:
         for connection in tuple(self.connections):
             connection.close_unless_answering()
 
-    async def quiet(self) -> None:
+    async def wait_until_quiet(self) -> None:
         """Wait until nothing is being answered."""
-        while answers := [each.answering for each in self.connections if each.answering]:
+        while answers := self._answers():
             await asyncio.wait(answers)
 
-    async def closed(self, timeout: float | None) -> None:  # noqa: ASYNC109 - aiohttp's own name
+    async def close(self, timeout: float | None) -> None:  # noqa: ASYNC109 - aiohttp's own name
         """Wait so many seconds for the answers that are being made, then cut off what is left."""
-        answers = [each.answering for each in self.connections if each.answering]
-        if answers:
+        if answers := self._answers():
             await asyncio.wait(answers, timeout=timeout)
         for connection in tuple(self.connections):
             connection.abort()
 
+    def _answers(self) -> list[asyncio.Task[None]]:
+        return [each.answering for each in self.connections if each.answering]
+
     def date(self) -> str:
-        """The present second as HTTP writes it, made once a second (RFC 9110 §6.6.1)."""
+        """Return the present second as HTTP writes it, made once a second (RFC 9110 §6.6.1)."""
         now = int(time())
         if now != self._date[0]:
             self._date = (now, format_date_time(now))
@@ -106,18 +107,11 @@ class Lane:
 
 
 class LaneConnection(asyncio.Protocol):
-    """One connection, one request at a time."""
+    """Serves one connection, one request at a time."""
 
     __slots__ = (
-        "_idle_since",
-        "_lane",
-        "_later",
-        "_loop",
-        "_reader",
-        "_remote",
-        "_transport",
-        "_unread",
-        "answering",
+        *("_idle_since", "_lane", "_later", "_loop", "_reader", "_remote", "_transport"),
+        *("_unread", "answering"),
     )
 
     def __init__(self, lane: Lane, loop: asyncio.AbstractEventLoop) -> None:
@@ -128,11 +122,11 @@ class LaneConnection(asyncio.Protocol):
         self._reader = WholeRequestReader(lane.largest)
         self._idle_since = loop.time()
         self._later = b""
+        """Bytes that came before the answer was ready."""
         self._unread = False
         self.answering: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Note who is there."""
         self._transport = cast("asyncio.Transport", transport)
         peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
         self._remote = peer[0] if peer else None  # none at a unix socket
@@ -140,14 +134,16 @@ class LaneConnection(asyncio.Protocol):
         self._lane.accepted.add(self, transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it; an answer that is being made reaches nobody."""
+        self._forget()
+
+    def _forget(self) -> None:
         self._transport = None
         self._lane.connections.discard(self)
         self._lane.accepted.remove(self)
 
     @property
     def idle_since(self) -> float | None:
-        """Since when it waits for a request; None during one."""
+        """When it began to wait for a request; None during one."""
         return self._idle_since if self.answering is None else None
 
     @property
@@ -156,7 +152,7 @@ class LaneConnection(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def data_received(self, data: bytes) -> None:
-        """Begin to answer, or let aiohttp have the connection; what comes too early waits."""
+        """Begin to answer, or hand the connection over to aiohttp; what comes too early waits."""
         if self.answering is not None:
             self._later += data
             if self._transport is not None:
@@ -170,40 +166,38 @@ class LaneConnection(asyncio.Protocol):
         self.answering = asyncio.Task(self._answer(request), loop=self._loop, name=request.path)
 
     def pause_writing(self) -> None:
-        """Whoever does not read its answers is not listened to."""
+        """Stop reading from a client that does not read its answers."""
         self._unread = True
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """The answers are read again."""
         self._unread = False
         if self.answering is None:
-            self._listen()
+            self._resume_reading()
 
     def close_unless_answering(self) -> None:
-        """Close the connection if nobody waits for an answer there."""
         if self.answering is None and self._transport is not None:
             self._transport.close()
 
     def close_if_idle_since(self, moment: float) -> None:
-        """Close it if nothing has happened since a moment of the loop's clock."""
+        """Close the connection if nothing has happened since a moment of the loop's clock."""
         if self._idle_since >= moment:
             return
         if self._unread:
-            self.abort()  # closing would wait for somebody to read
+            self.abort()  # closing would wait for the client to read
         else:
             self.close_unless_answering()
 
     def abort(self) -> None:
-        """Close it whatever is going on."""
+        """Close the connection whatever is going on."""
         if self._transport is not None:
             self._transport.abort()
 
     async def _answer(self, request: WholeRequest) -> None:
         try:
             answer = await self._lane.answer(request)
-            written = self._written(answer)
+            written = self._serialize(answer)
         except Exception:
             log.exception("an answer could not be written")
             self.abort()
@@ -218,9 +212,9 @@ class LaneConnection(asyncio.Protocol):
             return
         self._idle_since = self._loop.time()
         if self._later and not self._unread:
-            self._listen()
+            self._resume_reading()
 
-    def _listen(self) -> None:
+    def _resume_reading(self) -> None:
         """Take what came too early, and what comes next."""
         if self._transport is None:
             return
@@ -229,8 +223,8 @@ class LaneConnection(asyncio.Protocol):
         if later:
             self.data_received(later)
 
-    def _written(self, answer: Answer) -> bytes:
-        """The answer as it goes over the wire (RFC 9112 §4)."""
+    def _serialize(self, answer: Answer) -> bytes:
+        """Return the answer as it goes over the wire (RFC 9112 §4)."""
         own = ""
         for name, value in answer.headers.items():
             own += f"{name}: {value}\r\n"
@@ -243,13 +237,11 @@ class LaneConnection(asyncio.Protocol):
         return head.encode() + answer.body
 
     def _hand_over(self, data: bytes) -> None:
-        """From now on it is aiohttp's connection, as if it had been from the beginning."""
+        """Make it aiohttp's connection, as if it had been from the beginning."""
         transport, protocol = self._transport, self._lane.otherwise()
         if transport is None:
             return
-        self._lane.connections.discard(self)
-        self._lane.accepted.remove(self)
-        self._transport = None
+        self._forget()
         transport.set_protocol(protocol)
         protocol.connection_made(transport)
         protocol.data_received(data)

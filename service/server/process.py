@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from socket import socket
+from time import monotonic
 
 import structlog
 from aiohttp import web
@@ -16,18 +17,22 @@ from service.config.reading.files import FilesRead
 from service.http.draining import Draining
 from service.server.server import Runner
 from service.server.tls import ServerTls
-from service.server.watched_files import changes
 
 log = structlog.stdlib.get_logger(__name__)
 
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP})
-"""What a process is told: to stop, to stop at once, to reload."""
 
 TO_CLOSE = 2
-"""Seconds beyond the grace in which connections are given back, counts settled and traces sent."""
+"""Seconds beyond the grace in which connections are closed, counts settled and traces sent."""
 
 COLLECTED_AFTER = 10_000
 """Objects, and not the 700 that a few requests under way make; a thirtieth of a request's time."""
+
+WATCH_INTERVAL = 0.5
+"""Seconds between two looks at watched files."""
+
+REST = 50
+"""How many times as long as a look the pause after it is at least, where there are thousands of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +51,21 @@ class Process:
     listening: Sequence[Listening]
     draining: Draining
     reload: Callable[[], bool]
-    """Reads the registry again, and says whether it is in force; it may block."""
+    """Reads the registry again, and returns whether it is in force; it may block."""
     grace: float
     """Seconds in which everything that runs has to end after SIGTERM."""
     linger: float
-    """How many of these it serves on as before, while balancers notice."""
+    """How many of these it serves on as before, while load balancers notice."""
     watched: Callable[[], FilesRead] | None = None
-    """What was read the last time, where its changes are to be noticed."""
+    """Returns the files that were read the last time, if a change of them is to cause a reload."""
 
     async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
         """Serve; `ready` is called once all sockets are served."""
-        stopped, demanded = self._stop_signal(), self._reload_signal()
+        loop, demanded = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_signal_handler(signal.SIGHUP, demanded.set)
+        stopped = _stop_signal(loop)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # what the supervisor held back
-        reloading = asyncio.create_task(self._reload_on_demand(demanded))
+        reloading = loop.create_task(self._reload_on_demand(demanded))
         runners = [await self._serve(each) for each in self.listening]
         gc.collect()
         gc.freeze()  # what is there now stays: no collection needs to look at it again
@@ -77,7 +84,7 @@ class Process:
         return runner
 
     async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:
-        """Serve on until the balancers have noticed, then finish what runs, within the grace."""
+        """Serve on until the load balancers have noticed, then finish what runs, within the grace."""
         self.draining.begin()
         for runner in runners:
             runner.begin_to_drain()
@@ -91,37 +98,8 @@ class Process:
                     await runner.cleanup()
         except TimeoutError:
             log.warning("the grace is over: requests that still ran are cut off")
-            await self._cut_off(runners)
+            await _cut_off(runners)
         log.info("stopped")
-
-    async def _cut_off(self, runners: Sequence[Runner]) -> None:
-        """End what still runs, but give everything back."""
-        try:
-            async with asyncio.timeout(TO_CLOSE):
-                for runner in runners:
-                    await runner.cut_off()
-        except TimeoutError:
-            log.warning("not everything could be given back")
-
-    def _stop_signal(self) -> asyncio.Future[bool]:
-        """Resolves when the process is told to stop, to whether there is time."""
-        loop = asyncio.get_running_loop()
-        stopped: asyncio.Future[bool] = loop.create_future()
-
-        def stop(*, in_peace: bool) -> None:
-            if not stopped.done():
-                stopped.set_result(in_peace)
-
-        loop.add_signal_handler(signal.SIGTERM, lambda: stop(in_peace=True))
-        for quick in (signal.SIGINT, signal.SIGQUIT):
-            loop.add_signal_handler(quick, lambda: stop(in_peace=False))
-        return stopped
-
-    def _reload_signal(self) -> asyncio.Event:
-        """Set whenever the process is told to reload."""
-        demanded = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, demanded.set)
-        return demanded
 
     async def _reload_on_demand(self, demanded: asyncio.Event) -> None:
         """Reload at SIGHUP, and whenever a watched file has changed; one after the other."""
@@ -130,19 +108,62 @@ class Process:
                 tasks.create_task(_set_on_change(demanded, self.watched))
             while await demanded.wait():
                 demanded.clear()
-                await self._reload()
+                try:
+                    await self._reload()
+                except Exception:
+                    log.exception("the reload failed; what was in force stays")
 
     async def _reload(self) -> None:
-        try:
-            if not await asyncio.to_thread(self.reload):
-                return
+        if await asyncio.to_thread(self.reload):
             for each in self.listening:
                 if each.tls is not None:
                     each.tls.reload()
-        except Exception:
-            log.exception("the reload failed; what was in force stays")
+
+
+def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Future[bool]:
+    """Return a future that a signal to stop resolves to whether there is time."""
+    stopped: asyncio.Future[bool] = loop.create_future()
+
+    def stop(*, in_peace: bool) -> None:
+        if not stopped.done():
+            stopped.set_result(in_peace)
+
+    loop.add_signal_handler(signal.SIGTERM, lambda: stop(in_peace=True))
+    for quick in (signal.SIGINT, signal.SIGQUIT):
+        loop.add_signal_handler(quick, lambda: stop(in_peace=False))
+    return stopped
+
+
+async def _cut_off(runners: Sequence[Runner]) -> None:
+    """End what still runs, but close all connections."""
+    try:
+        async with asyncio.timeout(TO_CLOSE):
+            for runner in runners:
+                await runner.cut_off()
+    except TimeoutError:
+        log.warning("not every connection could be closed")
 
 
 async def _set_on_change(demanded: asyncio.Event, watched: Callable[[], FilesRead]) -> None:
-    async for _ in changes(watched):
+    async for _ in file_changes(watched):
         demanded.set()
+
+
+async def file_changes(files_read: Callable[[], FilesRead]) -> AsyncIterator[None]:
+    """Yield once for every change that has rested for one interval, so that no half-written file is read.
+
+    Files are compared with what the last reading saw, whether it was refused or not, so that no change is missed.
+    They are polled: a mounted ConfigMap changes by a swap of the link `..data`, which the file's own path leads
+    through, and some file systems notify of nothing.
+    """
+    before = reported = None
+    took = 0.0
+    while True:
+        await asyncio.sleep(max(WATCH_INTERVAL, REST * took))
+        read, began = files_read(), monotonic()
+        now = await asyncio.to_thread(read.now)
+        took = monotonic() - began
+        if now == before and now != reported and read.differ_from(now):
+            reported = now
+            yield
+        before = now

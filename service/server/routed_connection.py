@@ -18,6 +18,12 @@ from service.server.connections import Connections
 _REQUEST_LINE_BYTES = 100
 """The method, the version and separators, which the limit of a head does not count."""
 
+_HEADERS = {
+    "Server": "token-service",  # or aiohttp names its version
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
+
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -33,20 +39,18 @@ class RoutedConnection(RequestHandler):
         self._unfinished = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the connection."""
         self._accepted = cast("asyncio.Transport", transport)
         super().connection_made(transport)
         self._connections.add(self, transport.get_extra_info("socket"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Count it no longer."""
         self._accepted = None
         super().connection_lost(exc)
         self._connections.remove(self)
 
     @property
     def idle_since(self) -> float | None:
-        """Since when it waits for a request; None during one."""
+        """When it began to wait for a request; None during one."""
         if self._messages or self._request_in_progress:
             return None
         return self._next_keepalive_close_time - self.keepalive_timeout
@@ -76,11 +80,14 @@ class RoutedConnection(RequestHandler):
             request.content.set_exception(web.RequestPayloadError("malformed body"))
 
     def _bound_head(self, size: int) -> None:
-        """Count the bytes of a head that is not complete; aiohttp's parser limits each field, and not their sum."""
+        """Refuse a head that is too large before it is complete; aiohttp's parser limits each field, and not their sum."""
         self._connections.begin_head(self)
         self._unfinished += size
         if self._unfinished > MAX_HEAD_BYTES + _REQUEST_LINE_BYTES and self.transport is not None:
-            self.transport.write(_too_large_head())
+            fields = {HEADER: new_request_id(), **_HEADERS, "Content-Length": "0"}
+            lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+            status = "HTTP/1.1 431 Request Header Fields Too Large"  # RFC 6585 §5
+            self.transport.write(f"{status}\r\n{lines}Connection: close\r\n\r\n".encode())
             self.force_close()
 
     def log_exception(self, *args: object, **details: object) -> None:
@@ -105,25 +112,6 @@ class RoutedConnection(RequestHandler):
             log.error(text, status=status, request_id=identifier, exc_info=exc)
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun and cannot become another one")
-        answer = web.Response(
-            status=status,
-            text=text,
-            headers={
-                HEADER: identifier,
-                "Cache-Control": "no-store",
-                "X-Content-Type-Options": "nosniff",
-                "Server": "token-service",  # or aiohttp names its version
-            },
-        )
+        answer = web.Response(status=status, text=text, headers={HEADER: identifier, **_HEADERS})
         answer.force_close()
         return answer
-
-
-def _too_large_head() -> bytes:
-    """Return the answer to a head that is refused before it is complete (RFC 6585 §5)."""
-    return (
-        "HTTP/1.1 431 Request Header Fields Too Large\r\n"
-        f"{HEADER}: {new_request_id()}\r\n"
-        "Server: token-service\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-        "Content-Length: 0\r\nConnection: close\r\n\r\n"
-    ).encode()

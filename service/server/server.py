@@ -29,7 +29,7 @@ _ON_ITS_WAY = 0.1
 """Seconds in which a request arrives that was sent before its caller could know of the end."""
 
 _IDLE_SECONDS = 75
-"""How long a connection may stay without a request; longer than a balancer's own 60 s, so that it never races us."""
+"""How long a connection may stay without a request; load balancers close it before, after 60 s, so that no request is lost."""
 
 
 class Runner(web.AppRunner):
@@ -40,21 +40,26 @@ class Runner(web.AppRunner):
         self._queues: list[AcceptQueue] = []
         self._acceptors: list[TlsAcceptor] = []
         self._running = 0
-        self._lane: Lane | None = None
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def listen(self, listening: socket, tls: SSLContext | None) -> None:
-        """Serve whoever connects there."""
-        _limit_unread_answers(listening)
+        """Serve the connections of this socket."""
+        if sys.platform == "linux" and listening.family in {sockets.AF_INET, sockets.AF_INET6}:
+            # The system ends connections whose clients read nothing, where only its own buffers are full.
+            limit = WRITE_SECONDS * 1000
+            listening.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_USER_TIMEOUT, limit)
         self._queues.append(AcceptQueue(listening, tls))
         if tls is None:
             await web.SockSite(self, listening, backlog=BACKLOG).start()
         else:
             listening.listen(BACKLOG)
-            lane = cast("_Server", self.server).lane
-            acceptor = TlsAcceptor(listening, tls, lane.connection, lane.accepted)
-            self._acceptors.append(acceptor)
+            lane = self._lane
+            self._acceptors.append(TlsAcceptor(listening, tls, lane.connection, lane.accepted))
+
+    @property
+    def _lane(self) -> Lane:
+        return cast("_Server", self.server).lane
 
     def begin_to_drain(self) -> None:
         """Drop clients that do not read their answers, so that they do not delay the end."""
@@ -67,11 +72,10 @@ class Runner(web.AppRunner):
         for acceptor in self._acceptors:
             await acceptor.stop()
         for queue in self._queues:
-            await queue.serve_rest(cast("_Server", self.server))
+            await queue.serve_rest(self._lane.connection)
         await asyncio.sleep(_ON_ITS_WAY)
         await self._idle.wait()
-        if self._lane is not None:
-            await self._lane.quiet()
+        await self._lane.wait_until_quiet()
 
     async def cut_off(self) -> None:
         """Cancel the requests that still run, and clean up."""
@@ -82,40 +86,27 @@ class Runner(web.AppRunner):
         made = await super()._make_server()
         gate, route = self.app[GATE], cast("Handler", made.request_handler)
 
-        async def routed(request: web.BaseRequest) -> web.StreamResponse:
-            self._begin()
+        async def answer(request: web.BaseRequest) -> web.StreamResponse:
+            self._running += 1
+            self._idle.clear()
             try:
                 return await gate.answer(cast("web.Request", request), route)
             finally:
-                self._end()
+                self._running -= 1
+                if not self._running:
+                    self._idle.set()
 
-        connections = self.app[CONNECTIONS]
-        server = _Server(routed, request_factory=readable(made.request_factory))
-        self._lane = server.lane = Lane(
+        server = _Server(answer, request_factory=readable(made.request_factory))
+        server.lane = Lane(
             served=gate.direct,
             answer=gate.answer_whole,
             always=gate.security_headers.always,
-            otherwise=server.routed,
+            otherwise=server.routed_connection,
             idle_seconds=_IDLE_SECONDS,
-            accepted=connections,
+            accepted=self.app[CONNECTIONS],
             largest=min(LARGEST, gate.max_body_bytes),
         )
         return server
-
-    def _begin(self) -> None:
-        self._running += 1
-        self._idle.clear()
-
-    def _end(self) -> None:
-        self._running -= 1
-        if not self._running:
-            self._idle.set()
-
-
-def _limit_unread_answers(listening: socket) -> None:
-    """Let the system end connections whose clients read nothing, where only its own buffers are full."""
-    if sys.platform == "linux" and listening.family in {sockets.AF_INET, sockets.AF_INET6}:
-        listening.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_USER_TIMEOUT, WRITE_SECONDS * 1000)
 
 
 class _Server(web.Server):
@@ -125,17 +116,16 @@ class _Server(web.Server):
         return self.lane.connection()
 
     def pre_shutdown(self) -> None:
-        """Let every connection know that it is to end."""
         self.lane.begin_to_close()
         super().pre_shutdown()
 
     async def shutdown(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - aiohttp's own
         """End every connection, after `timeout` seconds also where something runs on it."""
-        await self.lane.closed(timeout)
+        await self.lane.close(timeout)
         await super().shutdown(timeout)
 
-    def routed(self) -> RequestHandler:
-        """A connection whose requests aiohttp reads and routes."""
+    def routed_connection(self) -> RequestHandler:
+        """Return a protocol for a connection whose requests aiohttp reads and routes."""
         return RoutedConnection(
             self,
             self.lane.accepted,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from socket import socket
-from ssl import SSLContext
 
 import structlog
 
@@ -23,7 +23,7 @@ class TlsAcceptor:
     def __init__(
         self,
         listening: socket,
-        context: SSLContext,
+        context: ssl.SSLContext,
         serve: Callable[[], asyncio.Protocol],
         connections: Connections,
     ) -> None:
@@ -80,12 +80,11 @@ class Handshake:
         self, accepted: socket, establishing: asyncio.Task[None], connections: Connections
     ) -> None:
         """Count the connection until its task ends."""
-        self._establishing = establishing
         self.idle_since = asyncio.get_running_loop().time()
+        self._establishing = establishing
         connections.add(self, accepted)
         connections.begin_head(self)
         establishing.add_done_callback(lambda _: connections.remove(self))
 
     def abort(self) -> None:
-        """Close the connection without sending anything more."""
         self._establishing.cancel()

@@ -121,6 +121,13 @@ def test_the_environment_beats_the_file(read, variable, value, setting):
     assert str(attrgetter(setting)(configuration)) == value
 
 
+def test_port_0_is_listened_on_and_in_no_url(read):
+    found = read(
+        "ui: {links: {terms: 'http://localhost:${SERVICE_PORT:-8080}/'}}", SERVICE_PORT="0"
+    )
+    assert (found.server.port, found.ui.links["help"]) == (0, "http://localhost:8080/")
+
+
 def test_a_wrong_setting_in_the_environment_is_a_problem(problems):
     assert "server.port" in problems(SERVICE_PORT="eighty")
 

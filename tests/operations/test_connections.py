@@ -129,7 +129,7 @@ def test_clients_that_read_no_answers_do_not_delay_the_end(serve: Serve, config_
     config_file.write_text(config_file.read_text().replace("shutdown_grace: 2s", slowly))
     program = serve()
     url = urlsplit(program.url())
-    with socket.create_connection((url.hostname, url.port), timeout=1) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
         _fill(connection)
         program.send(signal.SIGTERM)
         assert "unread" in program.wait_for("connections dropped")
@@ -139,6 +139,9 @@ def test_clients_that_read_no_answers_do_not_delay_the_end(serve: Serve, config_
 
 def _fill(connection: socket.socket) -> None:
     """Ask until the service takes no more requests, because its answers find no room."""
+    connection.sendall(LARGE)
+    connection.recv(1)  # it answers
+    connection.settimeout(3)
     try:
         while True:
             connection.sendall(LARGE * 100)

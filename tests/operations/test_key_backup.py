@@ -56,7 +56,6 @@ def redis(tmp_path: Path) -> Iterator[TcpRedis]:
 def config_file(tmp_path: Path, redis: TcpRedis) -> Path:
     """The demonstration on that Redis."""
     text = (REPOSITORY / "config.yaml").read_text().replace("memory://", redis.url)
-    text = text.replace("${SERVICE_PORT:-8080}", "8080")  # `--port 0` would be the issuer's, too
     file = tmp_path / "config.yaml"
     file.write_text(f"{text}\nsigning: {{algorithms: [ES256], encryption_key: {ENCRYPTION_KEY}}}\n")
     return file

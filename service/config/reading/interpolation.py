@@ -13,6 +13,8 @@ _REFERENCE = re.compile(r"(?P<plain>\$\$\{)|\$\{(?P<inside>[^}]*)(?P<closed>\}?)
 _NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?", re.DOTALL)
 _FILE = "file:"
 _MAX_FILE_BYTES = 1_048_576
+ANY_PORT = ("SERVICE_PORT", "0")
+"""Lets the system choose a port to listen on; it is no part of a URL."""
 
 
 class Unresolved(Exception):
@@ -56,6 +58,8 @@ class Interpolation:
     def _variable(self, name: str, default: str | None) -> str:
         self.variables.add(name)
         value = self.environ.get(name)
+        if (name, value) == ANY_PORT:
+            value = None
         if default is not None:
             return value or default
         if value is None:
