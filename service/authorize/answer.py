@@ -10,12 +10,11 @@ from service.authorize.interaction import Interaction
 from service.authorize.request import AuthorizeRequest
 from service.identity.participants import takes_part
 from service.model.authorization import Authorization, new_family_key
-from service.model.events import Emit
+from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
 from service.model.one_time import AuthorizationCode
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
-from service.model.token_events import AuthorizationGranted
 from service.protocol.errors import LoginRequired, OAuthError
 from service.protocol.scope import format_scope
 from service.store.stores import REPLAY_WINDOW, Stores

@@ -19,10 +19,9 @@ from service.identity.partial_sign_ins import PartialSignIn
 from service.identity.providers.person import with_trusted_methods
 from service.identity.sessions import SignIn
 from service.model.delivery import Delivery
-from service.model.events import Emit
+from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, ParkedRequest, Session
-from service.model.token_events import AuthorizationRefused
 from service.protocol.errors import (
     AlreadyAnswered,
     InvalidRequest,

@@ -17,8 +17,7 @@ from service.identity.granted_access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
 from service.model.client import Client
-from service.model.events import Emit
-from service.model.people_events import LoggedOut
+from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.pages.error_page import ErrorPages

@@ -11,8 +11,7 @@ from service.authorize.flow import Visitor
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps.consent import CONSENT
 from service.identity.consents import Wishes
-from service.model.events import Emit
-from service.model.people_events import ConsentDenied, ConsentGiven
+from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
 from service.model.session import Session

@@ -16,8 +16,7 @@ from service.http.proxy import ClientAddress
 from service.http.respond import see_other
 from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
-from service.model.events import Emit
-from service.model.people_events import LoggedOut
+from service.model.events import Emit, LoggedOut
 from service.pages.csrf import check_csrf, csrf_token
 from service.pages.error_page import ErrorPages
 from service.pages.pages import Pages

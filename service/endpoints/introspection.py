@@ -13,10 +13,9 @@ from service.http.parameters import JSON, credentials, form_params
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.confirmation import token_type
-from service.model.events import Emit
+from service.model.events import ClientRefused, Emit, TokenIntrospected
 from service.model.registry import LiveRegistry
 from service.model.resources import Api, ApiResource
-from service.model.token_events import ClientRefused, TokenIntrospected
 from service.protocol.accept import prefers
 from service.protocol.errors import InvalidClient
 from service.protocol.scope import format_scope

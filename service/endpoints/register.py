@@ -15,10 +15,9 @@ from service.http.answer import NO_STORE
 from service.http.parameters import bearer_token, json_object
 from service.http.proxy import ClientAddress
 from service.http.respond import json_response
-from service.model.events import Emit
+from service.model.events import Emit, RegistrationRefused
 from service.model.network import network
 from service.model.registered_client import RegisteredClient
-from service.model.token_events import RegistrationRefused
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, OAuthError, TemporarilyUnavailable
 from service.store.rate_limit import RateLimit

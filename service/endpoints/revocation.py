@@ -11,8 +11,7 @@ from service.http.endpoint import Direct
 from service.http.message import Message
 from service.http.parameters import credentials, form_params
 from service.model.client import Client
-from service.model.events import Emit
-from service.model.token_events import ClientRefused, TokenRevoked
+from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.tokens.active import ActiveTokens
 from service.tokens.revocation import Revocation

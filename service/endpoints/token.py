@@ -14,10 +14,9 @@ from service.http.parameters import authorization, credentials, form_params
 from service.http.proxy import ClientAddress
 from service.identity.subjects import Subjects
 from service.model.client import Client
-from service.model.events import Emit
+from service.model.events import Emit, TokenRefused
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry
-from service.model.token_events import TokenRefused
 from service.protocol.errors import (
     InvalidClient,
     InvalidGrant,

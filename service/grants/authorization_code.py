@@ -8,11 +8,10 @@ from typing import ClassVar
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import Emit
+from service.model.events import CodeReplayed, Emit
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import AuthorizationCode, Spent
 from service.model.registry import LiveRegistry
-from service.model.token_events import CodeReplayed
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.refused_value import RefusedValue

@@ -14,9 +14,8 @@ from service.config.plugin_signatures import WrongShape, is_handler, raised
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
-from service.model.events import Emit
+from service.model.events import Emit, ExtensionGrantFailed
 from service.model.registry import ExtensionGrantRegistration
-from service.model.token_events import ExtensionGrantFailed
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import (
     DerivedGrant,

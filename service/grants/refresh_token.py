@@ -7,11 +7,10 @@ from typing import ClassVar
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import Emit
+from service.model.events import Emit, RefreshTokenReused
 from service.model.handle import Handle, parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.registry import LiveRegistry
-from service.model.token_events import RefreshTokenReused
 from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores

@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 from service.model.authorization import Authorization
-from service.model.events import Emit
+from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest, is_selector
-from service.model.token_events import AuthorizationEnded
 from service.store.stores import Stores
 from service.store.verbs import Write
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.model.client import Client
-from service.model.events import Emit
+from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest
-from service.model.people_events import ConsentWithdrawn
 from service.model.session import Consent
 from service.store.index_verbs import IndexAdd
 from service.store.stores import Stores

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from service.identity import participants
 from service.model.authorization import Authorization
-from service.model.events import Emit
+from service.model.events import Emit, SessionEnded, SessionStarted
 from service.model.handle import (
     Handle,
     digest,
@@ -18,7 +18,6 @@ from service.model.handle import (
     new_selector,
     parse_handle,
 )
-from service.model.people_events import SessionEnded, SessionStarted
 from service.model.session import Session
 from service.store.stores import Stores
 from service.store.verbs import Drop, Swap, Write

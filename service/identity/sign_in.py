@@ -9,10 +9,9 @@ from service.identity.fair_turns import FairTurns
 from service.identity.passwords import MAX_PASSWORD, Passwords, is_plain_text
 from service.identity.refusal_times import RefusalTimes
 from service.identity.throttle import Throttle
-from service.model.events import Emit
+from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
 from service.model.network import network
-from service.model.people_events import LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.user import User, UserStore
 from service.model.usernames import MAX_USERNAME, folded
 

@@ -11,13 +11,13 @@ from service.clients.http import ClientHttp
 from service.logout.logout_token import LogoutTokens
 from service.logout.queue import LogoutQueue
 from service.model.client import Client
-from service.model.events import Emit
-from service.model.logout_delivery import LogoutDelivery
-from service.model.logout_events import (
+from service.model.events import (
     BackChannelLogoutDelivered,
     BackChannelLogoutFailed,
     BackChannelLogoutPostponed,
+    Emit,
 )
+from service.model.logout_delivery import LogoutDelivery
 from service.model.outgoing import Unreachable
 from service.protocol.errors import OAuthError
 

@@ -1,10 +1,10 @@
-"""Events of the service itself, and how code emits events; an event never holds a credential."""
+"""Events for the audit log and the metrics, described in docs/operations.md; none holds a credential."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -14,54 +14,216 @@ Emit = Callable[[object], None]
 current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that is being answered, if there is one."""
 
+LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyAnnounced:
-    """A new signing key is published, and signs from `sign_from` on."""
 
+class KeyAnnounced(msgspec.Struct, frozen=True, kw_only=True):
     kid: str
     alg: str
     sign_from: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRotated:
-    """A signing key signs instead of its predecessor."""
-
+class KeyRotated(msgspec.Struct, frozen=True, kw_only=True):
     kid: str
     alg: str
     predecessor: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRetired:
-    """A signing key stopped signing; it stays published until its last token has expired."""
-
+class KeyRetired(msgspec.Struct, frozen=True, kw_only=True):
     kid: str
     alg: str
 
 
 class RequestAnswered(msgspec.Struct, frozen=True, kw_only=True):
-    """A request was answered; `endpoint` is the path of its route, never the path that was sent."""
-
     method: str
     endpoint: str
+    """The path of its route, never the path that was sent."""
     status: int
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryReloaded:
-    """A new registry is in force; each change is a line as `diff` prints it."""
-
+class RegistryReloaded(msgspec.Struct, frozen=True, kw_only=True):
     generation: str
     changes: tuple[str, ...]
+    """Lines as the command `diff` prints them."""
     need_restart: tuple[str, ...]
     """Changed settings that need a restart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryReloadRefused:
-    """The new registry has errors; the old one stays in force."""
-
+class RegistryReloadRefused(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
+
+
+class AuthorizationGranted(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    subject: str
+    response_type: str
+    scope: frozenset[str]
+
+
+class AuthorizationRefused(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str | None
+    error: str
+    cause: str
+    parameter: str | None = None
+    value: str | None = None
+    """The refused value of the parameter, without anything that looks like a credential."""
+
+
+class AuthorizationEnded(msgspec.Struct, frozen=True, kw_only=True):
+    authorization_id: str
+    client_id: str
+    subject: str | None
+
+
+class TokenIssued(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    grant_type: str
+    subject: str | None
+    scope: frozenset[str]
+    refreshable: bool
+
+
+class TokenRefused(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str | None
+    grant_type: str | None
+    error: str
+    cause: str
+    parameter: str | None = None
+    value: str | None = None
+    """The refused value of the parameter, without anything that looks like a credential."""
+
+
+class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True):
+    caller: str
+    active: bool
+
+
+class TokenRevoked(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    token_kind: str
+
+
+class ClientRefused(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str | None
+    endpoint: str
+    cause: str
+
+
+class ClientRegistered(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+
+
+class ClientUpdated(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+
+
+class ClientDeleted(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+
+
+class RegistrationRefused(msgspec.Struct, frozen=True, kw_only=True):
+    error: str
+    cause: str
+
+
+class CodeReplayed(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    subject: str | None
+
+
+class RefreshTokenReused(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    subject: str | None
+
+
+class ExtensionGrantFailed(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    grant_type: str
+    cause: str
+
+
+class LoginSucceeded(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    username: str
+    address: str
+
+
+class LoginFailed(msgspec.Struct, frozen=True, kw_only=True):
+    username: str
+    """The username as typed if an account has it, else only a hash: it may be a password."""
+    address: str
+    reason: LoginFailure
+
+
+class LoginLocked(msgspec.Struct, frozen=True, kw_only=True):
+    username: str
+    address: str
+
+
+class ProviderSignInSucceeded(msgspec.Struct, frozen=True, kw_only=True):
+    provider: str
+    subject: str
+    """The subject that this service gives to the provider's user."""
+    amr: tuple[str, ...]
+
+
+class ProviderSignInFailed(msgspec.Struct, frozen=True, kw_only=True):
+    provider: str
+    cause: str
+
+
+class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
+    session_id: str
+    subject: str
+    idp: str
+    amr: tuple[str, ...]
+
+
+class SessionEnded(msgspec.Struct, frozen=True, kw_only=True):
+    session_id: str
+    subject: str
+
+
+class ConsentGiven(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    subject: str
+    scope: frozenset[str]
+    claims: frozenset[str] = frozenset()
+    """Claims requested by name, beyond those of the scope."""
+    remembered: bool
+
+
+class ConsentDenied(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    subject: str
+
+
+class ConsentWithdrawn(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    client_id: str
+
+
+class LoggedOut(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    session_id: str
+
+
+class BackChannelLogoutDelivered(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    session_id: str
+    attempts: int
+
+
+class BackChannelLogoutPostponed(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    session_id: str
+    attempts: int
+    cause: str
+
+
+class BackChannelLogoutFailed(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    session_id: str
+    attempts: int
+    cause: str

@@ -12,14 +12,16 @@ from http import HTTPStatus
 
 import msgspec
 
-from service.model.events import RegistryReloadRefused, RequestAnswered, current_request_id
-from service.model.logout_events import BackChannelLogoutFailed
-from service.model.people_events import LoginLocked
-from service.model.token_events import (
+from service.model.events import (
+    BackChannelLogoutFailed,
     CodeReplayed,
     ExtensionGrantFailed,
+    LoginLocked,
     RefreshTokenReused,
+    RegistryReloadRefused,
+    RequestAnswered,
     TokenIntrospected,
+    current_request_id,
 )
 from service.model.trace import trace_id
 from service.observe.readable_lines import text_of_json, text_renderer, wants_text

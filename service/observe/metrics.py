@@ -14,9 +14,6 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.model import events
-from service.model import logout_events as logout
-from service.model import people_events as people
-from service.model import token_events as tokens
 from service.observe.durations import Durations
 from service.observe.process_metrics import ProcessMetrics
 from service.observe.readings import NAMESPACE, ConnectionMetrics, Readings, StoreGauges
@@ -54,50 +51,50 @@ class Counted(NamedTuple):
 
 
 COUNTED = (  # The cause of a failed login is no label: readers of metrics could tell which accounts exist.
-    Counted(tokens.TokenIssued, "tokens_issued", "Token responses.", "grant_type"),
-    Counted(tokens.TokenRefused, "token_refusals", "Refused token requests.", "grant_type error"),
-    Counted(tokens.ClientRefused, "client_refusals", "Callers not authenticated.", "endpoint"),
-    Counted(tokens.ClientRegistered, "clients_registered", "Clients that registered themselves."),
-    Counted(tokens.RegistrationRefused, "registration_refusals", "Refused registrations.", "error"),
-    Counted(tokens.AuthorizationGranted, "authorizations", "Granted authorization requests."),
+    Counted(events.TokenIssued, "tokens_issued", "Token responses.", "grant_type"),
+    Counted(events.TokenRefused, "token_refusals", "Refused token requests.", "grant_type error"),
+    Counted(events.ClientRefused, "client_refusals", "Callers not authenticated.", "endpoint"),
+    Counted(events.ClientRegistered, "clients_registered", "Clients that registered themselves."),
+    Counted(events.RegistrationRefused, "registration_refusals", "Refused registrations.", "error"),
+    Counted(events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
     Counted(
-        tokens.AuthorizationRefused,
+        events.AuthorizationRefused,
         "authorization_refusals",
         "Refused authorization requests.",
         "error",
     ),
-    Counted(people.LoginSucceeded, "logins", "Logins by password."),
-    Counted(people.LoginFailed, "login_failures", "Failed logins."),
-    Counted(people.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
+    Counted(events.LoginSucceeded, "logins", "Logins by password."),
+    Counted(events.LoginFailed, "login_failures", "Failed logins."),
+    Counted(events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
     Counted(
-        people.ProviderSignInFailed,
+        events.ProviderSignInFailed,
         "provider_sign_in_failures",
         "Sign-ins at identity providers that failed.",
     ),
-    Counted(people.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
-    Counted(people.LoggedOut, "logouts", "Logouts by the session's user."),
+    Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
+    Counted(events.LoggedOut, "logouts", "Logouts by the session's user."),
     Counted(
-        logout.BackChannelLogoutDelivered,
+        events.BackChannelLogoutDelivered,
         "backchannel_logouts_delivered",
         "Clients told of ended sessions.",
     ),
     Counted(
-        logout.BackChannelLogoutPostponed,
+        events.BackChannelLogoutPostponed,
         "backchannel_logouts_postponed",
         "Attempts to tell a client that failed and will be repeated.",
     ),
     Counted(
-        logout.BackChannelLogoutFailed,
+        events.BackChannelLogoutFailed,
         "backchannel_logouts_failed",
         "Clients that could not be told.",
     ),
-    Counted(tokens.TokenIntrospected, "introspections", "Answers about tokens.", "active"),
-    Counted(tokens.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
-    Counted(tokens.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
-    Counted(tokens.CodeReplayed, "code_replays", "Authorization codes that came twice."),
-    Counted(tokens.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."),
+    Counted(events.TokenIntrospected, "introspections", "Answers about tokens.", "active"),
+    Counted(events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
+    Counted(events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
+    Counted(events.CodeReplayed, "code_replays", "Authorization codes that came twice."),
+    Counted(events.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."),
     Counted(
-        tokens.ExtensionGrantFailed,
+        events.ExtensionGrantFailed,
         "extension_grant_failures",
         "Extension grants that failed with an exception.",
         "grant_type",

@@ -12,8 +12,7 @@ from aiohttp import web
 from service.authorize.accepted_values import AcceptedValues
 from service.http.errors import error_headers
 from service.http.request_id import request_id
-from service.model.events import Emit
-from service.model.token_events import AuthorizationRefused
+from service.model.events import AuthorizationRefused, Emit
 from service.pages.pages import Pages
 from service.pages.sign_in_over import SignInOver
 from service.protocol.errors import OAuthError, ServerError

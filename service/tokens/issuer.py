@@ -9,8 +9,7 @@ import msgspec
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import Emit
-from service.model.token_events import TokenIssued
+from service.model.events import Emit, TokenIssued
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, format_scope
 from service.store.stores import Stores

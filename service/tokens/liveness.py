@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from service.model.authorization import Authorization
-from service.model.events import Emit
+from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest
-from service.model.token_events import AuthorizationEnded
 from service.store.stores import Stores
 from service.store.verbs import Write
 

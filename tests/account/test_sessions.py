@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from service.model.people_events import LoggedOut, SessionEnded
+from service.model.events import LoggedOut, SessionEnded
 from tests.account.account_page import account, end_session, sessions_on
 from tests.conftest import Clock
 from tests.driving.browser import Browser

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.token_events import AuthorizationRefused, TokenRefused
+from service.model.events import AuthorizationRefused, TokenRefused
 from service.protocol.refused_value import LONGEST, RefusedValue
 from tests.conftest import Start
 from tests.driving.browser import Browser

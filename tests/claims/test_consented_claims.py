@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.people_events import ConsentGiven
+from service.model.events import ConsentGiven
 from tests.claims.conftest import asking, told_of
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp

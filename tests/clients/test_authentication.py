@@ -12,7 +12,7 @@ import pytest
 from multidict import CIMultiDict
 
 from service.model import client as client_model
-from service.model.token_events import ClientRefused, TokenRefused
+from service.model.events import ClientRefused, TokenRefused
 from tests.driving.registering import register
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, basic

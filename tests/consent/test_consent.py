@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.model.people_events import ConsentDenied, ConsentGiven
+from service.model.events import ConsentDenied, ConsentGiven
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from service.model.events import ExtensionGrantFailed
 from service.model.handle import digest
-from service.model.token_events import ExtensionGrantFailed
 from tests.driving.service import Answer, RunningService
 from tests.extension_grants.misbehaving import WAYS
 

@@ -16,9 +16,8 @@ from service.identity.file_users import FileUsers
 from service.identity.subjects import Subjects
 from service.model.authorization import Authorization
 from service.model.client import Client
+from service.model.events import AuthorizationEnded, ConsentWithdrawn
 from service.model.handle import digest, new_selector
-from service.model.people_events import ConsentWithdrawn
-from service.model.token_events import AuthorizationEnded
 from service.store.stores import Stores
 from tests.identity.people import ALICE, CAROL, Live, now
 

@@ -11,8 +11,8 @@ import time_machine
 
 from service.identity.sessions import SessionLimits, Sessions, SignIn
 from service.model.authorization import Authorization
+from service.model.events import SessionEnded, SessionStarted
 from service.model.handle import digest, new_selector
-from service.model.people_events import SessionEnded, SessionStarted
 from service.model.session import Session
 from service.store.stores import Stores
 from tests.identity.people import now

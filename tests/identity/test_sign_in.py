@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from service.identity.sign_in import LocalSignIn
-from service.model.people_events import LoginFailed, LoginSucceeded
+from service.model.events import LoginFailed, LoginSucceeded
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
 
 

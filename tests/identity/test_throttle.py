@@ -8,8 +8,8 @@ import pytest
 import time_machine
 
 from service.identity.sign_in import LocalSignIn
+from service.model.events import LoginFailed, LoginLocked
 from service.model.network import network
-from service.model.people_events import LoginFailed, LoginLocked
 from service.store import scripts
 from service.store.keyvalue import KeyValue
 from tests.identity.people import ADDRESS, ALICE, PASSWORD

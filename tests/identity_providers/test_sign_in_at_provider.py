@@ -10,7 +10,7 @@ import pytest
 from service.keys.by_hand import KeysByHand
 from service.keys.following import LEAD
 from service.keys.rotation import StoredKeys
-from service.model.people_events import ProviderSignInSucceeded
+from service.model.events import ProviderSignInSucceeded
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.people_events import ProviderSignInFailed, SessionStarted
+from service.model.events import ProviderSignInFailed, SessionStarted
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

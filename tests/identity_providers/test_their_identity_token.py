@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from service.keys.jose import Key
-from service.model.people_events import ProviderSignInFailed, SessionStarted
+from service.model.events import ProviderSignInFailed, SessionStarted
 from service.tokens.id_token import half_hash
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider

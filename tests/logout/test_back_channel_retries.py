@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 
 from service.identity import participants
 from service.logout import delivering
-from service.model.logout_events import (
+from service.model.events import (
     BackChannelLogoutDelivered,
     BackChannelLogoutFailed,
     BackChannelLogoutPostponed,

@@ -12,10 +12,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.model.events import RegistryReloadRefused, RequestAnswered
-from service.model.logout_events import BackChannelLogoutFailed
-from service.model.people_events import ConsentGiven, LoginFailed, LoginLocked
-from service.model.token_events import CodeReplayed, ExtensionGrantFailed, RefreshTokenReused
+from service.model.events import (
+    BackChannelLogoutFailed,
+    CodeReplayed,
+    ConsentGiven,
+    ExtensionGrantFailed,
+    LoginFailed,
+    LoginLocked,
+    RefreshTokenReused,
+    RegistryReloadRefused,
+    RequestAnswered,
+)
 from service.observe.event_log import EventLog
 from service.observe.fan_out import FanOut
 from tests.driving.service import RunningService

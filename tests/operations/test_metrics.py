@@ -8,10 +8,15 @@ from importlib.metadata import version
 
 import pytest
 
+from service.model.events import (
+    CodeReplayed,
+    LoginFailed,
+    TokenIntrospected,
+    TokenIssued,
+    TokenRefused,
+)
 from service.model.outgoing import Unreachable
-from service.model.people_events import LoginFailed
 from service.model.timings import Signed
-from service.model.token_events import CodeReplayed, TokenIntrospected, TokenIssued, TokenRefused
 from tests.driving.service import RunningService
 
 

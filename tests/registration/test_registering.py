@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.token_events import ClientRegistered, RegistrationRefused
+from service.model.events import ClientRegistered, RegistrationRefused
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import REDIRECT_URI, RegisteredApp, register

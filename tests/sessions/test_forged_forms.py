@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.model.people_events import LoginFailed
+from service.model.events import LoginFailed
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from service.identity.sessions import SessionLimits, SignIn
+from service.model.events import AuthorizationEnded, SessionEnded
 from service.model.handle import digest
-from service.model.people_events import SessionEnded
 from service.model.session import Session
-from service.model.token_events import AuthorizationEnded
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp

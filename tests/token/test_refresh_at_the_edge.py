@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, new_handle, parse_handle
 from service.model.one_time import RefreshToken
-from service.model.token_events import RefreshTokenReused
 from service.protocol.errors import InvalidGrant
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.model.token_events import RefreshTokenReused
+from service.model.events import RefreshTokenReused
 from tests.conftest import Clock
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import Answer, RunningService, claims_in

@@ -14,11 +14,10 @@ from service.clients.registration.metadata import RegistrationPolicy
 from service.clients.registration.sector import check_sector
 from service.keys.jose import looks_like_jwt
 from service.keys.sealing import Seal
-from service.model.events import Emit
+from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
 from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient
 from service.model.registered_client import RegisteredClient, new_client_id, selector_of
-from service.model.token_events import ClientDeleted, ClientRegistered, ClientUpdated
 from service.protocol.errors import (
     InvalidRequest,
     InvalidSoftwareStatement,

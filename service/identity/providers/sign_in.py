@@ -21,13 +21,12 @@ from service.identity.providers.person import sign_in_of
 from service.identity.sessions import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
-from service.model.events import Emit
+from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
 from service.model.network import network
 from service.model.one_time import Spent
 from service.model.outgoing import HttpClient
 from service.model.pending_sign_in import PendingSignIn
-from service.model.people_events import ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.registry import IdentityProvider, LiveRegistry
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
