@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -151,7 +152,7 @@ async def test_the_csrf_value_of_one_browser_is_nothing_in_another(
     "fields", [{"action": "dance"}, {"action": None}, {"action": "revoke"}], ids=repr
 )
 async def test_a_form_that_says_nothing_does_nothing(
-    app: ClientApp, fields: dict[str, str | None]
+    app: ClientApp, fields: dict[str, Any]
 ) -> None:
     await app.login()
     page = await app.browser.submit(await account(app.browser), **fields)

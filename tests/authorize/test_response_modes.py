@@ -35,7 +35,7 @@ def implicit(app_of: Callable[[str], ClientApp]) -> ClientApp:
     return app_of("implicit")
 
 
-def asking(response_type: str, response_mode: str | None = None) -> dict[str, str | None]:
+def asking(response_type: str, response_mode: str | None = None) -> dict[str, Any]:
     """The parameters of a request that would be granted."""
     scope = SCOPES.get(response_type, "openid api1")
     return {"response_type": response_type, "response_mode": response_mode, "scope": scope}

@@ -50,7 +50,8 @@ def implicit(app_of: Callable[[str], ClientApp]) -> ClientApp:
 async def granted(client: ClientApp, response_type: str, **changes: str | None) -> Page:
     """The answer to a request for this response type."""
     scope = SCOPES.get(response_type, "openid api1")
-    return await client.login(**{"response_type": response_type, "scope": scope, **changes})
+    usual: dict[str, Any] = {"response_type": response_type, "scope": scope}
+    return await client.login(**usual | changes)
 
 
 @pytest.mark.rfc("oauth-multiple-response-types#5", "openid-core#3.3.2.5", "9207#2")

@@ -41,7 +41,7 @@ class RelyingParty:
         self.client_secret = self.client_secret or secret_of(self.client_id)
         self.redirect_uri = self.redirect_uri or self.provider.redirect_uri
 
-    def request(self, **changes: str | None) -> dict[str, str]:
+    def request(self, **changes: str | None) -> dict[str, Any]:
         """An authorization request as the suite makes it, with some parameters changed or (None) left out."""
         usual: dict[str, str | None] = {
             "client_id": self.client_id,
@@ -96,7 +96,7 @@ class RelyingParty:
             {"grant_type": "refresh_token", "refresh_token": refresh_token} | changes
         )
 
-    async def token(self, form: dict[str, str]) -> Answer:
+    async def token(self, form: dict[str, Any]) -> Answer:
         """A request to the token endpoint, authenticated as registered (OIDC Core §9)."""
         path = self.provider.path("token_endpoint")
         if self.auth_method == "client_secret_basic":
@@ -104,7 +104,7 @@ class RelyingParty:
             return await self.provider.service.post(path, auth=auth, **form)
         return await self.provider.service.post(path, **form, **self._credentials())
 
-    def _credentials(self) -> dict[str, str]:
+    def _credentials(self) -> dict[str, Any]:
         if self.auth_method == "client_secret_post":
             return {"client_id": self.client_id, "client_secret": self.client_secret}
         claims = {"iss": self.client_id, "sub": self.client_id, "aud": self.assertion_audience}

@@ -60,7 +60,7 @@ def active(at: float) -> Question:
     return Question(at, at + 0.1, active=True)
 
 
-def test_a_run_without_a_fault_keeps_every_promise():
+def test_a_run_without_a_fault_keeps_every_promise() -> None:
     ledger = Ledger(
         answers=[answer(Kind.GOOD)],
         tokens=[token(active(2))],
@@ -72,39 +72,39 @@ def test_a_run_without_a_fault_keeps_every_promise():
     assert broken(ledger) == []
 
 
-def test_a_code_that_is_redeemed_twice_is_found():
+def test_a_code_that_is_redeemed_twice_is_found() -> None:
     ledger = Ledger(codes=[one_time(CODE, success(2), success(3))])
     assert broken(ledger) == ["codes are spent once"]
 
 
-def test_a_refresh_token_that_is_spent_twice_is_found():
+def test_a_refresh_token_that_is_spent_twice_is_found() -> None:
     ledger = Ledger(refresh_tokens={"rt": one_time(REFRESH_TOKEN, success(2), success(3))})
     assert broken(ledger) == ["refresh tokens have one successor"]
 
 
-def test_two_successors_within_the_reuse_interval_are_found():
+def test_two_successors_within_the_reuse_interval_are_found() -> None:
     attempts = success(2, "rt_a"), success(3, "rt_b")
     ledger = Ledger(refresh_tokens={"rt": one_time(REFRESH_TOKEN, *attempts, lenient=True)})
     assert broken(ledger) == ["refresh tokens have one successor"]
 
 
-def test_an_acknowledged_token_that_is_inactive_is_found():
+def test_an_acknowledged_token_that_is_inactive_is_found() -> None:
     assert broken(Ledger(tokens=[token(inactive(2))])) == ["nothing acknowledged is lost"]
 
 
-def test_a_token_that_may_have_been_revoked_is_not_missed():
+def test_a_token_that_may_have_been_revoked_is_not_missed() -> None:
     revoked = token(inactive(5))
     revoked.own.may_end(4)
     assert broken(Ledger(tokens=[revoked])) == []
 
 
-def test_a_revoked_token_that_is_active_is_found():
+def test_a_revoked_token_that_is_active_is_found() -> None:
     revoked = token(active(5))
     revoked.own.end(4)
     assert broken(Ledger(tokens=[revoked])) == ["what has ended stays ended"]
 
 
-def test_a_grant_ends_with_the_refusal_of_what_comes_twice():
+def test_a_grant_ends_with_the_refusal_of_what_comes_twice() -> None:
     code = one_time()
     for kind in (Kind.GOOD, Kind.REFUSED):
         code.answered(code.present(), answer(kind, work="redeem"))
@@ -112,16 +112,16 @@ def test_a_grant_ends_with_the_refusal_of_what_comes_twice():
     assert broken(Ledger(tokens=[survivor])) == ["what has ended stays ended"]
 
 
-def test_the_refusal_of_a_good_code_is_found():
+def test_the_refusal_of_a_good_code_is_found() -> None:
     assert broken(Ledger(codes=[one_time(CODE, refusal(2))])) == ["refusals are true"]
 
 
-def test_a_code_whose_first_answer_was_lost_may_be_refused():
+def test_a_code_whose_first_answer_was_lost_may_be_refused() -> None:
     lost = Attempt(2, 2.5, Kind.UNAVAILABLE)
     assert broken(Ledger(codes=[one_time(CODE, lost, refusal(3))])) == []
 
 
-def test_a_refresh_token_that_may_be_repeated_is_never_refused():
+def test_a_refresh_token_that_may_be_repeated_is_never_refused() -> None:
     attempts = Attempt(2, 2.5, Kind.UNAVAILABLE), refusal(3)
     ledger = Ledger(refresh_tokens={"rt": one_time(REFRESH_TOKEN, *attempts, lenient=True)})
     assert broken(ledger) == ["refusals are true"]
@@ -132,25 +132,25 @@ def test_a_refresh_token_that_may_be_repeated_is_never_refused():
     [(Kind.UNAVAILABLE, 9), (Kind.UNAVAILABLE, 30), (Kind.WRONG, 11), (Kind.SILENCE, 11)],
     ids=["before the fault", "long after it", "a fault of the service", "no answer"],
 )
-def test_a_failure_without_a_reason_is_found(kind: Kind, at: float):
+def test_a_failure_without_a_reason_is_found(kind: Kind, at: float) -> None:
     assert broken(Ledger(answers=[answer(kind, at)]), **AWAY) == ["errors are honest"]
 
 
-def test_a_failure_with_a_reason_is_none():
+def test_a_failure_with_a_reason_is_none() -> None:
     assert broken(Ledger(answers=[answer(Kind.UNAVAILABLE)]), **AWAY) == []
 
 
-def test_discovery_is_never_unavailable():
+def test_discovery_is_never_unavailable() -> None:
     ledger = Ledger(answers=[answer(Kind.UNAVAILABLE, work="discovery")])
     assert broken(ledger, **AWAY) == ["errors are honest"]
 
 
-def test_a_signature_by_a_key_that_was_not_published_is_found():
+def test_a_signature_by_a_key_that_was_not_published_is_found() -> None:
     ledger = Ledger(signed=[Signed("key-2", 21)], looks=[READY])
     assert broken(ledger) == ["keys are published before they sign"]
 
 
-def test_a_replica_that_shows_no_keys_is_found():
+def test_a_replica_that_shows_no_keys_is_found() -> None:
     assert broken(Ledger(looks=[Look("r1", 2, 2, ())])) == ["keys are always published"]
 
 
@@ -166,19 +166,19 @@ def red(at: float) -> Look:
 
 
 @pytest.mark.parametrize("looks", READINESS.values(), ids=READINESS.keys())
-def test_a_readiness_that_misleads_is_found(looks: Callable[[], list[Look]]):
+def test_a_readiness_that_misleads_is_found(looks: Callable[[], list[Look]]) -> None:
     assert broken(Ledger(looks=looks()), **AWAY, store_is_away=True) == ["readiness tells"]
 
 
-def test_a_readiness_that_is_red_in_time_and_green_again_is_right():
+def test_a_readiness_that_is_red_in_time_and_green_again_is_right() -> None:
     assert broken(Ledger(looks=[red(12), READY]), **AWAY, store_is_away=True) == []
 
 
-def test_what_a_scenario_misses_is_told():
+def test_what_a_scenario_misses_is_told() -> None:
     assert broken(Ledger(), broken=["it was never full"]) == ["the scenario saw what it expects"]
 
 
-def test_a_failover_may_forget_what_came_just_before_and_nothing_else():
+def test_a_failover_may_forget_what_came_just_before_and_nothing_else() -> None:
     ledger = Ledger(tokens=[token(inactive(12)), token(inactive(12))])
     ledger.tokens[0].acknowledged = 9.5
     fault = Fault(loses=True, began=10, mended=10)
@@ -186,14 +186,14 @@ def test_a_failover_may_forget_what_came_just_before_and_nothing_else():
     assert [each.times for each in breaches(ledger, fault)] == [1]
 
 
-def test_a_failover_forgets_no_single_use_that_waited_for_replicas():
+def test_a_failover_forgets_no_single_use_that_waited_for_replicas() -> None:
     code = one_time(CODE, success(9.5), success(12))
     ledger = Ledger(codes=[code])
     assert broken(ledger, loses=True, began=10, mended=10) == []
     assert broken(ledger, loses=True, waits=True, began=10, mended=10) == ["codes are spent once"]
 
 
-def test_a_failover_forgets_no_revocation_that_waited_for_replicas():
+def test_a_failover_forgets_no_revocation_that_waited_for_replicas() -> None:
     revoked = token(active(12))
     revoked.own.end(9.8)
     ledger = Ledger(tokens=[revoked])
@@ -221,5 +221,7 @@ AWAY_BODY = b'{"error": "temporarily_unavailable"}'
     ],
     ids=["good", "away", "no Retry-After", "500", "refused", "balancer", "code", "session lost"],
 )
-def test_an_answer_is_what_it_says(status: int, headers: dict[str, str], body: bytes, kind: Kind):
+def test_an_answer_is_what_it_says(
+    status: int, headers: dict[str, str], body: bytes, kind: Kind
+) -> None:
     assert read(status, headers, body)["kind"] is kind

@@ -80,7 +80,7 @@ def told_of(claims: dict[str, Any]) -> dict[str, Any]:
 def in_id_token(app: ClientApp) -> Told:
     """What the identity token of a whole flow tells of the person."""
 
-    async def told(**changes: str | None) -> dict[str, Any]:
+    async def told(**changes: Any) -> dict[str, Any]:
         return told_of(claims_in((await app.tokens(**changes))["id_token"]))
 
     return told
@@ -90,7 +90,7 @@ def in_id_token(app: ClientApp) -> Told:
 def at_userinfo(app: ClientApp, service: RunningService) -> Told:
     """What userinfo tells after a whole flow."""
 
-    async def told(**changes: str | None) -> dict[str, Any]:
+    async def told(**changes: Any) -> dict[str, Any]:
         token = (await app.tokens(**changes))["access_token"]
         headers = {"Authorization": f"Bearer {token}"}
         answer = await service.get("/connect/userinfo", headers=headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,7 @@ async def test_a_key_that_nothing_can_be_encrypted_to_is_the_clients_fault(party
 
 @pytest.mark.parametrize("change", [{"value": None}, {"expires_at": 1}])
 async def test_without_a_secret_that_counts_nothing_is_encrypted(
-    party: Party, change: dict[str, object]
+    party: Party, change: dict[str, Any]
 ) -> None:
     secret = replace(party.client.client_secrets[0], **change)
     with pytest.raises(UnauthorizedClient, match="dir"):

@@ -30,7 +30,7 @@ async def test_without_the_store_it_is_503(service: RunningService, mortal_redis
     assert (await machine.ask()).status == 200
     mortal_redis[1].terminate()
     mortal_redis[1].wait(timeout=10)
-    form = {"client_assertion_type": ASSERTION_TYPE, "token": "x"}
+    form: dict[str, Any] = {"client_assertion_type": ASSERTION_TYPE, "token": "x"}
     for path in ("/connect/token", "/connect/introspect", "/connect/revocation"):
         answer = await service.post(path, client_assertion=await machine.assertion(), **form)
         assert answer.refusal == (503, "temporarily_unavailable")

@@ -96,7 +96,7 @@ async def test_two_names_are_refused(service: RunningService) -> None:
     ids=["secret", "assertion"],
 )
 async def test_two_methods_in_one_request_are_refused(
-    service: RunningService, second: dict[str, str]
+    service: RunningService, second: dict[str, Any]
 ) -> None:
     for path in MACHINE_PATHS:
         answer = await service.post(path, auth="api1", client_id="api1", token="x", **second)
@@ -109,7 +109,11 @@ async def test_an_assertion_proves_nothing_here(
     service: RunningService, client_id: str | None
 ) -> None:
     for path in MACHINE_PATHS:
-        form = {"client_id": client_id, "client_assertion": "eyJ.eyJ.AA", "token": "x"}
+        form: dict[str, Any] = {
+            "client_id": client_id,
+            "client_assertion": "eyJ.eyJ.AA",
+            "token": "x",
+        }
         assert (await service.post(path, **form)).refusal == (401, "invalid_client")
 
 

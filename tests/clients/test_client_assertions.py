@@ -176,7 +176,8 @@ async def test_its_claims_have_to_be_right(client: Signer, changes: dict[str, An
 @pytest.mark.rfc("9101#10.8", "8725#3.12")
 @pytest.mark.parametrize("name", ["response_type", "redirect_uri", "client_id", "scope"])
 async def test_a_request_object_that_passed_a_browser_is_refused(client: Signer, name: str) -> None:
-    assert (await client.ask(await client.assertion(**{name: "keyed"}))).refusal == NEVER
+    claims: dict[str, Any] = {name: "keyed"}
+    assert (await client.ask(await client.assertion(**claims))).refusal == NEVER
 
 
 async def test_clocks_may_differ_a_little(client: Signer) -> None:
@@ -320,7 +321,7 @@ async def test_it_serves_at_the_other_endpoints_too(
     token = (await client.ask())["access_token"]
     aud = client.service.issuer + (path if audience is None else audience)
     proof = await client.assertion(aud=aud)
-    form = {"client_assertion": proof, "client_assertion_type": ASSERTION_TYPE}
+    form: dict[str, Any] = {"client_assertion": proof, "client_assertion_type": ASSERTION_TYPE}
     assert (await client.service.post(path, token=token, **form)).status == 200
     assert (await client.service.post(path, token=token, **form)).refusal == NEVER
 

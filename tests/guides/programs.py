@@ -92,7 +92,7 @@ async def check_grafana(site: Site, steps: Steps) -> None:
         authorization_endpoint=told["auth_url"],
         token_endpoint=told["token_url"],
         userinfo_endpoint=told["api_url"],
-        pkce=told.getboolean("use_pkce"),
+        pkce=told.getboolean("use_pkce", fallback=False),
     )
     with steps.step("the claims that the attribute paths name are in the userinfo response"):
         tokens, userinfo = await signed_in(settings)
@@ -144,7 +144,7 @@ async def check_argo_cd(site: Site, steps: Steps) -> None:
             assert (claims["sub"], claims["email"]) == ("818727", "alice@example.com")
 
 
-def endpoints(site: Site, issuer: str) -> dict[str, str]:
+def endpoints(site: Site, issuer: str) -> dict[str, Any]:
     """What a program learns by discovery."""
     names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
     metadata = site.document(issuer, "openid-configuration")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import time_machine
@@ -133,7 +133,7 @@ async def granted(stores: Stores, subject: str | None = "1") -> Authorization:
         idp="local",
         created_at=now(),
     )
-    expiry = {"expires_at": now() + DAY, "now": now()}
+    expiry: dict[str, Any] = {"expires_at": now() + DAY, "now": now()}
     await stores.kv.write(
         stores.authorizations.put(authorization, authorization.id, ttl=DAY),
         stores.subject_authorizations.add(digest(subject or ""), authorization.id, **expiry),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import time_machine
@@ -58,7 +59,7 @@ async def granted(stores: Stores, session: Session, *scope: str) -> Authorizatio
         session_id=session.id,
         created_at=now(),
     )
-    expiry = {"expires_at": now() + HOUR, "now": now()}
+    expiry: dict[str, Any] = {"expires_at": now() + HOUR, "now": now()}
     await stores.kv.write(
         stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
         stores.session_authorizations.add(session.id, authorization.id, **expiry),

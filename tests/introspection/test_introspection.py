@@ -237,7 +237,7 @@ async def test_where_a_name_is_both_it_is_the_resource_first(
 
 @pytest.mark.rfc("7662#2.3")
 @pytest.mark.parametrize("form", [{}, {"token": ""}], ids=["none", "empty"])
-async def test_token_has_to_be_there(service: RunningService, form: dict[str, str]) -> None:
+async def test_token_has_to_be_there(service: RunningService, form: dict[str, Any]) -> None:
     answer = await service.post("/connect/introspect", auth="api1", **form)
     assert answer.refusal == (400, "invalid_request")
 

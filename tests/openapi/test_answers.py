@@ -19,7 +19,7 @@ AUTHORIZE = {
     "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
     "code_challenge_method": "S256",
 }
-PASSWORD = {"grant_type": "password", "username": "alice", "password": "alice"}
+PASSWORD: dict[str, Any] = {"grant_type": "password", "username": "alice", "password": "alice"}
 NEED_A_SESSION = {
     ("GET", "/connect/authorize", 200),
     ("POST", "/connect/authorize", 200),
@@ -50,12 +50,15 @@ class Caller:
 
     def token(self, name: str, status: int = 200, **form: str) -> str:
         auth = (name, f"{name}-secret")
-        return self.ask("POST", "/connect/token", status, auth=auth, data=form).json()[
-            "access_token"
-        ]
+        answer = self.ask("POST", "/connect/token", status, auth=auth, data=form)
+        return str(answer.json()["access_token"])
 
     def introspect(self, name: str, token: str, **headers: str) -> Any:
-        sent = {"auth": (name, f"{name}-secret"), "data": {"token": token}, "headers": headers}
+        sent: dict[str, Any] = {
+            "auth": (name, f"{name}-secret"),
+            "data": {"token": token},
+            "headers": headers,
+        }
         return self.ask("POST", "/connect/introspect", 200, **sent)
 
 

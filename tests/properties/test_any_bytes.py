@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from typing import Any
 from urllib.parse import quote_from_bytes, urlencode
 
 import pytest
@@ -169,6 +170,8 @@ async def test_any_fields_at_the_pages_get_an_answer(
     app: ClientApp, fields: dict[bytes, bytes]
 ) -> None:
     page = await app.authorize()
-    text = {name.decode(): value.decode("latin-1") for name, value in fields.items()}
+    text: dict[str, Any] = {
+        name.decode(): value.decode("latin-1") for name, value in fields.items()
+    }
     answered = await app.browser.submit(page, **text)
     assert answered.status < 500

@@ -226,7 +226,7 @@ class TokenLifecycle(RuleBasedStateMachine):
 
     def revoke(self, token: Token) -> None:
         """Give a token back."""
-        form = {"auth": token.client, "token": token.text}
+        form: dict[str, Any] = {"auth": token.client, "token": token.text}
         assert self.run(self.service.post("/connect/revocation", **form)).status == 200
 
     @precondition(lambda self: self.model.session)

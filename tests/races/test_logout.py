@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.driving.client_app import ClientApp
@@ -12,7 +13,7 @@ from tests.driving.service import Answer, RunningService
 AT_ONCE = 20
 
 
-def token_in(answer: Answer) -> str | None:
+def token_in(answer: Answer) -> Any:
     """The access token that the browser is sent away with."""
     fragment = parse_qs(urlsplit(answer.headers.get("Location", "")).fragment)
     return fragment.get("access_token", [None])[0]
@@ -22,7 +23,7 @@ async def test_nothing_outlives_the_session_that_it_was_granted_in(
     app_of: Callable[[str], ClientApp], service: RunningService
 ) -> None:
     app = app_of("implicit")
-    usual = {"response_type": "id_token token", "code_challenge": None}
+    usual: dict[str, Any] = {"response_type": "id_token token", "code_challenge": None}
     usual["code_challenge_method"] = None
     hint = (await app.login(**usual)).parameters["id_token"]
     cookies = "; ".join(f"{name}={value}" for name, value in app.browser.cookies.items())

@@ -266,7 +266,11 @@ async def test_null_counts_as_left_out(service: RunningService) -> None:
 
 
 async def test_what_only_an_operator_decides_is_ignored(service: RunningService) -> None:
-    decided = {"require_consent": False, "enabled": False, "claims": {"admin": True}}
+    decided: dict[str, Any] = {
+        "require_consent": False,
+        "enabled": False,
+        "claims": {"admin": True},
+    }
     answer = await register(service, **decided, access_token_lifetime=10**9)
     client = await service.parts.clients.directory.find(answer["client_id"])
     assert client is not None
@@ -277,7 +281,7 @@ async def test_what_only_an_operator_decides_is_ignored(service: RunningService)
 
 @pytest.mark.rfc("openid-registration#2")
 async def test_encryption_without_an_enc_has_the_usual_one(service: RunningService) -> None:
-    metadata = {"jwks": JWKS, "userinfo_encrypted_response_alg": "ECDH-ES"}
+    metadata: dict[str, Any] = {"jwks": JWKS, "userinfo_encrypted_response_alg": "ECDH-ES"}
     answer = await register(service, **metadata)
     assert answer["userinfo_encrypted_response_enc"] == "A128CBC-HS256"
 

@@ -14,7 +14,7 @@ from tests.driving.service import Answer, RunningService
 Mortal = tuple[str, subprocess.Popen[bytes]]
 pytestmark = pytest.mark.rfc("7591#3.2.1", "7592#2.3")
 
-MACHINE = {"grant_types": ["client_credentials"], "redirect_uris": None}
+MACHINE: dict[str, Any] = {"grant_types": ["client_credentials"], "redirect_uris": None}
 
 
 @pytest.fixture

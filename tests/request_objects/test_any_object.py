@@ -97,7 +97,7 @@ async def test_any_claims_in_an_assertion_get_an_answer(
 ) -> None:
     named = orjson.loads(orjson.dumps({"iss": "web", "sub": "web"} | claims))
     assertion = await key_of("ES256").sign(named, typ="JWT")
-    form = {"client_assertion": assertion, "client_assertion_type": ASSERTION_TYPE}
+    form: dict[str, Any] = {"client_assertion": assertion, "client_assertion_type": ASSERTION_TYPE}
     answer = await web.app.service.post("/connect/token", **form)
     assert answer.status in {400, 401}
 

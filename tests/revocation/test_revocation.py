@@ -14,7 +14,7 @@ pytestmark = pytest.mark.rfc("7009#2")
 
 
 async def revoked(
-    service: RunningService, token: str, client: str = "frontend", **form: str
+    service: RunningService, token: str, client: str = "frontend", **form: Any
 ) -> Answer:
     """Revoke a token; the answer never says what it was."""
     answer = await service.post("/connect/revocation", auth=client, token=token, **form)
@@ -136,6 +136,6 @@ async def test_strangers_revoke_nothing(service: RunningService, auth: Any) -> N
 
 
 @pytest.mark.parametrize("form", [{}, {"token": ""}], ids=["none", "empty"])
-async def test_token_has_to_be_there(service: RunningService, form: dict[str, str]) -> None:
+async def test_token_has_to_be_there(service: RunningService, form: dict[str, Any]) -> None:
     answer = await service.post("/connect/revocation", auth="frontend", **form)
     assert answer.refusal == (400, "invalid_request")

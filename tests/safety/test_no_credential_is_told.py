@@ -180,7 +180,11 @@ async def confuse(app: ClientApp, credential: str) -> None:
     """A credential in every place that is meant for something else."""
     service = app.service
     for name in ("grant_type", "scope", "client_id", "resource", "username", "code", "anything"):
-        usual = {"grant_type": "password", "username": "alice", "password": "alice-password"}
+        usual: dict[str, Any] = {
+            "grant_type": "password",
+            "username": "alice",
+            "password": "alice-password",
+        }
         await service.token("frontend", **usual | {name: credential})
         await service.post("/connect/token", **usual | {name: credential})
     await service.token((credential, "web-secret"), grant_type="password")

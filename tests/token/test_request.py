@@ -83,7 +83,8 @@ async def test_too_many_parameters_are_refused(service: RunningService) -> None:
 async def test_a_parameter_that_is_sent_twice_is_refused(
     service: RunningService, name: str
 ) -> None:
-    form = {"grant_type": "client_credentials", "token": "x"} | {name: ["machine", "machine"]}
+    usual: dict[str, Any] = {"grant_type": "client_credentials", "token": "x"}
+    form = usual | {name: ["machine", "machine"]}
     for path in MACHINE_PATHS:
         answer = await service.post(path, auth="machine", **form)
         assert answer.refusal == (400, "invalid_request")

@@ -27,7 +27,7 @@ from tests.tracing.conftest import (
     sent_by,
 )
 
-FORM = {"grant_type": "password", "username": "alice", "password": "alice-password"}
+FORM: dict[str, Any] = {"grant_type": "password", "username": "alice", "password": "alice-password"}
 TOKEN = "POST /connect/token"
 
 

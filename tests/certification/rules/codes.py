@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,10 @@ class Codes:
     @pytest.mark.rfc("7636#4.3", "7636#4.5")
     async def test_a_challenge_is_answered_by_its_verifier(self, party: RelyingParty) -> None:
         verifier = secrets.token_urlsafe(48)
-        challenge = {"code_challenge": s256(verifier), "code_challenge_method": "S256"}
+        challenge: dict[str, Any] = {
+            "code_challenge": s256(verifier),
+            "code_challenge_method": "S256",
+        }
         code = (await party.respond(**challenge)).check_success()["code"]
         assert (await party.redeem(code)).refusal == (400, "invalid_grant")
         code = (await party.respond(**challenge)).check_success()["code"]
