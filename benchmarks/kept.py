@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -121,17 +122,19 @@ async def consent(parts: Parts, number: int) -> None:
 
 async def parked_request(parts: Parts, number: int) -> None:
     """An authorization request that waits for a person."""
-    params = Params.of(
-        {
-            "client_id": "web",
-            "redirect_uri": "https://web.example/callback",
-            "response_type": "code",
-            "scope": "openid profile api1",
-            "state": f"state-{number:016}",
-            "nonce": f"nonce-{number:016}",
-            "code_challenge": s256(VERIFIER),
-            "code_challenge_method": S256,
-        }.items()
+    params = Params.parse(
+        urlencode(
+            {
+                "client_id": "web",
+                "redirect_uri": "https://web.example/callback",
+                "response_type": "code",
+                "scope": "openid profile api1",
+                "state": f"state-{number:016}",
+                "nonce": f"nonce-{number:016}",
+                "code_challenge": s256(VERIFIER),
+                "code_challenge_method": S256,
+            }
+        )
     )
     await parts.flow.parking.park(params, browser=new_selector(), address=f"person-{number}")
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import FloatRect, Locator, Page, sync_playwright
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -48,7 +48,7 @@ def take_pictures(page: Page) -> None:
 def save(page: Page, name: str, first: Locator, last: Locator) -> None:
     """Write a picture of everything from one element to another."""
     above, below = (each.evaluate("it => it.getBoundingClientRect()") for each in (first, last))
-    clip = {
+    clip: FloatRect = {
         "x": above["x"] - MARGIN,
         "y": above["y"] - MARGIN,
         "width": above["width"] + 2 * MARGIN,

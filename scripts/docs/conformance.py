@@ -189,8 +189,11 @@ def _credentials(client_id: str) -> dict[str, str]:
 
 
 def _signing_in() -> dict[str, object]:
-    person = [["text", "id", "username", "alice"], ["text", "id", "password", "alice-password"]]
-    signing_in = [_shown("username"), *person, ["click", "id", "login"]]
+    person: list[list[object]] = [
+        ["text", "id", "username", "alice"],
+        ["text", "id", "password", "alice-password"],
+    ]
+    signing_in: list[list[object]] = [_shown("username"), *person, ["click", "id", "login"]]
     return {
         "match": f"{_ISSUER}/connect/authorize*",
         "tasks": [

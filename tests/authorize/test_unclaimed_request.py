@@ -16,7 +16,7 @@ async def unclaimed(app: ClientApp, service: RunningService) -> str:
     """The query of a page about a request that no browser has continued yet."""
     form = urlencode(app.parameters(prompt="login consent"))
     answer = await service.post("/connect/authorize", raw=form)
-    return urlsplit(answer.headers["Location"]).query
+    return str(urlsplit(answer.headers["Location"]).query)
 
 
 @pytest.mark.parametrize("path", ["/account/login", "/account/select", "/account/consent"])

@@ -105,7 +105,8 @@ async def test_what_was_unticked_is_asked_again(client: ClientApp) -> None:
 async def test_what_was_allowed_is_an_event(client: ClientApp, events: list[object]) -> None:
     await allow(client, claim=["email"])
     (given,) = [event for event in events if isinstance(event, ConsentGiven)]
-    assert (given.scope, given.claims) == ({"openid"}, {"email"})
+    assert given.scope == {"openid"}
+    assert given.claims == {"email"}
 
 
 async def test_what_was_allowed_is_shown_on_the_account_page(client: ClientApp) -> None:

@@ -52,7 +52,13 @@ async def test_all_of_them_are_told_with_their_types(
 async def test_what_is_empty_is_left_out_and_what_is_false_is_told(
     at_userinfo: Told, service: RunningService, config: dict[str, Any]
 ) -> None:
-    claims = {"name": "", "nickname": None, "address": {}, "email_verified": False, "updated_at": 0}
+    claims: dict[str, Any] = {
+        "name": "",
+        "nickname": None,
+        "address": {},
+        "email_verified": False,
+        "updated_at": 0,
+    }
     config["users"]["list"][0]["claims"] = claims
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
     assert service.parts.shared.registry.reload()

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from service.catalogue import builtin_catalogue
 from service.cli.program import program
 from service.cli.snippets import FRAMEWORKS, has_snippet
 from service.config.load import inspect
@@ -56,7 +57,7 @@ def test_what_is_printed_can_be_pasted_and_used(
     main = Path("config.yaml").read_text(encoding="utf-8")
     (tmp_path / "config.yaml").write_text(f"include: [new.yaml]\n{main}", encoding="utf-8")
     (tmp_path / "new.yaml").write_text(made.stdout, encoding="utf-8")
-    assert inspect(tmp_path / "config.yaml", {}) == ()
+    assert inspect(tmp_path / "config.yaml", {}, builtin_catalogue()) == ()
     assert "{{" not in made.stderr.replace("{{{", "")
     assert "curl -s " in made.stderr
 

@@ -22,10 +22,11 @@ def config() -> dict[str, Any]:
         "session": {"lifetime": "800d", "max_lifetime": "900d"}
     }
     consenting = client_in(configuration, "consenting")
-    for client_id, changes in {
+    changed: dict[str, dict[str, Any]] = {
         "lasting": {"consent_lifetime": "10d"},
         "forgetful": {"allow_remember_consent": False},
-    }.items():
+    }
+    for client_id, changes in changed.items():
         configuration["clients"].append(consenting | {"client_id": client_id} | changes)
     return configuration
 

@@ -30,7 +30,7 @@ def config() -> dict[str, Any]:
             "description": {"fr": "Toutes", "de": "Alle"},
         }
     ]
-    provider = {"name": "up", "issuer": "https://up.example", "client_id": "us"}
+    provider: dict[str, Any] = {"name": "up", "issuer": "https://up.example", "client_id": "us"}
     provider["display_name"] = {"en": "Upstairs", "de": "Oben"}
     configuration["identity_providers"] = [provider]
     return configuration

@@ -38,6 +38,8 @@ def extend(folder: Path) -> dict[str, Any]:
                 _install(folder, block)
             case "yaml":
                 _merge(configuration, yaml.safe_load(block.text))
+            case _:
+                pass  # commands and answers, for the reader
     return configuration
 
 

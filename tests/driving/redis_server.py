@@ -104,7 +104,7 @@ class TcpRedis:
         """The answer to one command of the administrator, as Redis gives it."""
         with self.client() as client:
             client.response_callbacks.clear()
-            return client.execute_command(*command)  # type: ignore[no-untyped-call]
+            return client.execute_command(*command)
 
     def start(self) -> bool:
         """Start it (again), and wait until it answers; False where somebody else has the port."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -91,7 +92,7 @@ def sentinel_set(folder: Path, *flags: str, replicas: int = 1, tls: bool = False
         for n in range(3)
     ]
     for each in sentinels:
-        eventually(lambda each=each: _knows(each, sentinels=2, replicas=replicas))
+        eventually(partial(_knows, each, sentinels=2, replicas=replicas))
     return SentinelSet([master, *others], sentinels, certificate=certificate)
 
 
@@ -168,13 +169,17 @@ def cluster(
         first, after = number * SLOTS // masters, (number + 1) * SLOTS // masters
         each.tell("CLUSTER", "ADDSLOTSRANGE", first, after - 1)
     for each in servers:
-        eventually(lambda each=each: _is_whole(each, len(servers)))
+        eventually(partial(_is_whole, each, len(servers)))
     made = RedisCluster(servers[:masters], servers[masters:], certificate)
     for number, each in enumerate(made.replicas):
         of = made.masters[number % masters]
         each.tell("CLUSTER", "REPLICATE", of.tell("CLUSTER", "MYID").decode())
-        eventually(lambda each=each: each.tell("ROLE")[3] == b"connected")
+        eventually(partial(is_connected, each))
     return made
+
+
+def is_connected(replica: TcpRedis) -> bool:
+    return bool(replica.tell("ROLE")[3] == b"connected")
 
 
 def _is_whole(server: TcpRedis, nodes: int) -> bool:

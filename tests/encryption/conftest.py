@@ -25,7 +25,7 @@ ALGORITHMS = [
     "A256GCM",
 ]
 
-OWN = {
+OWN: dict[str, ECKey | RSAKey] = {
     "EC": ECKey.generate_key("P-256", {"kid": "own-ec", "use": "enc"}),
     "RSA": RSAKey.generate_key(2048, {"kid": "own-rsa", "use": "enc"}),
 }

@@ -59,7 +59,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
     "refuses with what is no JSON": lambda _: InvalidGrant("no", members={"x": object()}),
     "authorizes nothing": lambda request: replace(
         request.granted_to("818727"),
-        authorization=None,  # type: ignore[arg-type]
+        authorization=None,
     ),
     "grants a word": lambda request: _altered(request, scope="api1"),
     "lives no time": lambda request: request.granted_to("818727", lifetime=0),

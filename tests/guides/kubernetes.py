@@ -25,8 +25,8 @@ async def check(plain: Site, steps: Steps) -> None:
     file = folder / "authentication.yaml"
     file.write_text(site.text(FILE).replace("https://id.example.com", site.issuer))
     program = folder / "authenticator"
-    build = ["go", "build", "-o", program, "."]
-    await asyncio.to_thread(subprocess.run, build, cwd=PROGRAM, check=True)
+    build = ["go", "build", "-o", str(program), "."]
+    await asyncio.to_thread(lambda: subprocess.run(build, cwd=PROGRAM, check=True))
     with site.service():
         connect = f"{site.issuer}/connect"
         tokens, _userinfo = await signed_in(

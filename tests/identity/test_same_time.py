@@ -26,7 +26,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noting(password: str, stored: str) -> bool:
         costs.append(cost_of(stored))
-        return matches(password, stored)
+        return bool(matches(password, stored))
 
     monkeypatch.setattr(module, "_matches", noting)
     return costs

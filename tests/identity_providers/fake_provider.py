@@ -80,7 +80,8 @@ class FakeProvider:
                 return await self.token(request)
             case "/userinfo":
                 return web.json_response({"sub": self.identity().get("sub")} | self.userinfo)
-        return web.Response(status=404)
+            case _:
+                return web.Response(status=404)
 
     def _metadata(self) -> dict[str, Any]:
         proper = {

@@ -9,7 +9,7 @@ from typing import Any
 from joserfc.jwk import ECKey
 
 SIGNING, ENCRYPTION = "signing-key.json", "encryption-key.json"
-_PURPOSES = {
+_PURPOSES: dict[str, Any] = {
     SIGNING: {"alg": "ES256", "use": "sig"},
     ENCRYPTION: {"alg": "ECDH-ES+A128KW", "use": "enc"},
 }

@@ -35,7 +35,7 @@ async def claims_of(service: RunningService, answer: Answer) -> dict[str, Any]:
     assert answer.headers["Content-Type"] == SIGNED
     text = answer.body.decode()
     assert header_of(text)["typ"] == "token-introspection+jwt"
-    keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)
+    keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)  # type: ignore[arg-type]
     claims: dict[str, Any] = jwt.decode(text, keys, algorithms=["ES256"]).claims
     return claims
 

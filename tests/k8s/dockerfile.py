@@ -91,12 +91,12 @@ class Image:
             return
         *patterns, target = rest.split()
         assert {f"!{pattern}" for pattern in patterns} <= set(ALLOWED)
-        for source in (path for pattern in patterns for path in REPOSITORY.glob(pattern)):
-            if source.is_dir():
+        for path in (path for pattern in patterns for path in REPOSITORY.glob(pattern)):
+            if path.is_dir():
                 ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(source, self.path(target), ignore=ignored)
+                shutil.copytree(path, self.path(target), ignore=ignored)
             else:
-                shutil.copy2(source, self.path(target))
+                shutil.copy2(path, self.path(target))
 
     def _run(self, rest: str) -> None:
         command = re.sub(r"\$\{(\w+)\}", lambda found: self._args[found[1]], rest)

@@ -86,7 +86,7 @@ def write_kustomization(folder: Path, combination: str, namespace: str) -> None:
 
 def selected(labels: Manifest, selector: Manifest) -> bool:
     """Whether a selector means what has these labels; an empty one means everything."""
-    return selector.get("matchLabels", {}).items() <= labels.items()
+    return bool(selector.get("matchLabels", {}).items() <= labels.items())
 
 
 def workloads(manifests: Manifests) -> Iterator[tuple[Manifest, Manifest]]:

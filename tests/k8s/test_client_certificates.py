@@ -20,7 +20,7 @@ pytestmark = pytest.mark.needs("kustomize", "haproxy")
 VARIANTS = ["prod, certificates by haproxy", "prod, certificates by nginx"]
 
 
-def annotations(combination: str) -> dict[str, str]:
+def annotations_of(combination: str) -> dict[str, str]:
     (ingress,) = rendered(combination).every("Ingress")
     found: dict[str, str] = ingress["metadata"]["annotations"]
     return found
@@ -43,7 +43,7 @@ def proxy(tmp_path: Path) -> Iterator[Ended]:
     for name in ("server", "client", "stranger"):
         (tmp_path / name).mkdir()
         certified(tmp_path / name)
-    lines = annotations(VARIANTS[0])["haproxy-ingress.github.io/config-backend"]
+    lines = annotations_of(VARIANTS[0])["haproxy-ingress.github.io/config-backend"]
     server, client = (tmp_path / name / "loopback.pem" for name in ("server", "client"))
     with ending_tls(tmp_path, server, client, lines) as running:
         yield running
@@ -66,12 +66,13 @@ def test_a_header_that_a_caller_made_up_is_not(proxy: Ended, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_service_reads_a_header_that_it_knows(variant: str) -> None:
-    assert Server(client_certificate_header=header(variant), trusted_proxies=["10.0.0.0/8"])
+    settings = {"client_certificate_header": header(variant), "trusted_proxies": ["10.0.0.0/8"]}
+    assert Server.model_validate(settings).client_certificate_header == header(variant)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_certificate_is_asked_for_and_not_demanded(variant: str) -> None:
-    asked = {name.partition("/")[2]: value for name, value in annotations(variant).items()}
+    asked = {name.partition("/")[2]: value for name, value in annotations_of(variant).items()}
     assert asked["auth-tls-verify-client"] == "optional"
     assert asked["auth-tls-secret"].rpartition("/")[2] == "client-ca"
 

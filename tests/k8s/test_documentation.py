@@ -23,7 +23,7 @@ def block(language: str, word: str, page: str = PAGE) -> str:
     """The one block of code of a page with a word in it."""
     blocks = re.findall(rf"^```{language}\n(.*?)```$", page, re.MULTILINE | re.DOTALL)
     (found,) = (each for each in blocks if word in each)
-    return found
+    return str(found)
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_each_algorithm_always_has_a_key_that_signs(
                 for k in history.keys
                 if k.alg == alg and k.sign_from <= history.now and k.retired_at is None
             ]
-            assert [signing_key(history.keys, alg, history.now)] in ([key] for key in in_force)
+            assert [signing_key(history.keys, alg, history.now)] in [[key] for key in in_force]
 
 
 @given(policies, pauses)

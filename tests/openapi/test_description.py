@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hypothesis import HealthCheck, Phase, settings
@@ -70,5 +71,5 @@ def test_it_has_the_version_of_the_service() -> None:
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_every_answer_is_one_that_it_describes(case: Case, base_url: str) -> None:
+def test_every_answer_is_one_that_it_describes(case: Case[Any], base_url: str) -> None:
     case.call_and_validate(base_url=base_url, allow_redirects=False, checks=CHECKS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Never
 from urllib.parse import urlsplit
 
 import pytest
@@ -193,7 +193,7 @@ def _connections() -> Connections:
     return Connections(ConnectionMetrics(CollectorRegistry()), files_reserved=0)
 
 
-async def _never(_: object) -> None:
+async def _never(_: object) -> Never:
     raise AssertionError
 
 

@@ -57,7 +57,12 @@ async def test_passwords_are_guessed_once_however_often_the_page_is_asked_for(
     config: dict[str, Any], start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashed: list[str] = []
-    monkeypatch.setattr(passwords, "_matches", lambda _, stored: bool(hashed.append(stored)))
+
+    def matches(_: str, stored: str) -> bool:
+        hashed.append(stored)
+        return False
+
+    monkeypatch.setattr(passwords, "_matches", matches)
     service = await start({**config, "store": {"url": "memory://"}})
     for _ in range(3):
         async with service.http.get(f"{service.issuer}/") as answer:

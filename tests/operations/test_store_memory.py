@@ -84,7 +84,7 @@ async def test_a_user_who_may_not_ask_sees_nothing(
     service: RunningService, mortal_redis: Any
 ) -> None:
     with Redis.from_url(mortal_redis[0]) as redis:
-        redis.execute_command("ACL", "SETUSER", "default", "-info")  # type: ignore[no-untyped-call]
+        redis.execute_command("ACL", "SETUSER", "default", "-info")
     assert await look(service, mortal_redis, "1mb") == []
     assert await gauges(service) == {}
     assert (await service.get("/health/ready")).json["status"] == "ready"

@@ -38,7 +38,7 @@ def scope(name: str, *, required: bool = False) -> SimpleNamespace:
     )
 
 
-LOGIN = {
+LOGIN: dict[str, object] = {
     "action": "/account/login",
     "client": CLIENT,
     "tenant": None,
@@ -119,17 +119,17 @@ class Elements(HTMLParser):
 
     def __init__(self, page: web.Response) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.found: list[tuple[str, dict[str, str]]] = []
         self.feed(page.text or "")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
 
-    def every(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+    def every(self, tag: str, **wanted: str) -> list[dict[str, str]]:
         return [a for t, a in self.found if t == tag and wanted.items() <= a.items()]
 
     def ids(self) -> list[str]:
-        return [a["id"] for _, a in self.found if a.get("id")]
+        return [name for _, a in self.found if (name := a.get("id"))]
 
 
 class Browser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -19,10 +20,10 @@ from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 
 
 @pytest.fixture
-def problems(tmp_path: Path) -> Callable:
+def problems(tmp_path: Path) -> Callable[..., Any]:
     """What `check` finds in a configuration that ends so, by path."""
 
-    def problems(text: str) -> dict:
+    def problems(text: str) -> dict[str, Any]:
         file = tmp_path / "config.yaml"
         file.write_text(f"issuer: https://op.example\n{text}\n")
         return {
@@ -34,7 +35,7 @@ def problems(tmp_path: Path) -> Callable:
 
 
 async def test_a_static_file_is_cached_for_ever_under_its_hash(
-    browser: Browser, aiohttp_client: Callable
+    browser: Browser, aiohttp_client: Callable[..., Any]
 ) -> None:
     client = await aiohttp_client(browser.app)
     answer = await client.get(browser.pages.url("/static/style.css").removeprefix("/auth"))
@@ -44,7 +45,7 @@ async def test_a_static_file_is_cached_for_ever_under_its_hash(
 
 
 async def test_another_replicas_hash_gets_the_present_file_uncached(
-    aiohttp_client: Callable,
+    aiohttp_client: Callable[..., Any],
 ) -> None:
     client = await aiohttp_client(Browser().app)
     answer = await client.get("/static/style.0123456789ab.css")
@@ -52,7 +53,7 @@ async def test_another_replicas_hash_gets_the_present_file_uncached(
 
 
 @pytest.mark.parametrize("name", ["nothing.css", "..%2fbase.html", "../base.html", "%00"])
-async def test_only_static_files_are_served(aiohttp_client: Callable, name: str) -> None:
+async def test_only_static_files_are_served(aiohttp_client: Callable[..., Any], name: str) -> None:
     client = await aiohttp_client(Browser().app)
     assert (await client.get(f"/static/{name}")).status == 404
 
@@ -147,7 +148,9 @@ def test_a_logo_at_a_url_is_shown_and_may_be_loaded() -> None:
     assert "https://cdn.example" in policy_of(page)["img-src"]
 
 
-async def test_a_logo_in_a_file_is_a_static_file(tmp_path: Path, aiohttp_client: Callable) -> None:
+async def test_a_logo_in_a_file_is_a_static_file(
+    tmp_path: Path, aiohttp_client: Callable[..., Any]
+) -> None:
     (tmp_path / "Acme Logo.PNG").write_bytes(b"\x89PNG")
     browser = Browser(logo=str(tmp_path / "Acme Logo.PNG"))
     (logo,) = Elements(browser.sees("login.html")).every("img", **{"class": "service-logo"})
@@ -156,7 +159,7 @@ async def test_a_logo_in_a_file_is_a_static_file(tmp_path: Path, aiohttp_client:
     assert (answer.content_type, await answer.read()) == ("image/png", b"\x89PNG")
 
 
-async def test_an_accent_is_a_style_sheet_after_ours(aiohttp_client: Callable) -> None:
+async def test_an_accent_is_a_style_sheet_after_ours(aiohttp_client: Callable[..., Any]) -> None:
     browser = Browser(accent="rebeccapurple")
     links = Elements(browser.sees("login.html")).every("link", rel="stylesheet")
     client = await aiohttp_client(browser.app)
@@ -180,18 +183,22 @@ def test_an_accent_is_readable_on_dark_pages_and_below_its_text(accent: str) -> 
 
 
 @pytest.mark.parametrize("accent", ["#0c6b62", "navy", "hsl(280 60% 40%)"])
-def test_an_accent_that_is_readable_is_no_problem(problems: Callable, accent: str) -> None:
+def test_an_accent_that_is_readable_is_no_problem(
+    problems: Callable[..., Any], accent: str
+) -> None:
     assert problems(f'ui: {{accent: "{accent}"}}') == {}
 
 
-def test_a_pale_accent_is_a_warning(problems: Callable) -> None:
+def test_a_pale_accent_is_a_warning(problems: Callable[..., Any]) -> None:
     problem = problems('ui: {accent: "#ffcc00"}')["ui.accent"]
     assert problem.severity == "warning"
     assert "contrast with light pages is 1." in problem.message
 
 
 @pytest.mark.parametrize("accent", ["greeen", "#12345", "rgb(0 0 0 / 50%)", "red; } body { x: y"])
-def test_an_accent_that_is_no_opaque_colour_is_refused(problems: Callable, accent: str) -> None:
+def test_an_accent_that_is_no_opaque_colour_is_refused(
+    problems: Callable[..., Any], accent: str
+) -> None:
     assert problems(f'ui: {{accent: "{accent}"}}')["ui.accent"].severity == "error"
 
 
@@ -204,6 +211,6 @@ def test_an_accent_that_is_no_opaque_colour_is_refused(problems: Callable, accen
     ],
 )
 def test_a_look_that_cannot_be_is_refused(
-    problems: Callable, text: str, path: str, message: str
+    problems: Callable[..., Any], text: str, path: str, message: str
 ) -> None:
     assert message in problems(f"ui: {text}")[path].message

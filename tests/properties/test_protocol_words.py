@@ -140,7 +140,7 @@ def test_a_typo_in_a_handle_needs_no_look_up(kind: str, at: int, typo: str) -> N
     assert parse_handle(mistyped, kind) is None  # type: ignore[arg-type]
 
 
-@given(st.text() | KINDS.flatmap(lambda kind: st.text().map(PREFIXES[kind].__add__)))  # type: ignore[index]
+@given(st.text() | KINDS.flatmap(lambda kind: st.text().map(PREFIXES[kind].__add__)))
 def test_any_text_is_a_handle_or_none(text: str) -> None:
     for kind in PREFIXES:
         handle = parse_handle(text, kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
@@ -39,7 +39,10 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a type, as deep as it goes."""
     if is_dataclass(kind) or isinstance(kind, type(msgspec.Struct)):
         hints = get_type_hints(kind)
-        return st.builds(kind, **{name: values_of(hint) for name, hint in hints.items()})
+        return st.builds(
+            cast("Callable[..., Any]", kind),
+            **{name: values_of(hint) for name, hint in hints.items()},
+        )
     if get_origin(kind) in {Union, UnionType}:
         return st.one_of(*(values_of(one) for one in get_args(kind)))
     if kind is int:
@@ -48,7 +51,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         return JSON
     if get_origin(kind) in {dict, Mapping}:
         return st.dictionaries(*(values_of(one) for one in get_args(kind)), max_size=4)
-    return cast("st.SearchStrategy[Any]", st.from_type(kind))
+    return st.from_type(kind)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -232,6 +232,7 @@ class TokenLifecycle(RuleBasedStateMachine):
     @precondition(lambda self: self.model.session)
     @rule()
     def log_out(self) -> None:
+        assert self.model.session is not None
         page = self.run(self.app.browser.get("/connect/endsession"))
         page = self.run(self.app.browser.submit(page))
         assert page.has("logout-success")

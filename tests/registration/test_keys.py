@@ -36,8 +36,13 @@ def published(*keys: ECKey) -> dict[str, Any]:
 async def authenticates(client: RegisteredApp, service: RunningService, key: ECKey) -> bool:
     """Whether the client gets a token by this key; a refusal is invalid_client."""
     now = service.parts.shared.now()
-    claims = {"iss": client.client_id, "sub": client.client_id, "aud": service.issuer}
-    claims |= {"jti": token_hex(), "exp": now + 60}
+    claims: dict[str, Any] = {
+        "iss": client.client_id,
+        "sub": client.client_id,
+        "aud": service.issuer,
+        "jti": token_hex(),
+        "exp": now + 60,
+    }
     answer = await service.token(
         None,
         grant_type="client_credentials",

@@ -55,7 +55,7 @@ async def test_a_secret_s_value_is_known_everywhere(
     client = await other.parts.clients.directory.find(told["client_id"])
     assert client is not None
     assert client.client_secrets[0].value == told["client_secret"]
-    assert client.client_secrets[0].value not in repr(client)
+    assert told["client_secret"] not in repr(client)
 
 
 async def test_a_client_outlives_a_restart(start: Start, config: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterat
     def hanging(password: str, stored: str) -> bool:
         if password == "wrong":
             going_on.wait(60)
-        return matches(password, stored)
+        return bool(matches(password, stored))
 
     monkeypatch.setattr(passwords, "_matches", hanging)
     monkeypatch.setattr(fair_turns, "PER_NETWORK", PLACES)

@@ -32,10 +32,10 @@ class Line:
 
 async def test_one_who_has_little_time_left_takes_nobody_along() -> None:
     durable = GroupCommit(cast("Multiplexed", Line()), replicas=1)
-    hurried, patient = await asyncio.gather(
+    results: list[object] = await asyncio.gather(
         durable.ask([("SET", "a", "1")], seconds=REPLICA_TAKES / 4),
         durable.ask([("SET", "b", "1")], seconds=REPLICA_TAKES * 20),
         return_exceptions=True,
     )
-    assert isinstance(hurried, TimeoutError)
-    assert patient == [b"OK"]
+    assert isinstance(results[0], TimeoutError)
+    assert results[1] == [b"OK"]

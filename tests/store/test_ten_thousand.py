@@ -61,7 +61,12 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
         )
         assert isinstance(record, RefreshToken)
         spending = tokens.spending(
-            handle, record, authorization, client, now=now, replayed=InvalidGrant
+            handle,
+            record,
+            authorization,
+            client,
+            now=now,
+            replayed=lambda: InvalidGrant("replayed"),
         )
         current = tokens.rotate(handle, record, authorization, client, now=now)
         await parts.shared.kv.write(spending.swap, *current.writes)

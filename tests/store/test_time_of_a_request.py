@@ -16,13 +16,15 @@ from service.store.verbs import Command
 class Sluggish:
     """A store that takes a second for everything."""
 
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> Sequence[Any]:
+    circuit_open = False
+
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """Answer late, or give up in time."""
         async with asyncio.timeout(seconds):
             await asyncio.sleep(1)
             return [None] * len(commands)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Nothing is held."""
 
 

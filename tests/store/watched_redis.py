@@ -61,7 +61,7 @@ def watched(url: str) -> Iterator[Watched]:
         watching, ready = Watched(redis), threading.Event()
 
         def listen() -> None:
-            with Redis.from_url(url).monitor() as monitor:
+            with Redis.from_url(url).monitor() as monitor:  # type: ignore[no-untyped-call]
                 ready.set()
                 for told in monitor.listen():
                     if told["command"] == "ECHO over":

@@ -59,8 +59,7 @@ async def test_every_refusal_of_a_person_reads_alike(
 
 async def test_a_locked_account_looks_like_a_wrong_password(service: RunningService) -> None:
     usual = {"grant_type": "password", "username": "alice", "scope": "api1"}
-    for _ in range(5):
-        wrong = await service.token("frontend", password="wrong", **usual)
+    wrong, *_ = [await service.token("frontend", password="wrong", **usual) for _ in range(5)]
     locked = await service.token("frontend", password="alice-password", **usual)
     assert (locked.status, locked.json) == (wrong.status, wrong.json)
 

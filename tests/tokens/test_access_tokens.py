@@ -38,7 +38,7 @@ def encoded(part: object) -> str:
 
 async def keys_of(service: RunningService) -> KeySet:
     """The published keys."""
-    return KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)
+    return KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)  # type: ignore[arg-type]
 
 
 @pytest.mark.rfc("9068#2.1", "9068#4")

@@ -227,7 +227,7 @@ async def test_a_delivery_is_a_trace_of_its_own_with_a_link_to_the_logout(
     delivery = await traced.ended("backchannel_logout")
     logout, told = traced.named("GET /connect/endsession"), traced.named("POST")
     assert parent_of(delivery) is None
-    assert [link.context.span_id for link in delivery.links] == [logout.get_span_context().span_id]
+    assert [link.context for link in delivery.links] == [logout.get_span_context()]
     assert parent_of(told) == id_of(delivery)
     assert party.requests[0].headers["traceparent"] == sent_by(told)
     assert "sign ES256" in traced.below(delivery)

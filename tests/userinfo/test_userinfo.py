@@ -151,7 +151,7 @@ async def test_a_client_may_register_for_a_signed_answer(
     assert service.parts.shared.registry.reload()
     token = (await service.user_token(scope="openid email"))["access_token"]
     answer = await userinfo(service, token)
-    keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)
+    keys = KeySet.import_key_set((await service.get("/.well-known/jwks.json")).json)  # type: ignore[arg-type]
     claims = jwt.decode(answer.body.decode(), keys, algorithms=["ES256"]).claims
     assert answer.headers["Content-Type"] == "application/jwt"
     assert (claims["iss"], claims["aud"]) == (service.issuer, "frontend")

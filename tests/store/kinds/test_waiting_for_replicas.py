@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tests.driving.redis_servers import (
     RedisCluster,
     SentinelSet,
     cluster,
+    is_connected,
     sentinel_set,
 )
 from tests.driving.registry import client_in
@@ -75,7 +77,7 @@ def frozen(store: SentinelSet | RedisCluster) -> Iterator[None]:
     finally:
         for replica in replicas:
             replica.thaw()
-            eventually(lambda replica=replica: replica.tell("ROLE")[3] == b"connected")
+            eventually(partial(is_connected, replica))
 
 
 async def test_flows_go_on_as_ever(app: ClientApp) -> None:
@@ -121,13 +123,13 @@ async def test_a_lost_connection_is_opened_again(
 
 async def test_one_refusal_among_many_is_nobody_elses(kv: KeyValue) -> None:
     await kv.write(Put("ts:{x}:text", b"x", 60))
-    refused, done = await asyncio.gather(
+    results: list[object] = await asyncio.gather(
         kv.write(Count("ts:{x}:text", 60), durable=True),
         kv.write(Put("ts:{x}:k", b"2", 60), durable=True),
         return_exceptions=True,
     )
-    assert isinstance(refused, StoreUnavailable)
-    assert not isinstance(done, BaseException)
+    assert isinstance(results[0], StoreUnavailable)
+    assert not isinstance(results[1], BaseException)
 
 
 async def test_a_refresh_that_nobody_confirmed_gets_the_same_successor_when_it_is_repeated(
