@@ -53,7 +53,7 @@ async def session(parts: Parts, number: int) -> None:
     sessions = replace(parts.records.sessions, emit=lambda _: None)
     subject, now = f"person-{number:010}", parts.shared.now()
     who = SignIn(subject=subject, idp="local", amr=("pwd",), auth_time=now)
-    begun, _ = await sessions.start(who, previous=None, remember=False, user_agent=AGENT)
+    begun, _ = await sessions.start(who, previous=None, user_agent=AGENT)
     await sessions.touch(begun)
 
 

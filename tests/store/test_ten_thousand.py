@@ -60,16 +60,16 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
             parts.shared.stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         assert isinstance(record, RefreshToken)
-        spending = tokens.spending(
+        single_use = tokens.use_up(
             handle,
             record,
             authorization,
             client,
             now=now,
-            replayed=lambda: InvalidGrant("replayed"),
+            report_replay=lambda: InvalidGrant("replayed"),
         )
         current = tokens.rotate(handle, record, authorization, client, now=now)
-        await parts.shared.kv.write(spending.swap, *current.writes)
+        await parts.shared.kv.write(single_use.swap, *current.writes)
     await asyncio.sleep(1.1)
     left = [key for key in redis.scan_iter("ts:*:rt:*", count=MANY) if redis.exists(key)]
     assert len(left) == 1

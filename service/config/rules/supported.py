@@ -116,4 +116,4 @@ def _not_supported(location: Location, feature: str) -> Finding:
 
 def _unknown(location: Location, name: str, known: Iterable[str]) -> Finding:
     hint = nearest(name, known) or f"known: {', '.join(sorted(known))}"
-    return Finding(location, f"{name} is not supported", hint)
+    return Finding(location, "this value is not supported", hint)
