@@ -71,7 +71,7 @@ def create_app(
     connect(parts, grants)
     endpoints = (
         *client_endpoints(parts, pages, grants),
-        *resource_endpoints(parts),
+        *resource_endpoints(parts, pages),
         *registration_endpoints(parts, pages),
         *sign_in_endpoints(parts, pages),
         *account_endpoints(parts, pages),
@@ -111,17 +111,16 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             issuer=tokens.issuer,
             registry=shared.registry,
             rate_limit=shared.rate_limit("token", per_minute),
-            client_address=pages.client_address,
+            credentials=pages.credentials,
             emit=shared.emit,
-            now=shared.now,
             registrable=clients.registrable,
         ),
         RevocationEndpoint(
             client_auth=parts.client_auth,
             active_tokens=tokens.active_tokens,
             revocation=tokens.revocation,
+            credentials=pages.credentials,
             emit=shared.emit,
-            now=shared.now,
         ),
         UserinfoEndpoint(
             active_tokens=tokens.active_tokens,
@@ -135,18 +134,18 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
     )
 
 
-def resource_endpoints(parts: Parts) -> tuple[Endpoint, ...]:
+def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For API resources, which introspect tokens or verify them."""
     shared = parts.shared
     return (
         IntrospectionEndpoint(
-            callers=CallerAuthentication(registry=shared.registry, client_auth=parts.client_auth),
+            callers=CallerAuthentication(shared.registry, parts.client_auth),
             active_tokens=parts.tokens.active_tokens,
             identifiers=parts.tokens.identifiers,
             registry=shared.registry,
             keys=parts.keys.ring,
+            credentials=pages.credentials,
             emit=shared.emit,
-            now=shared.now,
         ),
         JwksEndpoint(keys=parts.keys.ring),
     )

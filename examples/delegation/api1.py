@@ -101,7 +101,7 @@ class Api1:
         form = {"grant_type": "delegation", "token": token, "scope": "api2"}
         url = f"{self.issuer}/connect/token"
         async with self.http.post(url, data=form, headers=CREDENTIALS) as answer:
-            response = await answer.json()
+            response: dict[str, str] = await answer.json()
         return response.get("access_token")
 
 

@@ -1,25 +1,25 @@
-"""Who is the client? Finds the one method a request uses, and lets it prove (RFC 6749 §2.3)."""
+"""Authenticates clients: each method reads its evidence, the client's registration chooses (RFC 6749 §2.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 
+from service.client_auth.client_assertion import ClientAssertions, ClientSecretJwt, PrivateKeyJwt
 from service.client_auth.client_secret_basic import ClientSecretBasic
-from service.client_auth.client_secret_jwt import ClientSecretJwt
 from service.client_auth.client_secret_post import ClientSecretPost
+from service.client_auth.credential_cache import CredentialCache
 from service.client_auth.none import NoAuthentication
-from service.client_auth.private_key_jwt import PrivateKeyJwt
-from service.clients.assertions import ClientAssertions
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.model.credentials import ClientAuthMethod, CredentialSource, Presented
-from service.model.proven import Proven
-from service.model.registry import LiveRegistry, Registry
+from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
+from service.model.registry import LiveRegistry
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 
-CLIENT_AUTH_METHODS: Mapping[
+Candidate = tuple[ClientAuthMethod, Evidence]
+
+
+CLIENT_AUTH_METHODS: dict[
     type[ClientAuthMethod], Callable[[ClientAssertions], ClientAuthMethod]
 ] = {
     ClientSecretBasic: lambda _: ClientSecretBasic(),
@@ -31,86 +31,100 @@ CLIENT_AUTH_METHODS: Mapping[
 """How each is made. To add one: a file in this folder, and an entry here."""
 
 
-def builtin_client_auth_methods(assertions: ClientAssertions) -> tuple[ClientAuthMethod, ...]:
-    """Make every method."""
-    return tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAuthentication:
-    """Authenticates clients by whichever of the methods a request uses, and by one only."""
+    """Authenticates a client by the evidence in its request, and remembers headers that proved it."""
 
-    methods: tuple[ClientAuthMethod, ...]
-    clients: Clients
-    registry: LiveRegistry
-    realm: str
-    _proven: Proven[Client] = field(default_factory=Proven[Client], init=False)
+    def __init__(
+        self,
+        assertions: ClientAssertions,
+        *,
+        clients: Clients,
+        registry: LiveRegistry,
+        realm: str,
+    ) -> None:
+        methods = tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
+        self.realm = realm
+        self.credential_parameters = frozenset[str]().union(*(method.reads for method in methods))
+        self._methods = methods
+        self._clients = clients
+        self._registry = registry
+        self._cache = CredentialCache[Client](self.credential_parameters)
 
     def metadata(self, endpoint: str, *, without: str | None = None) -> Mapping[str, object]:
-        """How clients authenticate at an endpoint, by its name in the metadata (RFC 8414 §2)."""
-        methods = [method for method in self.methods if method.name != without]
+        """Return the metadata about authentication at an endpoint of this name (RFC 8414 §2)."""
+        methods = [method for method in self._methods if method.name != without]
         algorithms = [alg for method in methods for alg in method.algorithms]
         return {
             f"{endpoint}_auth_methods_supported": [method.name for method in methods],
             f"{endpoint}_auth_signing_alg_values_supported": algorithms,
         }
 
-    def proven(self, source: CredentialSource) -> Client | None:
-        """The client that sent the same header before and was authenticated; else `authenticate` tells."""
-        return self._proven.find(source, self.registry.current)
-
-    async def authenticate(self, source: CredentialSource) -> Client:
-        """The client that sent the request, or InvalidClient (RFC 6749 §5.2).
-
-        Two methods in one request are invalid_request (RFC 6749 §2.3).
-        """
+    async def authenticate(self, request: RequestCredentials) -> Client:
+        """Return the client that sent the request; raise InvalidClient if it is not proven (RFC 6749 §5.2)."""
+        registry = self._registry.current
+        remembered = self._cache.find(request, registry)
+        if remembered is not None:
+            return remembered
         try:
-            return await self._authenticated(source, self.registry.current)
+            method, client = await self._verify(request)
         except InvalidClient as refused:
-            self.add_challenge(refused, source.authorization)
+            self.add_challenge(refused, request.authorization)
             raise
+        # A dynamically registered client may change its secret without a new registry.
+        if method.name == ClientSecretBasic.name and not client.dynamically_registered:
+            name, secrets = client.client_id, client.client_secrets
+            self._cache.remember(request, registry, client, name=name, secrets=secrets)
+        return client
 
-    def add_challenge(self, refused: OAuthError, authorization: str | None) -> None:
+    def read_candidates(self, request: RequestCredentials) -> Sequence[Candidate]:
+        """Return the methods that may authenticate the request, with their evidence (RFC 6749 §2.3)."""
+        candidates = [
+            (method, evidence)
+            for method in self._methods
+            if (evidence := method.read_evidence(request)) is not None
+        ]
+        sent = [candidate for candidate in candidates if candidate[0].reads]
+        if len({method.reads for method, _ in sent}) > 1:
+            raise InvalidRequest("the request authenticates the client in more than one way")
+        if not sent and (not candidates or request.authorization is not None):
+            raise InvalidClient("the request does not authenticate a client")
+        return sent or candidates
+
+    def add_challenge(self, error: OAuthError, authorization: str | None) -> None:
         """Ask for Basic credentials if a client that sent an Authorization header is refused."""
-        if isinstance(refused, InvalidClient) and authorization is not None:
-            refused.challenge = basic_challenge(self.realm)
+        if isinstance(error, InvalidClient) and authorization is not None:
+            error.headers = basic_challenge(self.realm)
 
-    async def _authenticated(self, source: CredentialSource, registry: Registry) -> Client:
-        method, presented = self.offered(source)
-        _check_that_names_agree(source, presented)
-        known = await self.clients.find(presented.client_id)
-        proven = await method.proves(presented, known)
-        if known is None or not proven or not known.enabled:
+    async def _verify(self, request: RequestCredentials) -> tuple[ClientAuthMethod, Client]:
+        candidates = self.read_candidates(request)
+        names = {evidence.client_id for _, evidence in candidates}
+        names.update(filter(None, [request.params.get("client_id")]))
+        if len(names) > 1:
+            raise InvalidClient("client_id and the credentials name different clients")
+        client = await self._clients.find(names.pop())
+        method = await _find_proof(candidates, client)
+        if client is None or method is None or not client.enabled:
             raise InvalidClient(
                 "the client is unknown or its credentials are wrong",
-                claimed=known.client_id if known else None,
+                claimed=client.client_id if client else None,
             )
-        if known.token_endpoint_auth_method not in (None, method.name):
+        if client.token_endpoint_auth_method not in {None, method.name}:
             raise InvalidClient(
                 "the client is registered for another authentication method",
-                claimed=known.client_id,
+                claimed=client.client_id,
             )
-        # Only then has the header proven anything; a client that registered itself may change at any time.
-        if method.name == ClientSecretBasic.name and not known.dynamically_registered:
-            name, secrets = known.client_id, known.client_secrets
-            self._proven.remember(source, registry, known, name=name, secrets=secrets)
-        return known
-
-    def offered(self, source: CredentialSource) -> tuple[ClientAuthMethod, Presented]:
-        """The one method that the request uses, and what it presents (RFC 6749 §2.3)."""
-        offers = [
-            (method, presented)
-            for method in self.methods
-            if (presented := method.offered(source)) is not None
-        ]
-        if len(offers) > 1:
-            raise InvalidRequest("the request authenticates the client in more than one way")
-        if not offers:
-            raise InvalidClient("the request does not authenticate a client")
-        return offers[0]
+        return method, client
 
 
-def _check_that_names_agree(source: CredentialSource, presented: Presented) -> None:
-    named = source.params.get("client_id")
-    if named is not None and named != presented.client_id:
-        raise InvalidClient("client_id and the credentials name different clients")
+async def _find_proof(
+    candidates: Sequence[Candidate], client: Client | None
+) -> ClientAuthMethod | None:
+    """Return the candidate that proves it is this client; the registered method alone, if it is one of them.
+
+    Only a client that has proven its credentials learns that it is registered for another method.
+    """
+    registered = client.token_endpoint_auth_method if client else None
+    for method, evidence in [one for one in candidates if one[0].name == registered] or candidates:
+        if await method.proves(evidence, client):
+            return method
+    return None

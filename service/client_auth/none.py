@@ -1,4 +1,4 @@
-"""none: a public client only says who it is (RFC 6749 §2.1, RFC 7591 §2)."""
+"""none: a public client sends its client_id and proves nothing (RFC 6749 §2.1, RFC 7591 §2)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,20 @@ from typing import ClassVar
 
 from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
-from service.model.credentials import CredentialSource, Presented
+from service.model.credentials import Evidence, RequestCredentials
 
 
 @dataclass(frozen=True, slots=True)
 class NoAuthentication:
-    """`client_id` alone."""
-
     name: ClassVar[str] = "none"
     credential: ClassVar[Credential] = Credential.NOTHING
     algorithms: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[frozenset[str]] = frozenset()
 
-    def offered(self, source: CredentialSource) -> Presented | None:
-        """The client_id, if nothing stands beside it."""
-        client_id = source.params.get("client_id")
-        proofs = (source.params.get(name) for name in ("client_secret", "client_assertion"))
-        if not client_id or source.authorization is not None or any(proofs):
-            return None
-        return Presented(client_id=client_id, proof="", source=source)
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        client_id = request.params.get("client_id")
+        return Evidence(client_id=client_id, request=request) if client_id else None
 
-    async def proves(self, presented: Presented, client: Client | None) -> bool:
-        """Whether the client is a public one."""
-        verifies_any((), "", now=presented.source.now)
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        verifies_any((), "", now=evidence.request.now)  # takes as long as a wrong secret
         return client is not None and client.is_public

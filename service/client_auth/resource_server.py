@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from service.client_auth import ClientAuthentication
+from service.client_auth.client_secret_basic import ClientSecretBasic
+from service.client_auth.credential_cache import CredentialCache
 from service.model.client import Client, verifies_any
-from service.model.credentials import CredentialSource
-from service.model.proven import Proven
-from service.model.registry import LiveRegistry, Registry
+from service.model.credentials import RequestCredentials
+from service.model.registry import LiveRegistry
 from service.model.resources import Api
 from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient
@@ -16,50 +15,38 @@ from service.protocol.errors import InvalidClient
 Caller = Api | Client
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallerAuthentication:
-    """Authenticates by Basic as an API resource or scope, or else as a client by any of its methods."""
+    """Authenticates an API resource or scope by Basic, or else a client by any of its methods."""
 
-    registry: LiveRegistry
-    client_auth: ClientAuthentication
-    _proven: Proven[Api] = field(default_factory=Proven[Api], init=False)
+    def __init__(self, registry: LiveRegistry, client_auth: ClientAuthentication) -> None:
+        self.client_auth = client_auth
+        self._registry = registry
+        self._cache = CredentialCache[Api](client_auth.credential_parameters)
 
-    def proven(self, source: CredentialSource) -> Caller | None:
-        """The API that sent the same header before and was authenticated; else `authenticate` tells."""
-        return self._proven.find(source, self.registry.current)
-
-    async def authenticate(self, source: CredentialSource) -> Caller:
-        """The caller; InvalidClient with a challenge where there is none (RFC 7662 §2.3)."""
-        registry = self.registry.current
+    async def authenticate(self, request: RequestCredentials) -> Caller:
+        """Return the caller; raise InvalidClient with a challenge if it is not proven (RFC 7662 §2.3)."""
+        registry = self._registry.current
+        remembered = self._cache.find(request, registry)
+        if remembered is not None:
+            return remembered
+        challenge = basic_challenge(self.client_auth.realm)
         named: tuple[Api | None, ...] = ()
         try:
-            named, secret = self._named_apis(source, registry)
+            method, evidence = self.client_auth.read_candidates(request)[0]
+            if method.name == ClientSecretBasic.name:
+                name = evidence.client_id
+                named = (registry.api_resources.get(name), registry.api_scopes.get(name))
             for api in named:
-                secrets = api.secrets if api is not None else ()
-                if verifies_any(secrets, secret, now=source.now) and api is not None:
-                    name = api.name
-                    self._proven.remember(source, registry, api, name=name, secrets=secrets)
+                secrets = api.secrets if api else ()
+                if verifies_any(secrets, evidence.proof, now=request.now) and api:
+                    self._cache.remember(request, registry, api, name=api.name, secrets=secrets)
                     return api
-            client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
+            client = await self.client_auth.authenticate(request)
         except InvalidClient as refused:
-            refused.challenge = basic_challenge(self.client_auth.realm)
+            refused.headers = challenge
             refused.claimed = next((api.name for api in named if api), refused.claimed)
             raise
         if client.is_public:
-            raise InvalidClient(
-                "a public client cannot ask",
-                challenge=basic_challenge(self.client_auth.realm),
-                claimed=client.client_id,
-            )
+            description = "a public client cannot introspect"
+            raise InvalidClient(description, headers=challenge, claimed=client.client_id)
         return client
-
-    def _named_apis(
-        self, source: CredentialSource, registry: Registry
-    ) -> tuple[tuple[Api | None, ...], str]:
-        """Return the resource and the scope that the request names, and the secret that it presents."""
-        method, presented = self.client_auth.offered(source)
-        if method.name != "client_secret_basic":
-            return (), ""
-        name = presented.client_id
-        named = (registry.api_resources.get(name), registry.api_scopes.get(name))
-        return named, presented.proof

@@ -86,7 +86,7 @@ class AuthorizeEndpoint:
         return self.sign_in.send(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
-        return await self.sign_in.flow.arrive(sent, address=self.client_address.of(request))
+        return await self.sign_in.flow.arrive(sent, address=self.client_address.find(request))
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Go on with what came by POST, now with the browser's cookies."""

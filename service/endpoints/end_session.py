@@ -168,6 +168,6 @@ class EndSessionEndpoint:
     async def _to_confirmation(
         self, request: web.Request, params: Params, *, browser: str | None
     ) -> web.Response:
-        address = self.client_address.of(request)
+        address = self.client_address.find(request)
         parked_id = await self.parking.park(params, browser=browser, address=address)
         return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")

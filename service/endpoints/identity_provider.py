@@ -60,7 +60,7 @@ class IdentityProviderEndpoint:
                 provider,
                 _wishes(waiting),
                 browser=visit.visitor.browser,
-                address=self.client_address.of(request),
+                address=self.client_address.find(request),
                 parked_id=waiting.parked_id if waiting else None,
             )
         except ProviderFailed as failure:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth.resource_server import Caller, CallerAuthentication
 from service.http.answer import Answer, json_answer, jwt_fields
+from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct
 from service.http.message import Message
-from service.http.parameters import JSON, credentials, form_params
+from service.http.parameters import JSON, form_params
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.confirmation import token_type
@@ -40,8 +41,8 @@ class IntrospectionEndpoint:
     identifiers: SubjectIdentifiers
     registry: LiveRegistry
     keys: KeyRing
+    credentials: CredentialReader
     emit: Emit
-    now: Callable[[], int]
 
     def routes(self) -> Iterable[Direct]:
         """POST only."""
@@ -59,8 +60,7 @@ class IntrospectionEndpoint:
         """Answer about one token."""
         params = await form_params(request)
         try:
-            source = credentials(request, params, now=self.now())
-            caller = self.callers.proven(source) or await self.callers.authenticate(source)
+            caller = await self.callers.authenticate(self.credentials.read(request, params))
         except InvalidClient as refused:
             self.emit(
                 ClientRefused(client_id=refused.claimed, endpoint=PATH, cause=refused.description)
@@ -78,7 +78,7 @@ class IntrospectionEndpoint:
         claims = {
             "iss": self.active_tokens.issuer,
             "aud": _name(caller),
-            "iat": self.now(),
+            "iat": self.credentials.now(),
             "token_introspection": answer,
         }
         jwt = await self.keys.signing_key(alg).sign(claims, typ="token-introspection+jwt")

@@ -60,7 +60,7 @@ class LoginEndpoint:
         user = await self.local.verify(
             username,
             params.get("password") or "",
-            address=self.client_address.of(request),
+            address=self.client_address.find(request),
         )
         if user is None:
             return self.login.show_failure(visit, waiting, username=username)

@@ -12,14 +12,15 @@ from aiohttp import web
 
 from service.clients.registration.registration import ClientRegistration, Registered
 from service.http.answer import NO_STORE
-from service.http.parameters import bearer_token, json_object
+from service.http.credentials import bearer_token
+from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
 from service.http.respond import json_response
 from service.model.events import Emit, RegistrationRefused
 from service.model.network import network
 from service.model.registered_client import RegisteredClient
 from service.protocol.challenge import bearer_challenge
-from service.protocol.errors import InvalidToken, OAuthError, TemporarilyUnavailable
+from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.store.rate_limit import RateLimit
 
 PATH = "/connect/register"
@@ -88,31 +89,22 @@ class RegisterEndpoint:
     async def _authorized(self, request: web.Request) -> tuple[RegisteredClient, str]:
         token = bearer_token(request)
         if token is None:
-            raise self._challenging(InvalidToken("the registration access token is missing"), None)
-        try:
-            return await self.registration.authorized(request.match_info["client_id"], token), token
-        except InvalidToken as error:
-            raise self._challenging(error, error) from error
+            raise MissingToken("the registration access token is missing")
+        return await self.registration.authorized(request.match_info["client_id"], token), token
 
     def _client_network(self, request: web.Request) -> str:
         """Who is counted."""
-        return network(self.client_address.of(request))
+        return network(self.client_address.find(request))
 
     def _check_initial_access_token(self, token: str | None) -> None:
         """In constant time for all of them (RFC 7591 §3.1)."""
         if token is None:
-            raise self._challenging(InvalidToken("the initial access token is missing"), None)
+            raise MissingToken("the initial access token is missing")
         octets = token.encode(errors="surrogateescape")  # a header may hold any byte
         digest = sha256(octets).digest()
         matches = [hmac.compare_digest(digest, known) for known in self.initial_access_tokens]
         if not any(matches):
-            error = InvalidToken("the initial access token is not one of this service")
-            raise self._challenging(error, error)
-
-    def _challenging(self, error: InvalidToken, told: InvalidToken | None) -> InvalidToken:
-        """The error with its challenge, which names none to who has sent no token (RFC 6750 §3.1)."""
-        error.challenge = bearer_challenge(self.issuer, told)
-        return error
+            raise InvalidToken("the initial access token is not one of this service")
 
     def _information(self, registered: Registered) -> Mapping[str, object]:
         """The metadata in force, and what only this client may know (RFC 7591 §3.2.1, RFC 7592 §3)."""
@@ -139,6 +131,8 @@ class RegisterEndpoint:
                 raise
             except OAuthError as error:
                 self.emit(RegistrationRefused(error=error.code, cause=error.description))
+                if isinstance(error, InvalidToken):
+                    error.headers = bearer_challenge(self.issuer, error)
                 raise
 
         return telling

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.http.answer import Answer, empty_answer
+from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct
 from service.http.message import Message
-from service.http.parameters import credentials, form_params
+from service.http.parameters import form_params
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
@@ -26,8 +27,8 @@ class RevocationEndpoint:
     client_auth: ClientAuthentication
     active_tokens: ActiveTokens
     revocation: Revocation
+    credentials: CredentialReader
     emit: Emit
-    now: Callable[[], int]
 
     def routes(self) -> Iterable[Direct]:
         """POST only."""
@@ -44,9 +45,7 @@ class RevocationEndpoint:
         """200 with an empty body, whatever the token was (RFC 7009 §2.2)."""
         params = await form_params(request)
         try:
-            client = await self.client_auth.authenticate(
-                credentials(request, params, now=self.now())
-            )
+            client = await self.client_auth.authenticate(self.credentials.read(request, params))
         except InvalidClient as refused:
             self.emit(
                 ClientRefused(client_id=refused.claimed, endpoint=PATH, cause=refused.description)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.grants import Grants
 from service.http.answer import Answer, json_answer
+from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct
 from service.http.message import Message
-from service.http.parameters import authorization, credentials, form_params
-from service.http.proxy import ClientAddress
+from service.http.parameters import form_params
 from service.identity.subjects import Subjects
 from service.model.client import Client
+from service.model.credentials import RequestCredentials
 from service.model.events import Emit, TokenRefused
 from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry
@@ -44,9 +45,8 @@ class TokenEndpoint:
     issuer: TokenIssuer
     registry: LiveRegistry
     rate_limit: RateLimit
-    client_address: ClientAddress
+    credentials: CredentialReader
     emit: Emit
-    now: Callable[[], int]
     registrable: Registrable
 
     def routes(self) -> Iterable[Direct]:
@@ -70,20 +70,20 @@ class TokenEndpoint:
     async def token(self, request: Message) -> Answer:
         """Answer a token request (RFC 6749 §5)."""
         params = await form_params(request)
-        now = self.now()
         client: Client | None = None
         try:
-            source = credentials(request, params, now=now)
-            client = self.client_auth.proven(source) or await self.client_auth.authenticate(source)
-            response = await self._granted(request, params, client, now)
+            credentials = self.credentials.read(request, params)
+            client = await self.client_auth.authenticate(credentials)
+            response = await self._granted(request, credentials, client)
         except OAuthError as error:
             self._refused(params, client, error)
             raise
         return json_answer(response)
 
     async def _granted(
-        self, request: Message, params: Params, client: Client, now: int
+        self, request: Message, credentials: RequestCredentials, client: Client
     ) -> Mapping[str, object]:
+        params = credentials.params
         if self.rate_limit.per_minute is not None:
             await self.rate_limit.count(client.client_id)
         grant_type = params.require("grant_type")
@@ -96,13 +96,13 @@ class TokenEndpoint:
             params=params,
             scope=scope,
             resources=requested_resources(params, registry, scope),
-            now=now,
-            address=self.client_address.of(request),
+            now=credentials.now,
+            address=self.credentials.client_address.find(request),
             cnf=None,
         )
         result = await grant.handle(token_request)
         if isinstance(result, OAuthError):
-            self.client_auth.add_challenge(result, authorization(request))
+            self.client_auth.add_challenge(result, credentials.authorization)
             raise result
         user_claims = await self.subjects.claims_of(result.authorization)
         if user_claims is None:

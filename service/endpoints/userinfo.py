@@ -11,9 +11,10 @@ from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.http.answer import Answer, json_answer, jwt_fields
+from service.http.credentials import bearer_token
 from service.http.endpoint import Direct
 from service.http.message import Message
-from service.http.parameters import FORM, authorization, form_params, media_type
+from service.http.parameters import FORM, form_params, media_type
 from service.identity.subjects import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.client import Client
@@ -23,6 +24,7 @@ from service.protocol.errors import (
     InsufficientScope,
     InvalidRequest,
     InvalidToken,
+    MissingToken,
     OAuthError,
     TemporarilyUnavailable,
 )
@@ -33,10 +35,6 @@ from service.tokens.subject import SubjectIdentifiers
 
 PATH = "/connect/userinfo"
 _JWT = jwt_fields("application/jwt")
-
-
-class NoToken(InvalidToken):
-    """The request holds no token at all, so no error is named in the challenge (RFC 6750 §3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +70,7 @@ class UserinfoEndpoint:
         except TemporarilyUnavailable:
             raise
         except OAuthError as error:
-            told = None if isinstance(error, NoToken) else error
-            error.challenge = bearer_challenge(self.active_tokens.issuer, told)
+            error.headers = bearer_challenge(self.active_tokens.issuer, error)
             raise
         jwt = await self._jwt(claims, client)
         if jwt is None:
@@ -137,13 +134,12 @@ class UserinfoEndpoint:
 
 async def _bearer_token(request: Message) -> str:
     """The token in the header or the form body, and never in the query (RFC 6750 §2)."""
-    scheme, _, token = (authorization(request) or "").partition(" ")
-    in_header = token.strip() if scheme.lower() == "bearer" else ""
+    in_header = bearer_token(request)
     in_body = None
     if request.method == "POST" and media_type(request) == FORM:
         in_body = (await form_params(request)).get("access_token")
     if in_header and in_body:
         raise InvalidRequest("the access token is sent in more than one way")
     if not in_header and not in_body:
-        raise NoToken("the request holds no access token")
+        raise MissingToken("the request holds no access token")
     return in_header or in_body or ""

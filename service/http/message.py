@@ -18,6 +18,8 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: CIMultiDictProxy[str]
     body: bytes
     remote: str | None
+    peer_certificate: bytes | None = None
+    """That the caller has shown in the TLS handshake, as DER."""
 
 
 Message = web.Request | WholeRequest

@@ -11,7 +11,6 @@ import orjson
 from aiohttp import web
 
 from service.http.message import Message, WholeRequest
-from service.model.credentials import CredentialSource
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
 from service.protocol.params import REPEATABLE, Params
 
@@ -63,27 +62,6 @@ async def json_object(request: web.Request) -> Mapping[str, object]:
 def query_params(request: web.Request) -> Params:
     """The parameters of the query as they were sent, decoded exactly once."""
     return Params.parse(request.rel_url.raw_query_string)
-
-
-def credentials(request: Message, params: Params, *, now: int) -> CredentialSource:
-    """What the request shows to authenticate its sender: the header and the body, never the query."""
-    return CredentialSource(
-        endpoint=request.path, authorization=authorization(request), params=params, now=now
-    )
-
-
-def authorization(request: Message) -> str | None:
-    """The Authorization header, which stands once (RFC 9110 §5.3, §11.6.2)."""
-    headers = request.headers.getall("Authorization", [])
-    if len(headers) > 1:
-        raise InvalidRequest("the Authorization header is sent more than once")
-    return headers[0] if headers else None
-
-
-def bearer_token(request: Message) -> str | None:
-    """The token in the Authorization header, if it is of the Bearer scheme (RFC 6750 §2.1)."""
-    scheme, _, token = (authorization(request) or "").partition(" ")
-    return token.strip() or None if scheme.lower() == "bearer" else None
 
 
 def media_type(request: Message) -> str:

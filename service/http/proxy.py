@@ -42,7 +42,7 @@ class ClientAddress:
     """`server.forwarded_header`."""
     _has_warned: bool = field(default=False, init=False)
 
-    def of(self, request: Message) -> str:
+    def find(self, request: Message) -> str:
         """Return the address of the nearest hop that is not a trusted proxy."""
         peer = _address(request.remote or "")
         if peer is None:
@@ -56,6 +56,11 @@ class ClientAddress:
             message = "X-Forwarded-For and Forwarded name two callers: set server.forwarded_header"
             self._warn_once(message, peer)
         return str(callers.pop() if len(callers) == 1 else peer)
+
+    def is_from_proxy(self, request: Message) -> bool:
+        """Return whether a trusted proxy has sent the request."""
+        peer = _address(request.remote or "")
+        return peer is not None and self._trusts(peer)
 
     def _nodes(self, request: Message) -> Iterator[Iterable[str]]:
         """Yield for each header that counts the addresses in it, the nearest hop first.

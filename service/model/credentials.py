@@ -1,4 +1,4 @@
-"""What a request shows to say who sends it, before anything of it is believed."""
+"""What a request shows to authenticate its client, before any of it is believed (RFC 6749 §2.3)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,35 @@ import msgspec
 
 from service.model.catalogue import Credential
 from service.model.client import Client
+from service.model.confirmation import Confirmation
 from service.protocol.params import Params
 
 
-class CredentialSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a request that may hold credentials: the header and the body, never the query."""
+class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True):
+    """A certificate whose private key the sender holds, as a TLS handshake has shown."""
+
+    der: bytes
+    confirmation: Confirmation
+
+
+class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a request that may hold credentials: header, body and certificate, never the query."""
 
     endpoint: str
     """The path that the request was sent to."""
     authorization: str | None
     params: Params
+    certificate: ClientCertificate | None
     now: int
 
 
-class Presented(msgspec.Struct, frozen=True, kw_only=True):
-    """A client_id and the secret or assertion that came with it, empty where the method needs none."""
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A client_id that is not verified yet, and the secret or assertion that is to prove it."""
 
     client_id: str
-    proof: str
-    source: CredentialSource
+    proof: str = ""
+    """Empty for a method whose proof is the certificate, or that needs none."""
+    request: RequestCredentials
 
 
 class ClientAuthMethod(Protocol):
@@ -34,14 +44,20 @@ class ClientAuthMethod(Protocol):
 
     name: ClassVar[str]
     credential: ClassVar[Credential]
-    """What a client needs for it."""
+    """What a client has to register for it."""
     algorithms: ClassVar[tuple[str, ...]]
-    """Those of its signatures; none where nothing is signed."""
+    """Those of its signatures; empty if nothing is signed."""
+    reads: ClassVar[frozenset[str]]
+    """The header or the parameters that a client sends for this method alone.
 
-    def offered(self, source: CredentialSource) -> Presented | None:
-        """What the request presents for this method, or None if it does not use it."""
+    A request must not hold those of two methods (RFC 6749 §2.3). Empty for a method that reads only
+    client_id or the certificate; it counts where a client has sent nothing for another method.
+    """
+
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        """Return what the request holds for this method, or None."""
         ...
 
-    async def proves(self, presented: Presented, client: Client | None) -> bool:
-        """Whether it is this client; as slow for an unknown one (None) as for a wrong secret."""
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        """Return whether it is this client; as slow for an unknown one (None) as for a wrong secret."""
         ...

@@ -10,7 +10,6 @@ import structlog
 from aiohttp import web
 
 from service.authorize.accepted_values import AcceptedValues
-from service.http.errors import error_headers
 from service.http.request_id import request_id
 from service.model.events import AuthorizationRefused, Emit
 from service.pages.pages import Pages
@@ -91,7 +90,7 @@ class ErrorPages:
                 "way_on": error.way_on if isinstance(error, SignInOver) else None,
             },
         )
-        page.headers.update(error_headers(error))
+        page.headers.update(error.headers)
         return page
 
     async def _development(self, refused: RefusedValue) -> Mapping[str, object]:

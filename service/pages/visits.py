@@ -73,7 +73,7 @@ class Visits:
             sign_in,
             previous=visitor.session,
             user_agent=request.headers.get("User-Agent", ""),
-            address=self.client_address.of(request),
+            address=self.client_address.find(request),
         )
         user_claims = await self.subjects.claims_of(session) or {}
         return _signed_in(visitor.browser, session, user_claims, new_cookie=cookie)

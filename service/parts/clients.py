@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.client_auth import ClientAuthentication, builtin_client_auth_methods
+from service.client_auth import ClientAuthentication
+from service.client_auth.client_assertion import ClientAssertions
 from service.clients.algorithms import ClientAlgorithms
-from service.clients.assertions import ClientAssertions
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.clients.origins import RegisteredOrigins
@@ -192,7 +192,7 @@ def build_client_auth(shared: Shared, keys: KeyParts, clients: ClientParts) -> C
         clock_skew=shared.configuration.server.clock_skew,
     )
     return ClientAuthentication(
-        methods=builtin_client_auth_methods(assertions),
+        assertions,
         clients=clients.directory,
         registry=shared.registry,
         realm=shared.issuer,

@@ -1,9 +1,10 @@
-"""Builds the parts that show pages to browsers."""
+"""Builds the parts that read HTTP requests and show pages to browsers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.http.credentials import CredentialReader
 from service.http.proxy import ClientAddress
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
@@ -24,6 +25,7 @@ class PageParts:
     sign_in: SignInPages
     login: LoginPage
     client_address: ClientAddress
+    credentials: CredentialReader
 
 
 def build_pages(parts: Parts) -> PageParts:
@@ -59,4 +61,9 @@ def build_pages(parts: Parts) -> PageParts:
             sign_in=sign_in, registry=shared.registry, lockout=configuration.limits.lockout
         ),
         client_address=client_address,
+        credentials=CredentialReader(
+            client_address=client_address,
+            certificate_header=configuration.server.client_certificate_header,
+            now=shared.now,
+        ),
     )

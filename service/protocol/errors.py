@@ -10,6 +10,7 @@ from typing import ClassVar
 from service.protocol.refused_value import NO_VALUE, RefusedValue
 
 _NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _NOT_FOR_DESCRIPTIONS = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
 
 
@@ -24,18 +25,18 @@ class OAuthError(Exception):
         description: str,
         *,
         members: Mapping[str, object] = _NO_MEMBERS,
-        challenge: str | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
         refused: RefusedValue = NO_VALUE,
     ) -> None:
-        """Take a description without secrets, members that a grant adds at the top level,
-        what `WWW-Authenticate` asks for (RFC 9110 §11.6.1), and for the log the refused value.
+        """Take a description without secrets, members that a grant adds at the top level, headers
+        of the answer such as `WWW-Authenticate`, and for the log the refused value.
 
-        What no description may hold is replaced: others write them too (RFC 6749 §5.2).
+        Characters that a description must not hold are replaced: extensions write descriptions, too (RFC 6749 §5.2).
         """
         super().__init__(description)
         self.description = _NOT_FOR_DESCRIPTIONS.sub("?", description)
         self.members = members
-        self.challenge = challenge
+        self.headers = headers
         self.refused = refused
 
 
@@ -72,11 +73,11 @@ class InvalidClient(OAuthError):
         description: str,
         *,
         members: Mapping[str, object] = _NO_MEMBERS,
-        challenge: str | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
         claimed: str | None = None,
     ) -> None:
-        """Take for the log, too, whom the caller claimed to be, where such a one exists."""
-        super().__init__(description, members=members, challenge=challenge)
+        """Take for the log the client_id that the caller claimed, if there is such a client."""
+        super().__init__(description, members=members, headers=headers)
         self.claimed = claimed
 
 
@@ -201,6 +202,10 @@ class InvalidToken(OAuthError):
     status = 401
 
 
+class MissingToken(InvalidToken):
+    """The request holds no token, so that the challenge names no error (RFC 6750 §3.1)."""
+
+
 class InsufficientScope(OAuthError):
     """The access token lacks a scope that this resource needs (RFC 6750 §3.1)."""
 
@@ -214,16 +219,15 @@ class TemporarilyUnavailable(OAuthError):
     code = "temporarily_unavailable"
     status = 503
 
+    def __init__(self, description: str, *, retry_after: int = 5) -> None:
+        """Take the number of seconds after which the caller may try again (RFC 9110 §10.2.3)."""
+        super().__init__(description, headers={"Retry-After": str(retry_after)})
+
 
 class TooManyRequests(TemporarilyUnavailable):
-    """A rate limit is exceeded; `retry_after` is in seconds (RFC 6585 §4)."""
+    """A rate limit is exceeded (RFC 6585 §4)."""
 
     status = 429
-
-    def __init__(self, description: str, *, retry_after: int) -> None:
-        """Take the number of seconds after which the caller may try again."""
-        super().__init__(description)
-        self.retry_after = retry_after
 
 
 class ServerError(OAuthError):

@@ -130,6 +130,9 @@ class LaneConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
         self._remote = peer[0] if peer else None  # none at a unix socket
+        tls = transport.get_extra_info("ssl_object")
+        if tls is not None:
+            self._reader.peer_certificate = tls.getpeercert(binary_form=True)
         self._lane.connections.add(self)
         self._lane.accepted.add(self, transport.get_extra_info("socket"))
 

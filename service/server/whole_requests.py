@@ -21,12 +21,23 @@ _END_OF_HEAD = b"\r\n\r\n"
 class WholeRequestReader:
     """Reads the requests of one connection, one after the other."""
 
-    __slots__ = ("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_url")
+    __slots__ = (
+        "_begun",
+        "_body",
+        "_complete",
+        "_head",
+        "_headers",
+        "_largest",
+        "_last",
+        "_url",
+        "peer_certificate",
+    )
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self._head = b""
         self._last: WholeRequest | None = None
+        self.peer_certificate: bytes | None = None
 
     def read(self, data: bytes, *, remote: str | None) -> WholeRequest | None:
         """Return the request if these bytes are exactly one, with nothing that only aiohttp understands.
@@ -41,7 +52,12 @@ class WholeRequestReader:
         if len(body) != len(last.body):
             return self._parse(data, remote)
         return WholeRequest(
-            method=last.method, path=last.path, headers=last.headers, body=body, remote=remote
+            method=last.method,
+            path=last.path,
+            headers=last.headers,
+            body=body,
+            remote=remote,
+            peer_certificate=self.peer_certificate,
         )
 
     def _parse(self, data: bytes, remote: str | None) -> WholeRequest | None:
@@ -61,6 +77,7 @@ class WholeRequestReader:
             headers=CIMultiDictProxy(self._headers),
             body=self._body,
             remote=remote,
+            peer_certificate=self.peer_certificate,
         )
         # The head is remembered unless llhttp skipped something: line breaks before or after the request.
         head = data[: data.find(_END_OF_HEAD) + len(_END_OF_HEAD)]

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from service.clients.assertions import ASSERTION_TYPE
+from service.client_auth.client_assertion import ASSERTION_TYPE
 from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jose import Key
 from tests.driving.service import Answer, RunningService

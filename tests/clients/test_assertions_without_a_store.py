@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.clients.assertions import ASSERTION_TYPE
+from service.client_auth.client_assertion import ASSERTION_TYPE
 from tests.clients.signing import SECRET, Signer
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.clients.assertions import ASSERTION_TYPE
+from service.client_auth.client_assertion import ASSERTION_TYPE
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import Key
 from tests.clients.signing import SECRET, Signer, key_of, unsigned

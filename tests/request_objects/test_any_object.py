@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.clients.assertions import ASSERTION_TYPE
+from service.client_auth.client_assertion import ASSERTION_TYPE
 from tests.clients.signing import key_of, unsigned
 from tests.request_objects.sending import Sender
 

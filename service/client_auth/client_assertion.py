@@ -1,0 +1,180 @@
+"""client_secret_jwt and private_key_jwt: a JWT signed with the client's secret or key (RFC 7523 §3, OIDC Core §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from secrets import token_urlsafe
+from typing import ClassVar
+
+import structlog
+
+from service.clients.keys import ClientKeys
+from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
+from service.keys.foreign_keys import accepted_header
+from service.keys.jose import (
+    JwtRefused,
+    Key,
+    claims_signed_by,
+    unverified_claims,
+    unverified_header,
+)
+from service.keys.times import check_times, time_in
+from service.model.catalogue import Credential
+from service.model.client import Client
+from service.model.credentials import Evidence, RequestCredentials
+from service.model.handle import digest, new_selector
+from service.store.stores import Stores
+
+log = structlog.stdlib.get_logger(__name__)
+
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+"""RFC 7523 §2.2."""
+
+MAX_LIFETIME = 3600
+"""Seconds; widely used libraries sign assertions for an hour."""
+
+_RSA_OF_NOBODY = {"kty": "RSA", "n": "_" * 341 + "w", "e": "AQAB"}
+
+_REQUEST_OBJECT_CLAIMS = frozenset({"client_id", "redirect_uri", "response_type", "scope"})
+"""Claims of which a request object has at least one (RFC 9101 §4), and a client assertion none."""
+
+_TYP = frozenset({"jwt", "client-authentication+jwt"})
+
+
+_READS = frozenset({"client_assertion", "client_assertion_type"})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSecretJwt:
+    name: ClassVar[str] = "client_secret_jwt"
+    credential: ClassVar[Credential] = Credential.SECRET_VALUE
+    algorithms: ClassVar[tuple[str, ...]] = tuple(MAC_ALGORITHMS)
+    reads: ClassVar[frozenset[str]] = _READS
+    assertions: ClientAssertions
+
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        return _read_assertion(request, is_by_secret=True)
+
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        return await self.assertions.prove(evidence, client, algorithms=self.algorithms)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateKeyJwt:
+    name: ClassVar[str] = "private_key_jwt"
+    credential: ClassVar[Credential] = Credential.KEYS
+    algorithms: ClassVar[tuple[str, ...]] = SIGNING_ALGORITHMS
+    reads: ClassVar[frozenset[str]] = _READS
+    assertions: ClientAssertions
+
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        return _read_assertion(request, is_by_secret=False)
+
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        return await self.assertions.prove(evidence, client, algorithms=self.algorithms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAssertions:
+    """Verifies the assertions of both methods."""
+
+    issuer: str
+    token_endpoint: str
+    """Its path; an assertion may be addressed to it wherever it is sent."""
+    keys: ClientKeys
+    stores: Stores
+    clock_skew: int
+
+    async def prove(
+        self, evidence: Evidence, client: Client | None, *, algorithms: Collection[str]
+    ) -> bool:
+        """Return whether the client signed the assertion for this service and has not used it before."""
+        if client is None:
+            _verify_for_nobody(evidence.proof, algorithms)
+            return False
+        try:
+            claims = await self._verify(evidence, client, algorithms)
+            await self._use_up(claims, evidence)
+        except JwtRefused as refused:
+            log.info("client assertion refused", client_id=client.client_id, reason=str(refused))
+            return False
+        return True
+
+    async def _verify(
+        self, evidence: Evidence, client: Client, algorithms: Collection[str]
+    ) -> Mapping[str, object]:
+        request = evidence.request
+        if request.params.get("client_assertion_type") != ASSERTION_TYPE:
+            raise JwtRefused("client_assertion_type is not that of a JWT")
+        registered = client.metadata.get("token_endpoint_auth_signing_alg")
+        accepted = [alg for alg in algorithms if registered in (None, alg)]
+        claims = await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
+        if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):
+            raise JwtRefused("iss and sub are not the client_id")
+        if not _REQUEST_OBJECT_CLAIMS.isdisjoint(claims):
+            raise JwtRefused("it is a request object, which every browser may have seen")
+        self._check_audience(claims.get("aud"), request.endpoint)
+        check_times(claims, now=request.now, clock_skew=self.clock_skew)
+        return claims
+
+    def _check_audience(self, audience: object, endpoint: str) -> None:
+        """Raise unless it is one value, so that no other server can use it here (draft-ietf-oauth-rfc7523bis §4)."""
+        base = self.issuer.rstrip("/")
+        ours = (self.issuer, base + self.token_endpoint, base + endpoint)
+        if not any(audience in (one, [one]) for one in ours):
+            raise JwtRefused("aud is not this service alone")
+
+    async def _use_up(self, claims: Mapping[str, object], evidence: Evidence) -> None:
+        """Remember the `jti` in all replicas until the assertion expires (RFC 7523 §3)."""
+        jti, expires = claims.get("jti"), time_in(claims, "exp")
+        if not isinstance(jti, str) or not jti:
+            raise JwtRefused("jti is missing, or is not a string")
+        if expires is None:
+            raise JwtRefused("exp is missing")
+        left = expires - evidence.request.now
+        if left > MAX_LIFETIME + self.clock_skew:
+            raise JwtRefused("exp is too far away")
+        key = digest(f"{evidence.client_id}\n{jti}")
+        attempt, used = new_selector(), self.stores.used_assertions
+        ttl = int(left) + self.clock_skew + 1
+        (written,) = await self.stores.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
+        # The engine may have repeated the command; then the value that is there is ours.
+        if not written and await self.stores.kv.read(used.read(key)) != (attempt,):
+            raise JwtRefused("it has been used before")
+
+
+def _read_assertion(request: RequestCredentials, *, is_by_secret: bool) -> Evidence | None:
+    """Return the assertion if `alg` is of this kind (RFC 7518 §3.1); a malformed one counts as signed by a key."""
+    assertion, alg, sub = request.params.get("client_assertion"), None, None
+    if assertion is None:
+        return None
+    with suppress(JwtRefused):
+        alg = unverified_header(assertion).get("alg")
+        sub = unverified_claims(assertion).get("sub")
+    if (str(alg) in MAC_ALGORITHMS) != is_by_secret:
+        return None
+    client_id = sub if isinstance(sub, str) else ""
+    return Evidence(client_id=client_id, proof=assertion, request=request)
+
+
+def _verify_for_nobody(assertion: str, algorithms: Collection[str]) -> None:
+    """Take as long for an unknown client's assertion as for a known one's."""
+    try:
+        header = accepted_header(assertion, algorithms=algorithms, typ=_TYP)
+        alg = str(header["alg"])
+        if alg in MAC_ALGORITHMS or header.get("kid") is None:
+            claims_signed_by(_key_of_nobody(alg), assertion)
+    except JwtRefused:
+        return
+
+
+@cache
+def _key_of_nobody(alg: str) -> Key:
+    if alg in MAC_ALGORITHMS:
+        return Key.of_secret(token_urlsafe(MAC_ALGORITHMS[alg]), alg)
+    if alg.startswith(("RS", "PS")):
+        return Key.load(_RSA_OF_NOBODY, alg)  # to generate one takes too long
+    return Key.generate(alg)

@@ -1,0 +1,67 @@
+"""Remembers Basic headers that authenticated their sender (docs/decisions/proven-credentials.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from hashlib import sha256
+from typing import Generic, TypeVar
+
+from service.model.client import Secret
+from service.model.credentials import RequestCredentials
+from service.model.registry import Registry
+
+T = TypeVar("T")
+
+MAX_ENTRIES = 10_000
+
+
+class CredentialCache(Generic[T]):
+    """Finds the sender of a header that was verified under the registry in force, by the header's hash.
+
+    Every API sends the same header with every request. Only verified headers are added, so that
+    nobody without a secret can fill the memory, and only their hashes are kept. The time of a
+    look-up tells nothing about other secrets.
+    """
+
+    def __init__(self, credential_parameters: frozenset[str]) -> None:
+        """Take the parameters by which a request authenticates in another way."""
+        self._credential_parameters = credential_parameters
+        self._senders: dict[bytes, tuple[T, str, int | None]] = {}
+        self._registry: Registry | None = None
+
+    def find(self, request: RequestCredentials, registry: Registry) -> T | None:
+        """Return the sender if the header alone authenticates the request."""
+        if request.authorization is None or registry is not self._registry:
+            return None
+        known = self._senders.get(_hash(request.authorization))
+        if known is None:
+            return None
+        sender, name, expires_at = known
+        sent = request.params.values
+        if not self._credential_parameters.isdisjoint(sent):
+            return None
+        if sent.get("client_id", (name,)) != (name,):
+            return None
+        return None if expires_at is not None and expires_at <= request.now else sender
+
+    def remember(
+        self,
+        request: RequestCredentials,
+        registry: Registry,
+        sender: T,
+        *,
+        name: str,
+        secrets: Collection[Secret],
+    ) -> None:
+        """Add a sender, until the first of its secrets expires."""
+        if request.authorization is None:
+            return
+        if registry is not self._registry or len(self._senders) >= MAX_ENTRIES:
+            self._senders, self._registry = {}, registry
+        expiries = [secret.expires_at for secret in secrets if secret.expires_at is not None]
+        expires_at = min((at for at in expiries if at > request.now), default=None)
+        self._senders[_hash(request.authorization)] = (sender, name, expires_at)
+
+
+def _hash(header: str) -> bytes:
+    return sha256(header.encode(errors="surrogateescape")).digest()  # it may hold any byte
