@@ -15,7 +15,7 @@ from service.model.handle import new_handle, new_selector
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.parts import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
-from service.store.verbs import Write
+from service.store.verbs import Command
 
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
@@ -73,7 +73,7 @@ async def client_credentials_rs256(_: Parts, __: Path, ___: int) -> Requests:
 
 async def code(parts: Parts, folder: Path, most: int) -> Requests:
     """A code with PKCE is redeemed: reference token, identity token (ES256), refresh token."""
-    writes: list[Write] = []
+    writes: list[Command] = []
     bodies: list[str] = []
     for _ in range(most):
         authorization = authorization_of(parts)
@@ -100,7 +100,7 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
 
 async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     """A refresh token is rotated: reference token, identity token (ES256), successor."""
-    writes: list[Write] = []
+    writes: list[Command] = []
     bodies: list[str] = []
     for _ in range(most):
         authorization = authorization_of(parts)
@@ -265,7 +265,7 @@ def authorization_of(parts: Parts, client_id: str = "web") -> Authorization:
     )
 
 
-async def _written(parts: Parts, writes: list[Write]) -> None:
+async def _written(parts: Parts, writes: list[Command]) -> None:
     for start in range(0, len(writes), 1000):
         await parts.shared.kv.write(*writes[start : start + 1000])
 

@@ -18,7 +18,7 @@ from service.model.session import Session
 from service.protocol.errors import LoginRequired, OAuthError
 from service.protocol.scope import format_scope
 from service.store.stores import REPLAY_WINDOW, Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.claims import claims_of_scope
 from service.tokens.id_token import HashedArtifacts, IdTokens
@@ -109,7 +109,7 @@ class Answering:
         lifetime = client.authorization_code_lifetime + REPLAY_WINDOW if code else 0
         if access is not None:
             lifetime = max(lifetime, access.lifetime)
-        writes: list[Write] = [
+        writes: list[Command] = [
             *begin(stores, authorization, ttl=max(lifetime, 1), now=now),
             *takes_part(stores, client, session, now=now),
         ]

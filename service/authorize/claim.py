@@ -9,7 +9,7 @@ from service.model.handle import new_selector
 from service.protocol.errors import AlreadyAnswered
 from service.store.keyvalue import StoreUnavailable
 from service.store.stores import Stores
-from service.store.verbs import PutNew
+from service.store.verbs import Command
 
 LIFETIME = 15 * 60
 """Seconds that a person has for all the pages of one request, and for which its answer is remembered."""
@@ -27,7 +27,7 @@ class Claim:
     attempt: str = field(default_factory=new_selector)
 
     @property
-    def write(self) -> PutNew:
+    def write(self) -> Command:
         """The attempt itself, to be written in the same step as what the answer grants."""
         return self.stores.parked_answers.put_new(self.attempt, self.place, ttl=LIFETIME)
 

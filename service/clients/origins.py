@@ -10,7 +10,7 @@ from service.model.handle import digest
 from service.model.registered_client import RegisteredClient
 from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 
 FOR_EVER = 253402300799
 """The end of the year 9999: when a client without lifetime would expire."""
@@ -45,7 +45,7 @@ class RegisteredOrigins:
             surplus = await self.stores.surplus(origins, name, count=count)
             await self.stores.kv.write(*[origins.remove(name, one) for one in surplus])
 
-    def forget(self, record: RegisteredClient) -> Iterator[Write]:
+    def forget(self, record: RegisteredClient) -> Iterator[Command]:
         """The writes that take that back."""
         for name in _names(record):
             yield self.stores.registered_origins.remove(name, record.client_id)

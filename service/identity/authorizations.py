@@ -9,7 +9,7 @@ from service.model.authorization import Authorization
 from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest, is_selector
 from service.store.stores import Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 
 AT_ONCE = 500
 """Authorizations that end in one round trip; a program may have let a person give thousands."""
@@ -58,7 +58,7 @@ class Authorizations:
                     )
                 )
 
-    def _without(self, authorization: Authorization) -> Iterator[Write]:
+    def _without(self, authorization: Authorization) -> Iterator[Command]:
         stores, one = self.stores, authorization.id
         yield stores.authorizations.drop(one)
         if authorization.subject is not None:

@@ -9,8 +9,8 @@ from service.model.client import Client
 from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest
 from service.model.session import Consent
-from service.store.index_verbs import IndexAdd
 from service.store.stores import Stores
+from service.store.verbs import Command
 
 YEAR = 365 * 24 * 3600
 
@@ -111,6 +111,6 @@ class Consents:
         consents = [one for one in found if one is not None]
         return tuple(sorted(consents, key=lambda consent: consent.given_at, reverse=True))
 
-    def _listed(self, owner: str, name: str, ttl: int) -> IndexAdd:
+    def _listed(self, owner: str, name: str, ttl: int) -> Command:
         now = self.now()
         return self.stores.subject_consents.add(owner, name, expires_at=now + ttl, now=now)

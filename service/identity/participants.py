@@ -8,12 +8,11 @@ from service.model.client import Client
 from service.model.logout_delivery import LogoutDelivery
 from service.model.session import Session
 from service.model.trace import current_traceparent
-from service.store.index_verbs import IndexKeep
 from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 
 
-def takes_part(stores: Stores, client: Client, session: Session, *, now: int) -> list[Write]:
+def takes_part(stores: Stores, client: Client, session: Session, *, now: int) -> list[Command]:
     """Note that the client relies on the session, for as long as the session can last."""
     if client.frontchannel_logout_uri is None and client.backchannel_logout_uri is None:
         return []
@@ -24,12 +23,12 @@ def takes_part(stores: Stores, client: Client, session: Session, *, now: int) ->
     ]
 
 
-def keep(stores: Stores, session: Session, *, now: int) -> IndexKeep:
+def keep(stores: Stores, session: Session, *, now: int) -> Command:
     """Let what is noted last until the session's absolute end, however long ago it was noted."""
     return stores.session_clients.keep(session.id, expires_at=session.ends_at, now=now)
 
 
-def tell(stores: Stores, session: Session, client_ids: Iterable[str], *, now: int) -> list[Write]:
+def tell(stores: Stores, session: Session, client_ids: Iterable[str], *, now: int) -> list[Command]:
     """Put into the queue that these clients are to be told; whether they can be is seen there."""
     deliveries = [
         LogoutDelivery(

@@ -20,7 +20,7 @@ from service.model.handle import (
 )
 from service.model.session import Session
 from service.store.stores import Stores
-from service.store.verbs import Drop, Swap, Write
+from service.store.verbs import Command
 
 LONGEST_USER_AGENT = 200
 
@@ -137,7 +137,7 @@ class Sessions:
     async def touch(self, session: Session) -> None:
         """It was used: its idle time begins anew; one that is remembered has none."""
         ttl = self._lifetime(session)
-        writes: list[Write] = [self.stores.session_uses.put(self.now(), session.id, ttl=ttl)]
+        writes: list[Command] = [self.stores.session_uses.put(self.now(), session.id, ttl=ttl)]
         if not session.remember:
             writes.append(self.stores.sessions.extend(session.id, ttl=ttl))
         await self.stores.kv.write(*writes)
@@ -172,8 +172,8 @@ class Sessions:
         await stores.kv.write(
             *participants.tell(stores, session, set(clients).difference(told), now=self.now()),
             *self._without(meanwhile, owner),
-            Drop(stores.session_authorizations.key(session.id)),
-            Drop(stores.session_clients.key(session.id)),
+            stores.session_authorizations.drop(session.id),
+            stores.session_clients.drop(session.id),
         )
         self.ended.set()
         self.emit(SessionEnded(session_id=session.id, subject=session.subject))
@@ -204,7 +204,7 @@ class Sessions:
         index = self.stores.session_clients.key(session.id)
         return await self.stores.kv.members(index, now=self.now())
 
-    def _without(self, authorizations: list[Authorization], owner: str) -> list[Write]:
+    def _without(self, authorizations: list[Authorization], owner: str) -> list[Command]:
         """What ends those that do not outlive their session (OIDC Core §11)."""
         ended = [one.id for one in authorizations if not one.offline]
         return [
@@ -236,13 +236,13 @@ class Sessions:
 
     async def _keep(self, session: Session, *, renewed: bool) -> bool:
         """Write it; False where the one to be renewed has ended meanwhile and stays ended."""
-        put = self.stores.sessions.put(session, session.id, ttl=self._lifetime(session))
+        write = self.stores.sessions.swap if renewed else self.stores.sessions.put
+        record = write(session, session.id, ttl=self._lifetime(session))
         listed = self.stores.subject_sessions.add(
             digest(session.subject), session.id, expires_at=session.ends_at, now=self.now()
         )
-        write = Swap(put.key, put.value, put.ttl) if renewed else put
         kept = participants.keep(self.stores, session, now=self.now())
-        count, _, written = await self.stores.kv.write(listed, kept, write)
+        count, _, written = await self.stores.kv.write(listed, kept, record)
         await self._make_room(session, count)
         return bool(written)
 

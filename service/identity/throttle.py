@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from service.model.handle import digest
 from service.model.network import network
 from service.model.usernames import folded
+from service.store import verbs
 from service.store.keyvalue import KeyValue
-from service.store.verbs import Count, Drop, Extend, Read
+from service.store.verbs import Read
 
 WIDER = 10
 """How many times more failures an account may have from anywhere, and an address on all accounts."""
@@ -52,12 +53,14 @@ class Throttle:
         """Count one; whether this one locks. Not to be called while it is locked."""
         counters = self._counters(username, address)
         counts: list[int] = await self.kv.write(
-            *[Count(counter.key, self.limits.window) for counter in counters]
+            *[verbs.count(counter.key, self.limits.window) for counter in counters]
         )
         counted = list(zip(counters, counts, strict=True))
         # Or more: a count whose answer was lost is repeated, and skips a number.
         full = [
-            Extend(one.key, self.limits.lockout) for one, count in counted if count >= one.limit
+            verbs.extend(one.key, self.limits.lockout)
+            for one, count in counted
+            if count >= one.limit
         ]
         if full:
             await self.kv.write(*full)
@@ -66,7 +69,7 @@ class Throttle:
     async def clear(self, username: str, address: str) -> None:
         """Forget the failures of this account at this address: its owner signed in."""
         pair, _, _ = self._counters(username, address)
-        await self.kv.write(Drop(pair.key))
+        await self.kv.write(verbs.drop(pair.key))
 
     def _counters(self, username: str, address: str) -> tuple[Counter, Counter, Counter]:
         account, place = folded(username), network(address)

@@ -21,8 +21,7 @@ from service.outgoing.guarded import GuardedOutgoing
 from service.outgoing.http_client import Outgoing
 from service.outgoing.outgoing_for import OutgoingFor
 from service.start_rules import START_RULES
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue
+from service.store.keyvalue import KeyValue, open_store
 from service.store.memory import StoreMemory
 from service.store.rate_limit import RateLimit
 from service.store.stores import Stores

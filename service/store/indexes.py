@@ -1,25 +1,16 @@
-"""What belongs to something, and what is to be done: sorted sets that leave with their last member."""
+"""Sorted sets that expire with their last member: indexes, scored by when a member expires, and queues."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.store.index_verbs import (
-    Defer,
-    Enqueue,
-    IndexAdd,
-    IndexCount,
-    IndexFirst,
-    IndexKeep,
-    IndexLast,
-    IndexMembers,
-    IndexRemove,
-)
+from service.store import scripts, verbs
+from service.store.verbs import Command
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Which members belong to something, each until it expires by itself, and the index after the last."""
+    """The members that belong to something, each until it expires by itself."""
 
     prefix: str
     name: str
@@ -27,43 +18,47 @@ class Index:
     """With more members than this, those that expire first have to make room: no key grows for ever."""
 
     def key(self, selector: str, digest: str = "") -> str:
-        """The sorted set's key."""
+        """Return the sorted set's key."""
         return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
 
     def add(
         self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
-    ) -> IndexAdd:
-        """Note a member until it expires; answers how many there are."""
-        return IndexAdd(self.key(selector, digest), member, expires_at, now)
+    ) -> Command:
+        """Note a member until it expires, and forget those that have; answers how many there are."""
+        return ("EVAL", scripts.INDEX_ADD, 1, self.key(selector, digest), now, expires_at, member)
 
-    def keep(self, selector: str, *, expires_at: int, now: int) -> IndexKeep:
-        """Let all members last until then."""
-        return IndexKeep(self.key(selector), expires_at, now)
+    def keep(self, selector: str, *, expires_at: int, now: int) -> Command:
+        """Let all members last until `expires_at`."""
+        return ("EVAL", scripts.INDEX_KEEP, 1, self.key(selector), now, expires_at)
 
-    def members(self, selector: str, digest: str = "", *, now: int) -> IndexMembers:
-        """Ask for the members, after the writes before."""
-        return IndexMembers(self.key(selector, digest), now)
+    def members(self, selector: str, digest: str = "", *, now: int) -> Command:
+        """Ask for the members that have not expired, after the commands before."""
+        return ("ZRANGEBYSCORE", self.key(selector, digest), f"({now}", "+inf")
 
-    def first(self, selector: str, digest: str = "", *, count: int) -> IndexFirst:
-        """Ask for the members that expire first, after the writes before."""
-        return IndexFirst(self.key(selector, digest), count)
+    def first(self, selector: str, digest: str = "", *, count: int) -> Command:
+        """Ask for the members that expire first, after the commands before."""
+        return ("ZRANGE", self.key(selector, digest), 0, count - 1)
 
-    def last(self, selector: str, digest: str = "", *, count: int) -> IndexLast:
-        """Ask for the members that expire last, after the writes before."""
-        return IndexLast(self.key(selector, digest), count)
+    def last(self, selector: str, digest: str = "", *, count: int) -> Command:
+        """Ask for the members that expire last, after the commands before."""
+        return ("ZRANGE", self.key(selector, digest), -count, -1)
 
-    def remove(self, selector: str, member: str, digest: str = "") -> IndexRemove:
+    def count(self, selector: str, digest: str = "", *, now: int) -> Command:
+        """Ask how many members have not expired, after the commands before."""
+        return ("ZCOUNT", self.key(selector, digest), f"({now}", "+inf")
+
+    def remove(self, selector: str, member: str, digest: str = "") -> Command:
         """Forget a member."""
-        return IndexRemove(self.key(selector, digest), member)
+        return ("ZREM", self.key(selector, digest), member)
 
-    def count(self, selector: str, digest: str = "", *, now: int) -> IndexCount:
-        """Ask how many members there are, after the writes before."""
-        return IndexCount(self.key(selector, digest), now)
+    def drop(self, selector: str, digest: str = "") -> Command:
+        """Forget all members."""
+        return verbs.drop(self.key(selector, digest))
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What is to be done, each at its time; one key for all, so that any replica finds it."""
+    """Work to be done, each piece at its time; one key for all, so that any replica finds it."""
 
     prefix: str
     selector: str
@@ -75,14 +70,14 @@ class Queue:
         """The sorted set's key."""
         return f"{self.prefix}:{{{self.selector}}}:{self.name}"
 
-    def add(self, member: str, *, due: int) -> Enqueue:
-        """Note a member, or give it another time."""
-        return Enqueue(self.key, member, due, self.ttl)
+    def add(self, member: str, *, due: int) -> Command:
+        """Note a member, or give it another time, and forget what has been due for longer than `ttl`."""
+        return ("EVAL", scripts.ENQUEUE, 1, self.key, due, member, self.ttl)
 
-    def defer(self, member: str, *, due: int) -> Defer:
+    def defer(self, member: str, *, due: int) -> Command:
         """Give a member another time, if it is still there."""
-        return Defer(self.key, member, due)
+        return ("ZADD", self.key, "XX", due, member)
 
-    def remove(self, member: str) -> IndexRemove:
+    def remove(self, member: str) -> Command:
         """Forget a member."""
-        return IndexRemove(self.key, member)
+        return ("ZREM", self.key, member)

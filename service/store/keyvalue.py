@@ -1,13 +1,12 @@
-"""The few atomic verbs that everything stored is built from, each one round trip."""
+"""Reads and writes Redis, each call in one round trip; the only file that knows the engine."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import msgspec
 import structlog
@@ -15,8 +14,11 @@ import structlog
 from service.model.events import Emit
 from service.model.timings import StoreAnswered, unheard
 from service.protocol.errors import TemporarilyUnavailable
+from service.store import verbs
+from service.store.engine.connection import open_engine
+from service.store.engine.engine import Engine, Line
 from service.store.engine.errors import TROUBLE, NotAsked, ResponseError
-from service.store.verbs import Command, Read, Replace, Write
+from service.store.verbs import Command, Read
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -42,53 +44,32 @@ class StoreUnavailable(TemporarilyUnavailable):
     """Redis did not answer in time, or refused to; never to be taken for an empty answer."""
 
 
-class Asking(Protocol):
-    """How commands reach Redis and replies come back."""
+def open_store(
+    url: str, *, timeout: float, wait_for_replicas: int = 0, timed: Emit = unheard
+) -> KeyValue:
+    """Return the store behind a URL; it connects when it is first used.
 
-    @property
-    def circuit_open(self) -> bool:
-        """Whether commands are refused at once, because Redis has not answered lately."""
-        ...
-
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """One reply for each within so many seconds; an error reply is an exception among them."""
-        ...
-
-    def close(self) -> None:
-        """Give the connections back."""
-        ...
+    One command may take `timeout` seconds; durable writes wait for so many replicas; `timed`
+    receives the duration of each round trip.
+    """
+    engine = open_engine(url, timeout=timeout, wait_for_replicas=wait_for_replicas)
+    return KeyValue(engine, timeout=timeout, timed=timed)
 
 
 class KeyValue:
-    """Redis as this service uses it: each call is one round trip, and a request has only so much time for all."""
+    """Redis as this service uses it: each call is one round trip, and a request has limited time for all."""
 
-    def __init__(
-        self,
-        redis: Any,
-        asking: Asking,
-        *,
-        timeout: float,
-        durable: Asking | None = None,
-        sentinels: Any = None,
-        timed: Emit = unheard,
-    ) -> None:
-        """Take a client of redis-py (or fakeredis) for what is rare, and how to ask for the rest.
-
-        `timeout` is what one command may take, in seconds; `durable` asks for writes that wait for
-        replicas, where that is configured; `sentinels` is redis-py's client of them, to be closed
-        with the rest; `timed` hears how long each round trip took.
-        """
-        self._redis = redis
-        self._asking = asking
-        self._durable = durable or asking
-        self._sentinels = sentinels
+    def __init__(self, engine: Engine, *, timeout: float, timed: Emit = unheard) -> None:
+        self._engine = engine
+        self._line = engine.line
+        self._durable = engine.durable
         self._timeout = timeout
         self._timed = timed
         self._away_since: float | None = None
         self.failures = 0
-        """How many calls have failed since the start."""
+        """Calls that have failed since the start."""
         self.waiting = 0
-        """How many questions have no answer yet."""
+        """Calls that have no answer yet."""
 
     @property
     def seconds_away(self) -> float:
@@ -98,7 +79,7 @@ class KeyValue:
     @property
     def circuit_open(self) -> bool:
         """Whether everything is refused at once, because Redis has not answered lately."""
-        return self._asking.circuit_open or self._durable.circuit_open
+        return self._line.circuit_open or self._durable.circuit_open
 
     @overload
     async def read(self, a: Read[A], /) -> tuple[A | None]: ...
@@ -114,7 +95,7 @@ class KeyValue:
         """The decoded values of all these keys, None for each that is not there."""
         if not reads:
             return ()
-        values = await self._ask(self._asking, [("GET", read.key) for read in reads])
+        values = await self._ask(self._line, [("GET", read.key) for read in reads])
         try:
             return tuple(
                 [
@@ -125,26 +106,23 @@ class KeyValue:
         except ValueError as error:
             raise _unreadable(reads, values) from error
 
-    async def write(self, *writes: Write, durable: bool = False) -> list[Any]:
-        """Do all of these in this order; one answer for each, as its class says.
+    async def write(self, *writes: Command, durable: bool = False) -> list[Any]:
+        """Do all of these in this order; one answer for each, as its verb says.
 
-        What is durable is answered when as many replicas have it as `store.wait_for_replicas` says:
+        A durable write is answered when as many replicas have it as `store.wait_for_replicas` says:
         for what must not be undone by a failover, such as the use of a code.
         """
-        if not writes:
-            return []
-        asking = self._durable if durable else self._asking
-        return await self._ask(asking, [write.command for write in writes])
+        return await self._ask(self._durable if durable else self._line, writes) if writes else []
 
     async def members(self, index: str, *, now: int) -> tuple[str, ...]:
         """The members of an index that have not expired."""
-        (found,) = await self._ask(self._asking, [("ZRANGEBYSCORE", index, f"({now}", "+inf")])
+        (found,) = await self._ask(self._line, [("ZRANGEBYSCORE", index, f"({now}", "+inf")])
         return tuple(member.decode() for member in found)
 
     async def due(self, queue: str, *, now: int, at_most: int) -> tuple[tuple[str, ...], int]:
         """The members of a queue whose time has come, the earliest first, and how many wait in all."""
         found, waiting = await self._ask(
-            self._asking,
+            self._line,
             [("ZRANGEBYSCORE", queue, "-inf", now, "LIMIT", 0, at_most), ("ZCARD", queue)],
         )
         return tuple(member.decode() for member in found), waiting
@@ -152,63 +130,50 @@ class KeyValue:
     async def get(self, key: str) -> bytes | None:
         """The raw value of a key, for `replace`."""
         value: bytes | None
-        (value,) = await self._ask(self._asking, [("GET", key)])
+        (value,) = await self._ask(self._line, [("GET", key)])
         return value
 
     async def replace(self, key: str, *, old: bytes | None, new: bytes) -> bool:
-        """Compare and set a key that never expires; whether it still was `old` and is now `new`."""
-        (replaced,) = await self.write(Replace(key, old, new))
+        """Compare and set a key that never expires; return whether it was `old` and is now `new`."""
+        (replaced,) = await self.write(verbs.replace(key, old, new))
         return bool(replaced)
 
     async def keys(self, pattern: str) -> AsyncIterator[str]:
         """Every key that matches a glob pattern; walks the whole store, so only for operators."""
         try:
-            async for key in self._redis.scan_iter(match=pattern, count=1000):
-                yield key.decode()
+            async for key in self._engine.find_keys(pattern):
+                yield key
         except TROUBLE as error:
             raise self._unavailable() from error
 
     async def ping(self) -> None:
         """Raise StoreUnavailable where Redis does not answer."""
-        await self._ask(self._asking, [("PING",)])
+        await self._ask(self._line, [("PING",)])
 
     async def eviction_policy(self) -> str | None:
         """What Redis does when it is full, or None where it does not tell."""
         try:
-            (answer,) = await self._ask(self._asking, [("CONFIG", "GET", "maxmemory-policy")])
+            (answer,) = await self._ask(self._line, [("CONFIG", "GET", "maxmemory-policy")])
         except StoreUnavailable:
             return None
         return answer[1].decode() if answer else None
 
     async def memory(self) -> tuple[int, int] | None:
-        """Bytes in use and at most (0: no limit), of the server that is nearest to its limit.
+        """Return the bytes in use and at most (0: no limit), of the server nearest to its limit.
 
-        None where Redis does not tell: it is away, embedded, or its user may not ask.
+        None if Redis does not tell: it is away, embedded, or its user may not ask.
         """
-        everywhere = {"target_nodes": "primaries"} if hasattr(self._redis, "get_primaries") else {}
         try:
             async with asyncio.timeout(2 * self._timeout):
-                told: dict[str, Any] = await self._redis.info("memory", **everywhere)
+                return await self._engine.read_memory()
         except TROUBLE:
             return None
-        one_alone = not everywhere or "used_memory" in told
-        servers: list[dict[str, Any]] = [told] if one_alone else [*told.values()]
-        usages = [
-            (int(one["used_memory"]), int(one.get("maxmemory", 0)))
-            for one in servers
-            if "used_memory" in one  # some servers that speak for Redis leave it out
-        ]
-        return max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf), default=None)
 
     async def close(self) -> None:
-        """Give the connections back."""
-        self._asking.close()
-        self._durable.close()
-        await self._redis.aclose()
-        if self._sentinels is not None:
-            await self._sentinels.aclose()
+        """Close the connections."""
+        await self._engine.close()
 
-    async def _ask(self, asking: Asking, commands: Sequence[Command]) -> list[Any]:
+    async def _ask(self, line: Line, commands: Sequence[Command]) -> list[Any]:
         """All replies in one round trip, or StoreUnavailable.
 
         Written out, because a context manager costs more here than all of this.
@@ -221,7 +186,7 @@ class KeyValue:
         self.waiting += 1
         began = monotonic()
         try:
-            answers = await asking.ask(commands, seconds=seconds)
+            answers = await line.ask(commands, seconds=seconds)
             for answer in answers:
                 if isinstance(answer, Exception):
                     raise ResponseError(str(answer))

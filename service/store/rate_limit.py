@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from service.model.handle import digest
 from service.protocol.errors import TooManyRequests
+from service.store import verbs
 from service.store.keyvalue import KeyValue
-from service.store.verbs import Count
 
 MINUTE = 60
 
@@ -29,7 +29,7 @@ class RateLimit:
             return
         window, elapsed = divmod(self.now(), MINUTE)
         key = f"{self.prefix}:{{{digest(caller)}}}:rl:{self.name}:{window}"
-        (count,) = await self.kv.write(Count(key, 2 * MINUTE, amount))
+        (count,) = await self.kv.write(verbs.count(key, 2 * MINUTE, amount))
         if count > self.per_minute:
             raise TooManyRequests(
                 f"more than {self.per_minute} requests per minute", retry_after=MINUTE - elapsed

@@ -1,4 +1,4 @@
-"""How a thing becomes a record: its key, its time to live, and whether it works once."""
+"""Records: the keys, the values and the commands for one kind of thing that is stored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from service.model.one_time import Spent
+from service.store import verbs
 from service.store.encoding import FIRST, Encoding
-from service.store.verbs import Drop, Exists, Extend, Put, PutLasting, PutNew, Read, Rewrite, Swap
+from service.store.verbs import Command, Read
 
 T = TypeVar("T")
 
@@ -21,7 +22,7 @@ class Records(Generic[T]):
     """All records of one kind; keys are `prefix:{selector}:name[:digest]`.
 
     The braces keep what belongs to one authorization, session or subject in one slot of a
-    Redis Cluster.
+    Redis Cluster. Both parts come from a fixed alphabet.
     """
 
     prefix: str
@@ -33,47 +34,50 @@ class Records(Generic[T]):
     decode: Callable[[bytes], T] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Build the encoding once."""
         encoding = Encoding(self.name, self.type, self.version)
         object.__setattr__(self, "encoding", encoding)
         object.__setattr__(self, "encode", encoding.encode)
         object.__setattr__(self, "decode", encoding.decode)
 
     def key(self, selector: str, digest: str = "") -> str:
-        """Where the record is kept; both parts come from a fixed alphabet."""
+        """Return the key of a record."""
         return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
 
     def read(self, selector: str, digest: str = "") -> Read[T]:
-        """To be given to `KeyValue.read`."""
+        """Return what `KeyValue.read` takes."""
         return Read(self.key(selector, digest), self.decode)
 
-    def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Put:
+    def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds."""
-        return Put(self.key(selector, digest), self.encode(record), ttl)
+        return _set(self.key(selector, digest), self.encode(record), ttl)
 
-    def put_lasting(self, record: T, selector: str, digest: str = "") -> PutLasting:
+    def put_lasting(self, record: T, selector: str, digest: str = "") -> Command:
         """Write the record, which stays until it is dropped."""
-        return PutLasting(self.key(selector, digest), self.encode(record))
+        return ("SET", self.key(selector, digest), self.encode(record))
 
-    def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> PutNew:
-        """Write the record for `ttl` seconds, unless one is there."""
-        return PutNew(self.key(selector, digest), self.encode(record), ttl)
+    def put_new(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
+        """Write the record for `ttl` seconds unless there is one; answers whether it was written."""
+        return (*self.put(record, selector, digest, ttl=ttl), "NX")
 
-    def rewrite(self, record: T, selector: str, digest: str = "") -> Rewrite:
-        """Change the record, if it is still there, for the time it has left."""
-        return Rewrite(self.key(selector, digest), self.encode(record))
+    def swap(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
+        """Write the record in the place of one that is there; answers the old one, or None and writes nothing."""
+        return (*self.put(record, selector, digest, ttl=ttl), "XX", "GET")
 
-    def extend(self, selector: str, digest: str = "", *, ttl: int) -> Extend:
-        """Keep the record for `ttl` seconds from now, if it is still there."""
-        return Extend(self.key(selector, digest), ttl)
+    def rewrite(self, record: T, selector: str, digest: str = "") -> Command:
+        """Change a record that is still there, for the time it has left."""
+        return ("SET", self.key(selector, digest), self.encode(record), "XX", "KEEPTTL")
 
-    def exists(self, selector: str, digest: str = "") -> Exists:
-        """Ask whether the record is there, after the writes before."""
-        return Exists(self.key(selector, digest))
+    def extend(self, selector: str, digest: str = "", *, ttl: int) -> Command:
+        """Keep a record that is still there for `ttl` seconds from now."""
+        return verbs.extend(self.key(selector, digest), ttl)
 
-    def drop(self, selector: str, digest: str = "") -> Drop:
+    def exists(self, selector: str, digest: str = "") -> Command:
+        """Ask whether the record is there after the commands before."""
+        return ("EXISTS", self.key(selector, digest))
+
+    def drop(self, selector: str, digest: str = "") -> Command:
         """Remove the record."""
-        return Drop(self.key(selector, digest))
+        return verbs.drop(self.key(selector, digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +87,36 @@ class OneTimeRecords(Generic[T]):
     live: Records[T]
 
     def decode(self, value: bytes) -> T | Spent:
-        """The record, or the marker that it was spent."""
+        """Return the record, or the marker that it was spent."""
         return self.live.decode(value[1:]) if value[:1] == _LIVE else SPENT.decode(value[1:])
 
     def read(self, selector: str, digest: str) -> Read[T | Spent]:
-        """To be given to `KeyValue.read`."""
+        """Return what `KeyValue.read` takes."""
         return Read(self.live.key(selector, digest), self.decode)
 
-    def put(self, record: T, selector: str, digest: str, *, ttl: int) -> Put:
+    def put(self, record: T, selector: str, digest: str, *, ttl: int) -> Command:
         """Write an unspent record for `ttl` seconds."""
-        return Put(self.live.key(selector, digest), _LIVE + self.live.encode(record), ttl)
+        return _set(self.live.key(selector, digest), _LIVE + self.live.encode(record), ttl)
 
-    def put_new(self, record: T, selector: str, digest: str, *, ttl: int) -> PutNew:
-        """Write an unspent record, unless one is there, spent or not."""
-        return PutNew(self.live.key(selector, digest), _LIVE + self.live.encode(record), ttl)
+    def put_new(self, record: T, selector: str, digest: str, *, ttl: int) -> Command:
+        """Write an unspent record unless there is one, spent or not; answers whether it was written."""
+        return (*self.put(record, selector, digest, ttl=ttl), "NX")
 
-    def extend(self, selector: str, digest: str, *, ttl: int) -> Extend:
-        """Keep the record for `ttl` seconds from now, if it is still there."""
+    def extend(self, selector: str, digest: str, *, ttl: int) -> Command:
+        """Keep a record that is still there for `ttl` seconds from now."""
         return self.live.extend(selector, digest, ttl=ttl)
 
-    def spend(self, marker: Spent, selector: str, digest: str, *, ttl: int) -> Swap:
-        """Leave the marker in the record's place, for `ttl` seconds."""
-        return Swap(self.live.key(selector, digest), _SPENT + SPENT.encode(marker), ttl)
+    def spend(self, marker: Spent, selector: str, digest: str, *, ttl: int) -> Command:
+        """Write the marker in the record's place for `ttl` seconds; answers what was there, or None."""
+        key = self.live.key(selector, digest)
+        return (*_set(key, _SPENT + SPENT.encode(marker), ttl), "XX", "GET")
 
     def was_won(self, before: bytes | None, *, attempt: str) -> bool:
-        """Whether the answer to `spend` says that this attempt is the one that used the record."""
+        """Return whether the answer to `spend` says that this attempt is the one that used the record."""
         if before is None:
             return False
         return before[:1] == _LIVE or SPENT.decode(before[1:]).attempt == attempt
+
+
+def _set(key: str, value: bytes, ttl: int) -> Command:
+    return ("SET", key, value, "EX", max(ttl, 1))

@@ -16,7 +16,7 @@ from service.model.confirmation import token_type
 from service.model.handle import new_handle
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 from service.tokens.audience import Target, Targets
 from service.tokens.claims import pick, without_protocol_claims
 
@@ -35,7 +35,7 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     lifetime: int
     expires_at: int
     scope: frozenset[str]
-    writes: tuple[Write, ...]
+    writes: tuple[Command, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

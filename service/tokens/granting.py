@@ -21,7 +21,7 @@ from service.model.user import LOCAL, UserStore
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
-from service.store.verbs import Swap, Write
+from service.store.verbs import Command
 from service.tokens.active import ActiveToken, ActiveTokens
 
 
@@ -99,7 +99,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
 class SingleUse(msgspec.Struct, frozen=True, kw_only=True):
     """The use of a code or refresh token, in the same atomic step that makes the new tokens active."""
 
-    swap: Swap
+    swap: Command
     was_won: Callable[[bytes | None], bool]
     """Return whether the answer to the swap means that this request was the first."""
     report_replay: Callable[[], OAuthError]
@@ -112,7 +112,7 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
     handle: Handle
     lifetime: int
     """Seconds until it expires unused."""
-    writes: tuple[Write, ...]
+    writes: tuple[Command, ...]
 
 
 class NewGrant(msgspec.Struct, frozen=True, kw_only=True):

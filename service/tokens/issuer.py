@@ -13,7 +13,7 @@ from service.model.events import Emit, TokenIssued
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, format_scope
 from service.store.stores import Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
 from service.tokens.granting import (
@@ -139,7 +139,7 @@ class TokenIssuer:
             id_token = await self.id_tokens.mint(
                 authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims, now=now
             )
-        writes: list[Write] = [] if single_use is None else [single_use.swap]
+        writes: list[Command] = [] if single_use is None else [single_use.swap]
         writes += prolong(self.stores, authorization, ttl=_longest(access, refresh), now=now)
         once = single_use is not None or grant.refresh_token is not None
         answers = await self.stores.kv.write(*writes, *_writes(access, refresh), durable=once)
@@ -219,5 +219,5 @@ def _longest(access: MintedToken, refresh: MintedRefreshToken | None) -> int:
     return max(access.lifetime, refresh.lifetime if refresh else 0)
 
 
-def _writes(access: MintedToken, refresh: MintedRefreshToken | None) -> tuple[Write, ...]:
+def _writes(access: MintedToken, refresh: MintedRefreshToken | None) -> tuple[Command, ...]:
     return access.writes if refresh is None else (*access.writes, *refresh.writes)

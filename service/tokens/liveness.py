@@ -6,13 +6,13 @@ from service.model.authorization import Authorization
 from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest
 from service.store.stores import Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 
 LOOKED_AT = 250
 """Authorizations at either end of a person's index that are looked at for some to end."""
 
 
-def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
+def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
     """Write the authorization's record for `ttl` seconds, and note whose it is.
 
     One without a user has none: nothing but its one access token ever comes of it.
@@ -23,7 +23,7 @@ def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -
     return [*_index(stores, authorization, ttl=ttl, now=now), record]
 
 
-def prolong(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
+def prolong(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
     """Let it live `ttl` seconds from now; one that was revoked meanwhile stays revoked."""
     record = stores.authorizations.extend(authorization.id, ttl=ttl)
     return [*_index(stores, authorization, ttl=ttl, now=now), record]
@@ -83,10 +83,10 @@ def _rank(authorization: Authorization | None, newcomer: Authorization) -> int:
     return 1 if authorization.client_id == newcomer.client_id else 2
 
 
-def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Write]:
+def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
     expires_at = now + ttl
     subject = digest(str(authorization.subject))
-    entries: list[Write] = [
+    entries: list[Command] = [
         stores.subject_authorizations.add(subject, authorization.id, expires_at=expires_at, now=now)
     ]
     if authorization.session_id is not None and not authorization.offline:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service.model.handle import DIGEST_LENGTH
 from service.store.stores import Stores
-from service.store.verbs import Write
+from service.store.verbs import Command
 from service.tokens.active import ActiveToken
 
 SKEW = 60
@@ -49,7 +49,7 @@ class Revocation:
             found += level
         return found[::-1]
 
-    def _end(self, selector: str, name: str, expires_at: int) -> Write:
+    def _end(self, selector: str, name: str, expires_at: int) -> Command:
         if is_reference(name):
             return self.stores.access_tokens.drop(selector, name)
         return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now() + SKEW)

@@ -16,8 +16,7 @@ from service.identity.passwords import Passwords, turns_per_core
 from service.identity.refusal_times import RefusalTimes
 from service.identity.sign_in import LocalSignIn
 from service.identity.throttle import LoginLimits, Throttle
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue
+from service.store.keyvalue import KeyValue, open_store
 from service.store.stores import Stores
 from tests.identity.people import Live
 

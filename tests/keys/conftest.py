@@ -15,8 +15,7 @@ from service.keys.rotation import StoredKeys
 from service.keys.schedule import RotationPolicy
 from service.keys.sealing import Seal
 from service.keys.vault import Vault
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue
+from service.store.keyvalue import KeyValue, open_store
 
 DAY = 86400
 ENCRYPTION_KEY = bytes(range(32))

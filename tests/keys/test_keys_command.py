@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from service.cli.program import program
 from service.keys.following import LEAD
 from service.keys.jose import Key
-from service.store.engine.connection import open_store
+from service.store.keyvalue import open_store
 from tests.keys.conftest import Clock, Fleet
 
 CONFIG = """\

@@ -10,7 +10,7 @@ import pytest
 from service.keys.keyring import NoSigningKey
 from service.keys.rotation import StoredKeys
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
-from service.store.engine.connection import open_store
+from service.store.keyvalue import open_store
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet
 
 OTHER_KEY = bytes(32)

@@ -96,7 +96,7 @@ async def test_a_server_that_leaves_it_out_sees_nothing(
     async def info(*_: object, **__: object) -> dict[str, object]:
         return {"mem_allocator": "jemalloc", "total_system_memory": 1}
 
-    monkeypatch.setattr(type(service.parts.shared.kv._redis), "info", info)  # noqa: SLF001
+    monkeypatch.setattr(type(service.parts.shared.kv._engine.client), "info", info)  # noqa: SLF001
     assert await look(service, mortal_redis, "1mb") == []
     assert await gauges(service) == {}
 

@@ -94,7 +94,7 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     write = kv.write
 
     async def refusing(*writes: Any, durable: bool = False) -> Any:
-        if any(":pa" in str(one.key) for one in writes):
+        if any(":pa" in str(key) for _, key, *_ in writes):
             monkeypatch.undo()
             raise StoreUnavailable("the store cannot be reached")
         return await write(*writes, durable=durable)

@@ -10,8 +10,9 @@ import pytest
 from redis import Redis
 
 from service.model.one_time import Spent
+from service.store import verbs
 from service.store.stores import LOGOUT, Stores
-from service.store.verbs import Command, Count, Write
+from service.store.verbs import Command
 from tests.conftest import redis_running
 from tests.store.records.example import EXAMPLES, NOON
 
@@ -21,7 +22,7 @@ STEP = 7
 """Bytes between two places where a write is cut."""
 
 
-def writes(stores: Stores) -> list[Write]:
+def writes(stores: Stores) -> list[Command]:
     """One of every kind that makes a key."""
     return [
         stores.authorizations.put(EXAMPLES["az"], "id", ttl=60),  # type: ignore[arg-type]
@@ -31,15 +32,12 @@ def writes(stores: Stores) -> list[Write]:
         stores.subject_sessions.add("who", "session", expires_at=NOON + 60, now=NOON),
         stores.session_clients.keep("who", expires_at=NOON + 90, now=NOON),
         stores.logout_queue.add("delivery", due=NOON),
-        Count("ts:{who}:rl", 60),
+        verbs.count("ts:{who}:rl", 60),
     ]
 
 
 def test_wherever_a_write_is_cut_every_key_has_an_end(tmp_path: Path) -> None:
-    told: list[Command] = [
-        write.command
-        for write in writes(Stores.on(None, prefix="ts"))  # type: ignore[arg-type]
-    ]
+    told = writes(Stores.on(None, prefix="ts"))  # type: ignore[arg-type]
     sent = b"".join(hiredis.pack_command(command) for command in told)  # type: ignore[arg-type]
     with redis_running(tmp_path) as (url, _), Redis.from_url(url) as redis:
         seen: set[bytes] = set()

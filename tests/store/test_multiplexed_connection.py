@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue, StoreUnavailable
-from service.store.verbs import Count, Exists, Put, PutNew, Read, Swap
+from service.store import verbs
+from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.verbs import Read
 
 pytestmark = pytest.mark.needs("redis-server")
 
@@ -37,7 +37,7 @@ def admin(redis_server: str) -> Redis:
 async def paused(redis_server: str, *, patience: float, milliseconds: int) -> KeyValue:
     """A store that waits so many seconds for a Redis that has `k` and says nothing for so long."""
     kv = open_store(redis_server, timeout=patience)
-    await kv.write(Put("k", b"1", 60))
+    await kv.write(("SET", "k", b"1", "EX", 60))
     with Redis.from_url(redis_server) as redis:
         redis.execute_command("CLIENT", "PAUSE", milliseconds)
     return kv
@@ -49,13 +49,13 @@ async def number(kv: KeyValue, key: str) -> int | None:
 
 
 async def test_what_is_asked_in_one_turn_is_answered_each_to_its_asker(kv: KeyValue) -> None:
-    await kv.write(*[Put(f"k{n}", str(n).encode(), 60) for n in range(200)])
+    await kv.write(*[("SET", f"k{n}", str(n).encode(), "EX", 60) for n in range(200)])
     found = await asyncio.gather(*[number(kv, f"k{n}") for n in range(200)])
     assert found == list(range(200))
 
 
 async def test_a_cancelled_request_never_shifts_the_replies_of_others(kv: KeyValue) -> None:
-    await kv.write(*[Put(f"k{n}", str(n).encode(), 60) for n in range(50)])
+    await kv.write(*[("SET", f"k{n}", str(n).encode(), "EX", 60) for n in range(50)])
 
     async def asked(n: int) -> tuple[int, int | None]:
         return n, await number(kv, f"k{n}")
@@ -71,14 +71,18 @@ async def test_a_cancelled_request_never_shifts_the_replies_of_others(kv: KeyVal
 
 
 async def test_answers_are_as_the_verbs_say(kv: KeyValue) -> None:
-    new, again = await kv.write(PutNew("k", b"1", 60), PutNew("k", b"2", 60))
+    new, again = await kv.write(
+        ("SET", "k", b"1", "EX", 60, "NX"), ("SET", "k", b"2", "EX", 60, "NX")
+    )
     assert (bool(new), bool(again)) == (True, False)
-    assert await kv.write(Swap("k", b"3", 60), Swap("none", b"3", 60)) == [b"1", None]
-    assert await kv.write(Exists("k"), Count("n", 60), Count("n", 60)) == [1, 1, 2]
+    assert await kv.write(
+        ("SET", "k", b"3", "EX", 60, "XX", "GET"), ("SET", "none", b"3", "EX", 60, "XX", "GET")
+    ) == [b"1", None]
+    assert await kv.write(("EXISTS", "k"), verbs.count("n", 60), verbs.count("n", 60)) == [1, 1, 2]
 
 
 async def test_what_cannot_be_written_shifts_no_replies(kv: KeyValue) -> None:
-    await kv.write(*[Put(f"k{n}", str(n).encode(), 60) for n in range(3)])
+    await kv.write(*[("SET", f"k{n}", str(n).encode(), "EX", 60) for n in range(3)])
     keys = ["k0", "\ud800", "k1", "k2"]
     found = await asyncio.gather(*[number(kv, key) for key in keys], return_exceptions=True)
     assert isinstance(found.pop(1), UnicodeEncodeError)
@@ -86,15 +90,15 @@ async def test_what_cannot_be_written_shifts_no_replies(kv: KeyValue) -> None:
 
 
 async def test_a_lost_connection_is_opened_again(kv: KeyValue, admin: Redis) -> None:
-    await kv.write(Put("k", b"1", 60))
+    await kv.write(("SET", "k", b"1", "EX", 60))
     admin.client_kill_filter(_type="normal", skipme=True)
     assert await number(kv, "k") == 1
 
 
 async def test_a_refusal_is_an_error_and_others_go_on(kv: KeyValue) -> None:
-    await kv.write(Put("text", b"x", 60), Put("k", b"1", 60))
+    await kv.write(("SET", "text", b"x", "EX", 60), ("SET", "k", b"1", "EX", 60))
     refused, found = await asyncio.gather(
-        kv.write(Count("text", 60)), number(kv, "k"), return_exceptions=True
+        kv.write(verbs.count("text", 60)), number(kv, "k"), return_exceptions=True
     )
     assert isinstance(refused, StoreUnavailable)
     assert found == 1

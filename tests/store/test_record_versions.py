@@ -11,7 +11,6 @@ from structlog.testing import capture_logs
 
 from service.model.handle import parse_handle
 from service.store.encoding import Encoding, TooNew
-from service.store.verbs import Put
 from tests.driving.service import RunningService
 from tests.store.records.example import EXAMPLES, FOLDER, SHAPES, encodings, golden, shape
 
@@ -86,6 +85,6 @@ async def test_a_token_of_two_releases_ahead_is_a_503(service: RunningService) -
     for ahead, status in ((1, 200), (2, 503)):
         value = of_version("az", version + ahead)
         await service.parts.shared.kv.write(
-            Put(stores.authorizations.key(handle.selector), value, 60)
+            ("SET", stores.authorizations.key(handle.selector), value, "EX", 60)
         )
         assert (await service.introspect(token)).status == status

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from redis.crc import key_slot
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue, StoreUnavailable
-from service.store.verbs import Put, Read
+from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.verbs import Read
 from tests.driving.client_app import ClientApp
 from tests.driving.redis_servers import TcpRedis, cluster
 from tests.driving.service import Answer, RunningService
@@ -127,11 +126,12 @@ async def test_what_it_refuses_is_a_503_and_what_it_answers_goes_on(
 async def test_those_who_read_a_replica_notice_nothing_of_those_who_cannot_write(
     kv: KeyValue, redis: TcpRedis
 ) -> None:
-    await kv.write(Put("ts:{x}:k", b"1", 60))
+    await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60))
     tell(redis, TROUBLES["READONLY"].begins)
     for _ in range(3):
         both = [
-            (kv.read(Read("ts:{x}:k", int)), kv.write(Put("ts:{x}:k", b"2", 60))) for _ in range(50)
+            (kv.read(Read("ts:{x}:k", int)), kv.write(("SET", "ts:{x}:k", b"2", "EX", 60)))
+            for _ in range(50)
         ]
         answers: list[Any] = await asyncio.gather(
             *[each for pair in both for each in pair], return_exceptions=True
@@ -189,7 +189,7 @@ async def _rewritten(redis: TcpRedis) -> bool:
 async def test_a_cluster_without_all_its_slots_is_told_of(tmp_path: Path) -> None:
     with cluster(tmp_path, masters=1) as whole:
         kv = open_store(whole.url, timeout=SECONDS)
-        await kv.write(Put("ts:{x}:k", b"1", 60))
+        await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60))
         whole.masters[0].tell("CLUSTER", "DELSLOTS", 0)
         with pytest.raises(StoreUnavailable):
             await kv.read(Read("ts:{x}:k", int))
@@ -202,7 +202,7 @@ async def test_a_cluster_without_all_its_slots_is_told_of(tmp_path: Path) -> Non
 async def test_slots_that_nobody_had_at_first_are_looked_for_again(tmp_path: Path) -> None:
     with cluster(tmp_path, masters=1) as whole:
         kv = open_store(whole.url, timeout=SECONDS)
-        await kv.write(Put("ts:{x}:k", b"1", 60))
+        await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60))
         await kv.close()
         whole.masters[0].tell("CLUSTER", "DELSLOTS", key_slot(b"x"))
         kv = open_store(whole.url, timeout=SECONDS)

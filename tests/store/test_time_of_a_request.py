@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
+from service.store.engine.engine import Engine
+from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, open_store, store_time
 from service.store.verbs import Command
 
 
-class Sluggish:
-    """A store that takes a second for everything."""
+class SluggishLine:
+    """A line to a Redis that takes a second for everything."""
 
     circuit_open = False
 
@@ -25,7 +25,13 @@ class Sluggish:
             return [None] * len(commands)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
+
+
+def sluggish(*, timeout: float) -> KeyValue:
+    """Return a store behind that line."""
+    line = SluggishLine()
+    return KeyValue(Engine(client=None, line=line, durable=line), timeout=timeout)
 
 
 async def test_waiting_for_others_is_not_counted() -> None:
@@ -37,7 +43,7 @@ async def test_waiting_for_others_is_not_counted() -> None:
 
 
 async def test_all_work_together_has_to_be_done_in_time() -> None:
-    kv = KeyValue(None, Sluggish(), timeout=2)
+    kv = sluggish(timeout=2)
     store_time.set(StoreTime(2.7))
     await kv.ping()
     await kv.ping()
@@ -46,6 +52,6 @@ async def test_all_work_together_has_to_be_done_in_time() -> None:
 
 
 async def test_one_command_has_its_own_limit() -> None:
-    kv = KeyValue(None, Sluggish(), timeout=0.05)
+    kv = sluggish(timeout=0.05)
     with pytest.raises(StoreUnavailable):
         await kv.ping()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from service.model.handle import parse_handle
-from service.store.verbs import Put
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 
@@ -20,7 +19,7 @@ async def test_a_token_whose_grant_cannot_be_read_is_a_503(
     handle = parse_handle(token, "access_token")
     assert handle is not None
     key = service.parts.shared.stores.authorizations.key(handle.selector)
-    await service.parts.shared.kv.write(Put(key, value, 60))
+    await service.parts.shared.kv.write(("SET", key, value, "EX", 60))
     answer = await service.introspect(token)
     assert answer.refusal == (503, "temporarily_unavailable")
     assert answer.headers["Retry-After"]
@@ -31,7 +30,7 @@ async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: Runn
     handle = parse_handle(code, "authorization_code")
     assert handle is not None
     key = service.parts.shared.stores.codes.live.key(handle.selector, handle.digest)
-    await service.parts.shared.kv.write(Put(key, b"+{}", 60))
+    await service.parts.shared.kv.write(("SET", key, b"+{}", "EX", 60))
     assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
 
 
@@ -39,5 +38,5 @@ async def test_a_session_that_cannot_be_read_is_told_to_the_client(app: ClientAp
     await app.login()
     (session,) = await app.service.parts.records.sessions.of_subject("818727")
     key = app.service.parts.shared.stores.sessions.key(session.id)
-    await app.service.parts.shared.kv.write(Put(key, b"{}", 60))
+    await app.service.parts.shared.kv.write(("SET", key, b"{}", "EX", 60))
     assert (await app.authorize()).error == "temporarily_unavailable"

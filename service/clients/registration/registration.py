@@ -25,7 +25,7 @@ from service.protocol.errors import (
     UnapprovedSoftwareStatement,
 )
 from service.store.stores import Stores
-from service.store.verbs import Put, PutLasting
+from service.store.verbs import Command
 
 SECRET_BYTES = 48
 """Random bytes of a secret; the 64 characters that they make are enough for HS512 (RFC 7518 §3.2)."""
@@ -125,7 +125,7 @@ class ClientRegistration:
         await self.stores.kv.write(drop, *self.origins.forget(record))
         self.emit(ClientDeleted(client_id=record.client_id))
 
-    def _put(self, record: RegisteredClient, selector: str) -> Put | PutLasting:
+    def _put(self, record: RegisteredClient, selector: str) -> Command:
         if self.lifetime is None:
             return self.stores.registered_clients.put_lasting(record, selector)
         return self.stores.registered_clients.put(record, selector, ttl=self.lifetime)

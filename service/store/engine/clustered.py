@@ -6,23 +6,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from itertools import chain, groupby
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
+from service.store.engine.engine import Line
 from service.store.engine.errors import UNREACHABLE, ConnectionLost
 from service.store.engine.slots import Address, Slots
 from service.store.verbs import Command
 
 REDIRECTIONS = 3
 """How often one command follows its key to another server; more than once only while servers disagree."""
-
-
-class Line(Protocol):
-    """How commands reach one server."""
-
-    @property
-    def circuit_open(self) -> bool: ...
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]: ...
-    def close(self) -> None: ...
 
 
 class Clustered:

@@ -1,9 +1,10 @@
-"""Opening the store by its URL: one server, TLS, a unix socket, Sentinel, Cluster, or in this process."""
+"""Opens Redis by its URL: one server, TLS, a unix socket, Sentinel, Cluster, or embedded in this process."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis, RedisCluster
@@ -13,72 +14,70 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 
-from service.model.events import Emit
-from service.model.timings import unheard
 from service.store.engine.clustered import Clustered
+from service.store.engine.engine import Engine, Line, PipelinedLine
 from service.store.engine.group_commit import GroupCommit
 from service.store.engine.multiplexed import Multiplexed
-from service.store.engine.pipelined import Pipelined
 from service.store.engine.slots import Address, Slots
-from service.store.keyvalue import KeyValue
 
 RETRIES = 2
-"""How often a connection is tried again, with jitter, before Redis counts as away."""
+"""Further attempts to connect, with jitter, before Redis counts as away."""
 
 SENTINEL_SECONDS = 0.5
-"""How long a sentinel may take; then the next one is asked."""
+"""Time for one sentinel to answer; then the next one is asked."""
 
 
-def open_store(
-    url: str, *, timeout: float, wait_for_replicas: int = 0, timed: Emit = unheard
-) -> KeyValue:
-    """The store behind a URL; `timeout` is what one command may take, in seconds.
+LineKind = Callable[[Callable[[], Any]], Line]
+"""Makes a line to one server from what makes a connection of redis-py to it."""
 
-    Durable writes wait for so many replicas; `timed` hears how long each round trip took.
+
+def open_engine(url: str, *, timeout: float, wait_for_replicas: int = 0) -> Engine:
+    """Return the engine for a URL; it connects when it is first used.
+
+    One command may take `timeout` seconds; durable writes wait for so many replicas.
     """
     scheme = urlsplit(url).scheme
     if scheme == "memory":
-        from service.store.engine.embedded import embedded_redis  # noqa: PLC0415 - only where it is configured
+        from fakeredis import FakeAsyncRedis  # noqa: PLC0415 - only where it is configured
 
-        redis = embedded_redis()
-        return KeyValue(redis, Pipelined(redis), timeout=timeout, timed=timed)
+        client: Any = FakeAsyncRedis()
+        embedded = PipelinedLine(client)
+        return Engine(client=client, line=embedded, durable=embedded)
     options: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
         "protocol": 2,  # what Link reads
         "retry": Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.2), RETRIES),
     }
-    line = partial(Multiplexed, patience=timeout)
-    committing = partial(GroupCommit, replicas=wait_for_replicas)
-    opened = partial(KeyValue, timeout=timeout, timed=timed)
+
+    sentinels = None
     if scheme.endswith("+cluster"):
-        redis, connect = _cluster(url, options)
-        slots = Slots(_hosts(url, 6379), connect)
-        shared = Clustered(slots, lambda address: line(partial(connect, address)))
-        if not wait_for_replicas:
-            return opened(redis, shared)
-        durable = Clustered(slots, lambda address: committing(line(partial(connect, address))))
-        return opened(redis, shared, durable=durable)
-    if scheme.endswith("+sentinel"):
-        redis, sentinels = _behind_sentinel(url, options)
-        opened = partial(opened, sentinels=sentinels)
+        client, connect_to = _cluster(url, options)
+        slots = Slots(_hosts(url, 6379), connect_to)
+
+        def open_line(kind: LineKind) -> Line:
+            return Clustered(slots, lambda address: kind(partial(connect_to, address)))
     else:
-        redis = _one(url, options)
-    make_connection = redis.connection_pool.make_connection
+        if scheme.endswith("+sentinel"):
+            client, sentinels = _behind_sentinel(url, options)
+        else:
+            client = cast("Any", Redis).from_url(url, **options)  # it takes untyped keywords
+
+        def open_line(kind: LineKind) -> Line:
+            return kind(client.connection_pool.make_connection)
+
+    shared = partial(Multiplexed, patience=timeout)
+    line = open_line(shared)
     if not wait_for_replicas:
-        return opened(redis, line(make_connection))
-    return opened(redis, line(make_connection), durable=committing(line(make_connection)))
-
-
-def _one(url: str, options: dict[str, Any]) -> Any:
-    connect: Any = Redis  # whose from_url takes untyped keywords
-    return connect.from_url(url, **options)
+        return Engine(client=client, line=line, durable=line, sentinels=sentinels)
+    durable = open_line(lambda connect: GroupCommit(shared(connect), replicas=wait_for_replicas))
+    return Engine(client=client, line=line, durable=durable, sentinels=sentinels)
 
 
 def _behind_sentinel(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """The master that the sentinels name, looked up anew whenever a connection is made; and they."""
+    """Return a client of the master, which is looked up for each connection, and one of the sentinels."""
     service, _, database = urlsplit(url).path.strip("/").partition("/")
-    own = options | _from(url)
+    own = options | _options_in(url)
     theirs = own | {
         "username": own.pop("sentinel_username", None),
         "password": own.pop("sentinel_password", None),
@@ -92,8 +91,8 @@ def _behind_sentinel(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _cluster(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
-    """What does the rare things, and what connects to one server."""
-    own = options | _from(url)
+    """Return a client of the whole Cluster, and a function that connects to one of its servers."""
+    own = options | _options_in(url)
     nodes = [ClusterNode(host, port) for host, port in _hosts(url, 6379)]
     cluster = RedisCluster(startup_nodes=nodes, **own)
     kind: Any = SSLConnection if own.pop("ssl", False) else Connection
@@ -104,8 +103,8 @@ def _cluster(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
     return cluster, connect
 
 
-def _from(url: str) -> dict[str, Any]:
-    """Credentials and options that a URL with several hosts names, as redis-py reads them from one with one."""
+def _options_in(url: str) -> dict[str, Any]:
+    """Read credentials and options from a URL of several hosts, as redis-py does from one with one host."""
     parts = urlsplit(url)
     credentials = parts.netloc.rpartition("@")[0]
     scheme = parts.scheme.partition("+")[0]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service.store.engine.connection import open_store
+from service.store.engine.connection import open_engine
+from service.store.engine.engine import PipelinedLine
 from service.store.keyvalue import KeyValue
 from tests.driving.redis_servers import (
     RedisCluster,
@@ -56,9 +58,12 @@ def three_masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClu
         yield started
 
 
-@pytest.fixture
-async def kv(kind: str) -> AsyncIterator[KeyValue]:
-    """The store itself."""
-    store = open_store(kind, timeout=2)
-    yield store
-    await store.close()
+@pytest.fixture(params=["shared lines", "redis-py alone"])
+async def kv(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
+    """The store as it is, and with nothing but redis-py behind the seam."""
+    engine = open_engine(kind, timeout=2)
+    if request.param == "redis-py alone":
+        line = PipelinedLine(engine.client)
+        engine = replace(engine, line=line, durable=line)
+    yield KeyValue(engine, timeout=2)
+    await engine.close()

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue, StoreUnavailable
-from service.store.verbs import Count, Put, Read
+from service.store import verbs
+from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.verbs import Read
 from tests.driving.redis_servers import RedisCluster, cluster
 from tests.store.kinds.documented import acl_rules
 
@@ -34,7 +34,9 @@ async def kv(replicated: RedisCluster) -> AsyncIterator[KeyValue]:
 
 async def test_it_may_do_all_that_is_done_in_a_cluster(kv: KeyValue) -> None:
     for number in range(10):
-        await kv.write(Put(f"ts:{{{number}}}:k", b"1", 60), Count("ts:{n}:n", 60), durable=True)
+        await kv.write(
+            ("SET", f"ts:{{{number}}}:k", b"1", "EX", 60), verbs.count("ts:{n}:n", 60), durable=True
+        )
     assert await kv.read(*[Read(f"ts:{{{number}}}:k", int) for number in range(10)]) == (1,) * 10
     assert len([key async for key in kv.keys("ts:*:k")]) == 10
     assert await kv.replace("ts:lasting", old=None, new=b"1")
@@ -45,5 +47,5 @@ async def test_it_may_do_all_that_is_done_in_a_cluster(kv: KeyValue) -> None:
 
 async def test_it_may_not_touch_the_keys_of_others(kv: KeyValue) -> None:
     with pytest.raises(StoreUnavailable):
-        await kv.write(Put("other:{x}:k", b"1", 60))
+        await kv.write(("SET", "other:{x}:k", b"1", "EX", 60))
     assert not kv.circuit_open

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue
-from service.store.verbs import Count, Drop, Put, Read
+from service.store import verbs
+from service.store.keyvalue import KeyValue, open_store
+from service.store.verbs import Read
 from tests.driving.redis_servers import SLOTS, RedisCluster, TcpRedis
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -37,14 +37,14 @@ async def test_its_keys_are_found_while_it_moves_and_afterwards(
     source, target, _ = three_masters.masters
     slot, text, count = keys_of(source)
     to, of = (each.tell("CLUSTER", "MYID").decode() for each in (target, source))
-    await kv.write(Put(text, b"7", 60), Drop(count))
+    await kv.write(("SET", text, b"7", "EX", 60), verbs.drop(count))
     target.tell("CLUSTER", "SETSLOT", slot, "IMPORTING", of)
     source.tell("CLUSTER", "SETSLOT", slot, "MIGRATING", to)
     assert await kv.read(Read(text, int), Read(count, int)) == (7, None)  # ASK for the second
-    assert await kv.write(Count(count, 60), Count(count, 60)) == [1, 2]
+    assert await kv.write(verbs.count(count, 60), verbs.count(count, 60)) == [1, 2]
     source.tell("MIGRATE", "127.0.0.1", target.port, text, 0, 2000)
     assert await kv.read(Read(text, int), Read(count, int)) == (7, 2)
     for master in three_masters.masters:
         master.tell("CLUSTER", "SETSLOT", slot, "NODE", to)
     assert await kv.read(Read(text, int), Read(count, int)) == (7, 2)  # MOVED
-    assert await kv.write(Count(count, 60)) == [3]
+    assert await kv.write(verbs.count(count, 60)) == [3]

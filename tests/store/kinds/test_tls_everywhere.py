@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import StoreUnavailable
-from service.store.verbs import Put, Read
+from service.store.keyvalue import StoreUnavailable, open_store
+from service.store.verbs import Read
 from tests.driving.redis_servers import cluster, sentinel_set
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.needs("redis-server")
 async def test_all_goes_over_tls(kind: type, tmp_path: Path) -> None:
     with kind(tmp_path, replicas=1, tls=True) as started:
         kv = open_store(started.url, timeout=2, wait_for_replicas=1)
-        await kv.write(Put("ts:{x}:k", b"1", 60), durable=True)
+        await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)
         assert await kv.read(Read("ts:{x}:k", int)) == (1,)
         assert [key async for key in kv.keys("ts:*")] == ["ts:{x}:k"]
         assert await kv.replace("ts:lasting", old=None, new=b"1")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from service.store.engine.connection import open_store
-from service.store.keyvalue import KeyValue, StoreUnavailable
-from service.store.verbs import Count, Put, Read
+from service.store import verbs
+from service.store.keyvalue import KeyValue, StoreUnavailable, open_store
+from service.store.verbs import Read
 from tests.driving.client_app import ClientApp
 from tests.driving.program import eventually
 from tests.driving.redis_servers import (
@@ -61,7 +61,7 @@ def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
 async def kv(kind: str) -> AsyncIterator[KeyValue]:
     """The store itself."""
     opened = open_store(kind, timeout=2, wait_for_replicas=1)
-    await opened.write(Put("ts:{x}:k", b"0", 60), durable=True)
+    await opened.write(("SET", "ts:{x}:k", b"0", "EX", 60), durable=True)
     yield opened
     await opened.close()
 
@@ -91,7 +91,7 @@ async def test_flows_go_on_as_ever(app: ClientApp) -> None:
 
 async def test_many_at_once_are_confirmed_together(kv: KeyValue) -> None:
     counts = await asyncio.gather(
-        *[kv.write(Count("ts:{x}:n", 60), durable=True) for _ in range(1000)]
+        *[kv.write(verbs.count("ts:{x}:n", 60), durable=True) for _ in range(1000)]
     )
     assert sorted(count for (count,) in counts) == list(range(1, 1001))
 
@@ -101,31 +101,31 @@ async def test_others_do_not_wait_and_a_durable_write_is_refused(
 ) -> None:
     assert await kv.read(Read("ts:{x}:k", int)) == (0,)
     with frozen(store):
-        durable = asyncio.create_task(kv.write(Put("ts:{x}:k", b"1", 60), durable=True))
+        durable = asyncio.create_task(kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True))
         while await kv.read(Read("ts:{x}:k", int)) != (1,):  # noqa: ASYNC110 - it is no event
             await asyncio.sleep(0.01)
         assert not durable.done()
         with pytest.raises(StoreUnavailable):
             await durable
     assert not kv.circuit_open
-    await kv.write(Put("ts:{x}:k", b"1", 60), durable=True)
+    await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)
 
 
 async def test_a_lost_connection_is_opened_again(
     kv: KeyValue, store: SentinelSet | RedisCluster
 ) -> None:
-    await kv.write(Put("ts:{x}:k", b"1", 60), durable=True)
+    await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)
     for master in [store.master] if isinstance(store, SentinelSet) else store.masters:
         master.tell("CLIENT", "KILL", "TYPE", "normal")
-    await kv.write(Put("ts:{x}:k", b"2", 60), durable=True)
+    await kv.write(("SET", "ts:{x}:k", b"2", "EX", 60), durable=True)
     assert await kv.read(Read("ts:{x}:k", int)) == (2,)
 
 
 async def test_one_refusal_among_many_is_nobody_elses(kv: KeyValue) -> None:
-    await kv.write(Put("ts:{x}:text", b"x", 60))
+    await kv.write(("SET", "ts:{x}:text", b"x", "EX", 60))
     results: list[object] = await asyncio.gather(
-        kv.write(Count("ts:{x}:text", 60), durable=True),
-        kv.write(Put("ts:{x}:k", b"2", 60), durable=True),
+        kv.write(verbs.count("ts:{x}:text", 60), durable=True),
+        kv.write(("SET", "ts:{x}:k", b"2", "EX", 60), durable=True),
         return_exceptions=True,
     )
     assert isinstance(results[0], StoreUnavailable)
