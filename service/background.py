@@ -9,7 +9,7 @@ from typing import Never
 
 from aiohttp import web
 
-from service.keys.following import follow
+from service.keys.key_source import follow_keys
 from service.observe.metrics import Metrics
 from service.parts import Parts
 
@@ -25,7 +25,7 @@ def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[N
         async with nullcontext() if spans is None else spans.export():
             await parts.keys.source.start()
             works = (
-                follow(parts.keys.source),
+                follow_keys(parts.keys.source),
                 parts.logout.deliveries.run(),
                 parts.shared.store_memory.follow(),
                 _settle(metrics),

@@ -14,11 +14,11 @@ from service.clients.keys import ClientKeys
 from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import (
     JwtRefused,
+    check_times,
     unverified_claims,
     unverified_header,
 )
 from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS, looks_encrypted
-from service.keys.times import check_times
 from service.model.client import Client
 from service.protocol.errors import InvalidRequest, InvalidRequestObject, OAuthError
 from service.protocol.params import Params

@@ -16,7 +16,7 @@ from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_store, store_option, with_shared
 from service.cli.table import table
 from service.config.configuration import Configuration
-from service.keys.rotation import KeysUnreadable
+from service.keys.stored_keys import KeysUnreadable
 from service.parts import build_parts
 from service.parts.shared import Shared
 from service.protocol.errors import InvalidRequest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -12,11 +13,11 @@ from service.cli.settings import file_option, load_settings
 from service.cli.shared_store import flags_of, on_store, store_option
 from service.cli.table import format_option, print_rows, written
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.by_hand import KeysByHand, NotPossible
-from service.keys.key_source import encryption_algorithms, stored_keys
-from service.keys.rotation import KeysUnreadable, StoredKeys
+from service.keys.manual_rotation import CannotChangeKeys, ManualRotation
 from service.keys.schedule import Keys, signing_key
+from service.keys.stored_keys import KeysUnreadable, StoredKeys
 from service.model.signing_key import SigningKey
+from service.parts.clients import build_keys
 from service.parts.shared import Shared
 
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
@@ -66,7 +67,9 @@ def rotate(file: Path, store_url: str | None, at_once: bool) -> None:
         file,
         store_url,
         lambda stored: (
-            KeysByHand(stored).sign_with_next() if at_once else KeysByHand(stored).announce_next()
+            ManualRotation(stored).sign_with_next()
+            if at_once
+            else ManualRotation(stored).announce_next()
         ),
     )
 
@@ -84,7 +87,7 @@ def retire(kid: str, file: Path, store_url: str | None) -> None:
     Example:
       python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
     """
-    _print_after(file, store_url, lambda stored: KeysByHand(stored).retire(kid))
+    _print_after(file, store_url, lambda stored: ManualRotation(stored).retire(kid))
 
 
 async def _read(stored: StoredKeys) -> Keys:
@@ -103,26 +106,13 @@ def _print_after(
         raise click.ClickException(
             "signing.source is files: the keys are the operator's own, not the store's"
         )
-    clients = settings.registry.clients.values()
-    lifetime = settings.registry.longest_token
-    encryption = encryption_algorithms(clients, registration=settings.registration.enabled)
 
-    async def on(shared: Shared) -> Keys:
-        return await work(
-            stored_keys(
-                settings.signing,
-                kv=shared.kv,
-                prefix=settings.store.key_prefix,
-                longest_token=lambda: lifetime,
-                encryption=lambda: encryption,
-                now=_now,
-                emit=shared.emit,
-            )
-        )
+    async def work_on(shared: Shared) -> Keys:
+        return await work(cast("StoredKeys", build_keys(shared).source))
 
     try:
-        found = on_store(settings, on)
-    except (NotPossible, KeysUnreadable) as error:
+        found = on_store(settings, work_on)
+    except (CannotChangeKeys, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
     if not found:
         click.echo("there are no keys yet: the service makes them when it first starts", err=True)

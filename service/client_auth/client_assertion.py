@@ -17,11 +17,12 @@ from service.keys.foreign_keys import accepted_header
 from service.keys.jose import (
     JwtRefused,
     Key,
+    check_times,
     claims_signed_by,
+    time_in,
     unverified_claims,
     unverified_header,
 )
-from service.keys.times import check_times, time_in
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials

@@ -200,3 +200,22 @@ def decode_json(part: str) -> Mapping[str, object]:
     if not isinstance(content, dict):
         raise JwtRefused("a part of it is not a JSON object")
     return cast("dict[str, object]", content)
+
+
+def time_in(claims: Mapping[str, object], name: str) -> float | None:
+    """Return a NumericDate, None if the claim is missing; JwtRefused if it is something else (RFC 7519 §2)."""
+    value = claims.get(name)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise JwtRefused(f"its claim {name} is not a number")
+    return value
+
+
+def check_times(claims: Mapping[str, object], *, now: int, clock_skew: int) -> None:
+    """Raise JwtRefused if exp, nbf or iat says that the JWT is not valid now (RFC 7519 §4.1.4-4.1.6)."""
+    expires, begins, issued = (time_in(claims, name) for name in ("exp", "nbf", "iat"))
+    if expires is not None and expires <= now - clock_skew:
+        raise JwtRefused("it has expired")
+    if begins is not None and begins > now + clock_skew:
+        raise JwtRefused("it is not valid yet")
+    if issued is not None and issued > now + clock_skew:
+        raise JwtRefused("it was issued in the future")

@@ -5,49 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
+from service.config.schema.signing import SigningKey as KeyFile
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
-from service.keys.schedule import RotationPolicy, current_keys, is_gone
+from service.keys.schedule import RotationPolicy, current_keys
 from service.model.signing_key import SigningKey
 
 DEFAULT_ENCRYPTION = ("RSA-OAEP-256", "ECDH-ES")
-"""What an encryption key is for that does not say it, by its type."""
-
-
-class KeyFile(Protocol):
-    """What the configuration says of one file."""
-
-    @property
-    def path(self) -> Path:
-        """A private key, PEM or JWK."""
-        ...
-
-    @property
-    def use(self) -> str:
-        """`sig`, or `enc` for a key that request objects are encrypted to."""
-        ...
-
-    @property
-    def algorithm(self) -> str | None:
-        """The one algorithm it is for; None: the first configured one that fits."""
-        ...
-
-    @property
-    def sign_from(self) -> int | None:
-        """Published, but not used before."""
-        ...
-
-    @property
-    def retire_at(self) -> int | None:
-        """Not used from this time on, but still published."""
-        ...
+"""The algorithms, by type, of an encryption key that does not name its own."""
 
 
 class KeyFileError(Exception):
-    """A key file cannot be used; `path` says which and the message says why."""
+    """A key file cannot be used; `path` names it and the message says why."""
 
     def __init__(self, path: Path, reason: str) -> None:
         """Take a reason that shows nothing of the content."""
@@ -57,7 +28,7 @@ class KeyFileError(Exception):
 
 @dataclass(kw_only=True)
 class FileKeys:
-    """Keeps the ring in step with the times that stand beside the files, and with the files at each reload."""
+    """Keeps the ring in step with the times in the configuration, and with the files at each reload."""
 
     ring: KeyRing
     files: Sequence[KeyFile]
@@ -68,8 +39,8 @@ class FileKeys:
         """Read all files, or raise KeyFileError for the first that is wrong."""
         self._keys = read_key_files(self.files, self.ring.algorithms)
 
-    def read_again(self) -> None:
-        """Take the keys that the files hold now, or none where one is wrong (KeyFileError).
+    def read_files(self) -> None:
+        """Take the keys that the files hold now; if one is wrong (KeyFileError), keep the present keys.
 
         A key that no file holds any more has retired: it signs nothing, and is published as long as its tokens live.
         """
@@ -82,14 +53,6 @@ class FileKeys:
         }
         self._keys = read | retired
 
-    async def start(self) -> None:
-        """Put the keys in force."""
-        await self.refresh()
-
-    async def load(self) -> None:
-        """Put the keys in force; files are never changed."""
-        await self.refresh()
-
     async def refresh(self) -> None:
         """Let the keys sign, and stop, at their times."""
         now, policy = self.now(), self.policy()
@@ -97,13 +60,15 @@ class FileKeys:
         algorithms = (*self.ring.algorithms, *ENCRYPTION_ALGORITHMS)
         self.ring.replace(
             in_use=[keys[key] for key in current_keys(keys, algorithms, now)],
-            held=[key for times, key in keys.items() if not is_gone(times, policy, now)],
+            held=[key for times, key in keys.items() if not policy.is_gone(times, now)],
             since={times.kid: times.sign_from for times in keys if times.sign_from},
         )
 
+    start = load = refresh  # files are never changed
+
 
 def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[SigningKey, Key]:
-    """The keys in these files with their times; KeyFileError for the first that is wrong.
+    """Return the keys in these files with their times; KeyFileError for the first that is wrong.
 
     `algorithms` are those of keys that sign, where a file does not name its own.
     """
@@ -112,7 +77,15 @@ def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[
         key = _read(file, algorithms if file.use == "sig" else DEFAULT_ENCRYPTION)
         if any(key.kid == other.kid for other in keys.values()):
             raise KeyFileError(file.path, f"another file holds a key with the key id {key.kid}")
-        keys[_times(file, key)] = key
+        times = SigningKey(
+            kid=key.kid,
+            alg=key.alg,
+            announced_at=0,
+            sign_from=file.sign_from or 0,
+            retired_at=file.retire_at,
+            sealed="",
+        )
+        keys[times] = key
     return keys
 
 
@@ -137,15 +110,3 @@ def _read(file: KeyFile, algorithms: Sequence[str]) -> Key:
         return key
     wanted = file.algorithm or ", ".join(algorithms)
     raise KeyFileError(file.path, f"holds no unencrypted PEM or JWK key for {wanted}: {reason}")
-
-
-def _times(file: KeyFile, key: Key) -> SigningKey:
-    sign_from = file.sign_from or 0
-    return SigningKey(
-        kid=key.kid,
-        alg=key.alg,
-        announced_at=0,
-        sign_from=sign_from,
-        retired_at=file.retire_at,
-        sealed="",
-    )

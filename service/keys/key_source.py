@@ -1,59 +1,26 @@
-"""Where the keys of the ring come from: the store, or the operator's files."""
+"""Chooses where the service's keys come from, the store or the operator's files, and follows them."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Never, Protocol
 
+import structlog
+
+from service.config.schema.signing import Signing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.key_files import DEFAULT_ENCRYPTION, FileKeys, KeyFile
+from service.keys.key_files import DEFAULT_ENCRYPTION, FileKeys
 from service.keys.keyring import KeyRing
-from service.keys.rotation import StoredKeys
-from service.keys.schedule import RotationPolicy
-from service.keys.sealing import Seal
-from service.keys.vault import Vault
+from service.keys.schedule import FOLLOW_EVERY, RotationPolicy
+from service.keys.sealing import Seal, Vault
+from service.keys.stored_keys import StoredKeys
 from service.model.client import Client
+from service.model.events import Emit
 from service.model.timings import unheard
 from service.store.keyvalue import KeyValue
 
-
-class SigningSettings(Protocol):
-    """The section `signing` of the configuration."""
-
-    @property
-    def algorithms(self) -> Sequence[str]:
-        """The default first."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """`store` or `files`."""
-        ...
-
-    @property
-    def keys(self) -> Sequence[KeyFile]:
-        """For `source: files`."""
-        ...
-
-    @property
-    def encryption_key(self) -> Sequence[bytes]:
-        """The first encrypts, all decrypt."""
-        ...
-
-    @property
-    def rotate_every(self) -> int:
-        """Seconds for which a key signs."""
-        ...
-
-    @property
-    def announce_before(self) -> int:
-        """Seconds for which a key is published before."""
-        ...
-
-    @property
-    def retire_after(self) -> int:
-        """Seconds for which a key is published after."""
-        ...
+log = structlog.stdlib.get_logger(__name__)
 
 
 class KeySource(Protocol):
@@ -65,96 +32,72 @@ class KeySource(Protocol):
         ...
 
     async def start(self) -> None:
-        """Fill the ring for the first time."""
+        """Fill the ring for the first time, with new keys if there are none."""
+        ...
+
+    async def load(self) -> None:
+        """Fill the ring with the keys that there are, and neither make nor rotate any."""
         ...
 
     async def refresh(self) -> None:
         """Bring the ring up to date."""
         ...
 
-    def read_again(self) -> None:
-        """At a reload: take what files hold now; KeyFileError where one is wrong."""
-        ...
-
-    async def load(self) -> None:
-        """Fill the ring with what is there, and neither make nor rotate anything."""
+    def read_files(self) -> None:
+        """At a reload: read the operator's files again; KeyFileError if one is wrong."""
         ...
 
 
 def key_source(
-    settings: SigningSettings,
+    settings: Signing,
     *,
     kv: KeyValue,
     prefix: str,
     longest_token: Callable[[], int],
     encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
-    emit: Callable[[object], None],
-    timed: Callable[[object], None] = unheard,
+    emit: Emit,
+    timed: Emit = unheard,
 ) -> KeySource:
-    """The source that the configuration names; KeyFileError where a file of it is wrong.
+    """Return the source that the configuration names; KeyFileError if a file of it is wrong.
 
-    `timed` hears how long its keys take to sign.
+    `longest_token` and `encryption` are called each time: a reload may change them. `timed`
+    receives the duration of each signature.
     """
-    if settings.source == "files":
-        return FileKeys(
-            ring=KeyRing(settings.algorithms, timed=timed),
-            files=settings.keys,
-            policy=lambda: _policy(settings, longest_token(), ()),
-            now=now,
+    ring = KeyRing(settings.algorithms, timed=timed)
+
+    def policy() -> RotationPolicy:
+        return RotationPolicy(
+            algorithms=(*settings.algorithms, *encryption()),
+            rotate_every=settings.rotate_every,
+            announce_before=settings.announce_before,
+            retire_after=settings.retire_after,
+            longest_token=longest_token(),
         )
-    return stored_keys(
-        settings,
-        kv=kv,
-        prefix=prefix,
-        longest_token=longest_token,
-        encryption=encryption,
-        now=now,
-        emit=emit,
-        timed=timed,
-    )
 
-
-def stored_keys(
-    settings: SigningSettings,
-    *,
-    kv: KeyValue,
-    prefix: str,
-    longest_token: Callable[[], int],
-    encryption: Callable[[], Sequence[str]],
-    now: Callable[[], int],
-    emit: Callable[[object], None],
-    timed: Callable[[object], None] = unheard,
-) -> StoredKeys:
-    """The keys in the store; `longest_token` and `encryption` are asked each time: a reload may change them."""
+    if settings.source == "files":
+        return FileKeys(ring=ring, files=settings.keys, policy=policy, now=now)
+    vault = Vault(Seal(settings.encryption_key))
     return StoredKeys(
-        ring=KeyRing(settings.algorithms, timed=timed),
-        kv=kv,
-        prefix=prefix,
-        vault=Vault(Seal(settings.encryption_key)),
-        policy=lambda: _policy(settings, longest_token(), encryption()),
-        now=now,
-        emit=emit,
+        ring=ring, kv=kv, prefix=prefix, vault=vault, policy=policy, now=now, emit=emit
     )
 
 
 def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> tuple[str, ...]:
-    """The algorithms that request objects may be encrypted to the service's keys with; none where nobody asks.
+    """Return the algorithms for which the service needs keys that request objects are encrypted to.
 
-    Those that clients have registered, and the usual ones where any client may register.
+    They are those that clients have registered, and the usual ones if any client may register.
     """
     registered = {client.metadata.get("request_object_encryption_alg") for client in clients}
     usual = DEFAULT_ENCRYPTION if registration else ()
     return tuple(alg for alg in ENCRYPTION_ALGORITHMS if alg in registered or alg in usual)
 
 
-def _policy(
-    settings: SigningSettings, longest_token: int, encryption: Sequence[str]
-) -> RotationPolicy:
-    return RotationPolicy(
-        algorithms=(*settings.algorithms, *encryption),
-        rotate_every=settings.rotate_every,
-        announce_before=settings.announce_before,
-        retire_after=settings.retire_after,
-        longest_token=longest_token,
-    )
+async def follow_keys(source: KeySource) -> Never:
+    """Keep the ring up to date until the task is cancelled."""
+    while True:
+        await asyncio.sleep(FOLLOW_EVERY)
+        try:
+            await source.refresh()
+        except Exception:
+            log.exception("signing keys were not refreshed")

@@ -1,6 +1,6 @@
-"""When a key is announced, in use, retired and gone; pure rules over the keys and the time.
+"""Rules for when a key is announced, in use, retired and gone; pure functions of the keys and the time.
 
-To sign is what the words say; a key that decrypts goes the same way, its use being to be encrypted to.
+The names speak of signing; a key that decrypts goes the same way, its use being to be encrypted to.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from service.model.signing_key import SigningKey
 
 Keys = tuple[SigningKey, ...]
 
-FOLLOWING = 60
-"""Seconds that a replica may sign on after a key was retired: its next look at the store, and its clock."""
+FOLLOW_EVERY = 4
+"""Seconds between two looks at the keys; a change by an operator counts everywhere within ten."""
+
+LEAD = FOLLOW_EVERY + 2
+"""Seconds for which every replica publishes a key that is to sign at once, before one signs with it."""
+
+LATE_SIGNATURES = 60
+"""Seconds that a replica may sign on after a key was retired: until its next look, and by its clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationPolicy:
-    """For which algorithms keys are kept, and for how many seconds each stage of a key lasts."""
+    """The algorithms that need keys, and the seconds that each stage of a key lasts."""
 
     algorithms: tuple[str, ...]
     rotate_every: int
@@ -29,8 +35,12 @@ class RotationPolicy:
 
     @property
     def kept_after(self) -> int:
-        """How long a retired key stays published: never gone before the last token it signed."""
-        return max(self.retire_after, self.longest_token + FOLLOWING)
+        """Seconds for which a retired key stays published: not less than the last token it signed can live."""
+        return max(self.retire_after, self.longest_token + LATE_SIGNATURES)
+
+    def is_gone(self, key: SigningKey, now: int) -> bool:
+        """Whether no live token can need the key any more."""
+        return key.retired_at is not None and key.retired_at + self.kept_after <= now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +52,7 @@ class NewKey:
 
 
 def signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
-    """The key that signs: the latest that has begun, or else, rather than none, the next announced one."""
+    """Return the key that signs: the latest that has begun, or else the next announced one."""
     usable = [key for key in keys if key.alg == alg and not key.is_retired(now)]
     begun = [key for key in usable if key.sign_from <= now]
     if begun:
@@ -51,35 +61,30 @@ def signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | 
 
 
 def current_keys(keys: Iterable[SigningKey], algorithms: Iterable[str], now: int) -> Keys:
-    """The keys in use: one for each algorithm that has any."""
+    """Return the keys in use: one for each algorithm that has any."""
     found = (signing_key(keys, alg, now) for alg in algorithms)
     return tuple(key for key in found if key is not None)
 
 
 def successor(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
-    """The key that is announced and will sign next."""
+    """Return the key that is announced and will sign next."""
     current = signing_key(keys, alg, now)
     waiting = [key for key in keys if key.alg == alg and key.sign_from > now]
     waiting = [key for key in waiting if key is not current and not key.is_retired(now)]
     return min(waiting, default=None, key=_by_age)
 
 
-def is_gone(key: SigningKey, policy: RotationPolicy, now: int) -> bool:
-    """Whether no live token can need it any more."""
-    return key.retired_at is not None and key.retired_at + policy.kept_after <= now
-
-
-def settled(keys: Keys, policy: RotationPolicy, now: int) -> Keys:
-    """The keys with those retired whose successor signs, and without those that are gone."""
+def retire_keys(keys: Keys, policy: RotationPolicy, now: int) -> Keys:
+    """Return the keys with those retired whose successor signs, and without those that are gone."""
     return tuple(
         replace(key, retired_at=now) if _is_over(key, keys, policy, now) else key
         for key in keys
-        if not is_gone(key, policy, now)
+        if not policy.is_gone(key, now)
     )
 
 
-def due(keys: Keys, policy: RotationPolicy, now: int) -> tuple[NewKey, ...]:
-    """The keys to make now: the first of an algorithm signs at once, every other is announced before."""
+def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> tuple[NewKey, ...]:
+    """Return the keys to make now: the first of an algorithm signs at once, every other is announced before."""
     return tuple(
         NewKey(alg=alg, sign_from=sign_from)
         for alg in policy.algorithms

@@ -1,20 +1,25 @@
-"""Keeping private keys and secrets secret in the store: sealed before they leave the process, opened when they come back."""
+"""Encrypts private keys and client secrets for the store, and opens them again."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import orjson
+import structlog
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from service.keys.jose import Key
+from service.keys.schedule import Keys, NewKey
 from service.model.signing_key import SigningKey
+
+log = structlog.stdlib.get_logger(__name__)
 
 
 class Unreadable(Exception):
-    """None of the configured encryption keys opens what was sealed, or what is inside is something else."""
+    """No configured encryption key opens what was sealed, or the content is something else."""
 
 
 class Seal:
@@ -27,43 +32,90 @@ class Seal:
         self._newest = ciphers[0]
         self._all = MultiFernet(ciphers)
 
-    def close(self, key: Key) -> str:
-        """The whole key, its algorithm included, as an encrypted text."""
-        content = orjson.dumps({**key.private_jwk, "alg": key.alg})
-        return self._newest.encrypt(content).decode()
+    def seal_key(self, key: Key) -> str:
+        """Encrypt a private key with its algorithm."""
+        return self.seal_text(orjson.dumps({**key.private_jwk, "alg": key.alg}).decode())
 
-    def open(self, sealed: SigningKey) -> Key:
-        """The key again, or Unreadable; what was moved to another key's place opens nothing."""
+    def open_key(self, sealed: SigningKey) -> Key:
+        """Return the key, or raise Unreadable, also if it was sealed in the place of another key."""
         try:
-            content = orjson.loads(self._all.decrypt(sealed.sealed))
+            content = orjson.loads(self.open_text(sealed.sealed))
             key = Key.load(content, sealed.alg)
-        except (InvalidToken, ValueError) as error:
+        except ValueError as error:
             raise Unreadable(sealed.kid) from error
         if content["alg"] != sealed.alg or key.kid != sealed.kid:
             raise Unreadable(sealed.kid)
         return key
 
-    def close_text(self, text: str) -> str:
-        """A secret that has to be known again, such as a registered client's (OIDC Core §10.1)."""
+    def seal_text(self, text: str) -> str:
+        """Encrypt a secret that is needed again, such as a registered client's (OIDC Core §10.1)."""
         return self._newest.encrypt(text.encode()).decode()
 
     def open_text(self, sealed: str) -> str:
-        """The secret again, or Unreadable."""
+        """Return the secret, or raise Unreadable."""
         try:
             return self._all.decrypt(sealed).decode()
         except InvalidToken as error:
             raise Unreadable("no encryption key opens it") from error
 
     def renew(self, sealed: str) -> str:
-        """The same content under the first encryption key; what is there already, or is unreadable, stays."""
+        """Encrypt the content with the first encryption key, unless it is already or cannot be opened."""
         try:
             self._newest.decrypt(sealed)
         except InvalidToken:
-            return self._rotated(sealed)
+            try:
+                return self._all.rotate(sealed).decode()
+            except InvalidToken:
+                return sealed
         return sealed
 
-    def _rotated(self, sealed: str) -> str:
+
+class Vault:
+    """The private keys that this process has made or opened.
+
+    Each is opened once; RSA takes a tenth of a second, so opening and making happen in a thread.
+    """
+
+    def __init__(self, seal: Seal) -> None:
+        self._seal = seal
+        self._opened: dict[str, Key | None] = {}
+
+    async def open_all(self, keys: Keys) -> None:
+        """Open those of the keys that are new here, and forget all others."""
+        opened = {key.kid: self._opened.get(key.kid) for key in keys}
+        for key in keys:
+            if key.kid not in self._opened:
+                opened[key.kid] = await asyncio.to_thread(self._open, key)
+        self._opened = opened
+
+    def can_use(self, key: SigningKey) -> bool:
+        """Whether the key could be opened."""
+        return self._opened.get(key.kid) is not None
+
+    def find_opened(self, keys: Iterable[SigningKey]) -> list[Key]:
+        """Return those of the keys that could be opened."""
+        return [found for key in keys if (found := self._opened.get(key.kid)) is not None]
+
+    async def make(self, wanted: NewKey, now: int) -> SigningKey:
+        """Make a key and seal it."""
+        key = await asyncio.to_thread(Key.generate, wanted.alg)
+        self._opened[key.kid] = key
+        return SigningKey(
+            kid=key.kid,
+            alg=key.alg,
+            announced_at=now,
+            sign_from=wanted.sign_from,
+            retired_at=None,
+            sealed=self._seal.seal_key(key),
+        )
+
+    def renew_seal(self, key: SigningKey) -> str:
+        """Return the key sealed with the first encryption key."""
+        return self._seal.renew(key.sealed)
+
+    def _open(self, key: SigningKey) -> Key | None:
         try:
-            return self._all.rotate(sealed).decode()
-        except InvalidToken:
-            return sealed
+            return self._seal.open_key(key)
+        except Unreadable:
+            log.warning("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)
+            return None

@@ -40,7 +40,7 @@ def connect(parts: Parts, grants: Grants) -> None:
     def prepare(following: Registry) -> None:
         grants.prepare(following)
         try:
-            parts.keys.source.read_again()
+            parts.keys.source.read_files()
         except KeyFileError as error:
             raise CannotServe(Finding(("signing", "keys"), str(error))) from error
 

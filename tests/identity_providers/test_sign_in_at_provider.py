@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from service.keys.by_hand import KeysByHand
-from service.keys.following import LEAD
-from service.keys.rotation import StoredKeys
+from service.keys.manual_rotation import ManualRotation
+from service.keys.schedule import LEAD
+from service.keys.stored_keys import StoredKeys
 from service.model.events import ProviderSignInSucceeded
 from tests.conftest import Clock
 from tests.driving.client_app import ClientApp
@@ -211,7 +211,7 @@ async def test_the_provider_may_change_its_key(
     before = upstream.service.parts.keys.ring.signing_key().kid
     source = upstream.service.parts.keys.source
     assert isinstance(source, StoredKeys)
-    await KeysByHand(source).sign_with_next()
+    await ManualRotation(source).sign_with_next()
     clock.forward(seconds=LEAD + 1)
     await source.refresh()
     assert upstream.service.parts.keys.ring.signing_key().kid != before

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from service.keys.keyring import KeyRing
-from service.keys.rotation import StoredKeys
 from service.keys.schedule import RotationPolicy
-from service.keys.sealing import Seal
-from service.keys.vault import Vault
+from service.keys.sealing import Seal, Vault
+from service.keys.stored_keys import StoredKeys
 from service.store.keyvalue import KeyValue, open_store
 
 DAY = 86400

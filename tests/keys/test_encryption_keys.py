@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from service.keys.by_hand import KeysByHand
 from service.keys.jwe import decrypt, encrypt
 from service.keys.key_source import encryption_algorithms
-from service.keys.rotation import StoredKeys
+from service.keys.manual_rotation import ManualRotation
+from service.keys.stored_keys import StoredKeys
 from service.model.events import KeyAnnounced
 from tests.driving.service import RunningService
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet
@@ -65,7 +65,7 @@ async def test_the_store_holds_no_private_part_of_it(fleet: Fleet) -> None:
 
 async def test_keys_are_rotated_by_hand_together(fleet: Fleet) -> None:
     replica = await fleet.started("ES256", "ECDH-ES")
-    await KeysByHand(replica).announce_next()
+    await ManualRotation(replica).announce_next()
     announced = [event.alg for event in fleet.events if isinstance(event, KeyAnnounced)]
     assert announced == ["ES256", "ECDH-ES"] * 2
 

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from service.config.schema.signing import Signing, SigningKey
-from service.keys import following
+from service.keys import key_source as sources
 from service.keys.jose import Key
-from service.keys.key_source import KeySource, key_source
+from service.keys.key_source import KeySource, follow_keys, key_source
 from tests.keys.conftest import Fleet
 
 
@@ -30,9 +30,9 @@ class Unsteady:
 
 
 async def test_following_goes_on_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following, "INTERVAL", 0)
+    monkeypatch.setattr(sources, "FOLLOW_EVERY", 0)
     source = Unsteady()
-    task = asyncio.create_task(following.follow(source))  # type: ignore[arg-type]
+    task = asyncio.create_task(follow_keys(source))  # type: ignore[arg-type]
     await asyncio.wait_for(source.twice.wait(), 5)
     task.cancel()
 

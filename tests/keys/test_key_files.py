@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
+from service.config.schema.signing import SigningKey
 from service.keys.jose import Key
 from service.keys.key_files import FileKeys, KeyFileError, read_key_files
 from service.keys.keyring import KeyRing
@@ -31,13 +32,9 @@ POLICY = RotationPolicy(
 )
 
 
-@dataclass(frozen=True)
-class File:
-    path: Path
-    use: str = "sig"
-    algorithm: str | None = None
-    sign_from: int | None = None
-    retire_at: int | None = None
+def key_file(path: Path, **settings: Any) -> SigningKey:
+    """Return an entry of `signing.keys`; the path needs no check here."""
+    return SigningKey.model_construct(path=path, **settings)
 
 
 @pytest.fixture
@@ -61,28 +58,31 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def ring_of(*files: File, clock: Clock) -> FileKeys:
+async def ring_of(*files: SigningKey, clock: Clock) -> FileKeys:
     keys = FileKeys(ring=KeyRing(ALGORITHMS), files=files, policy=lambda: POLICY, now=clock)
     await keys.start()
     return keys
 
 
 async def test_each_file_signs_with_the_algorithm_that_fits(folder: Path) -> None:
-    files = [File(folder / name) for name in ("rsa.pem", "ec.pem", "ed.pem")]
+    files = [key_file(folder / name) for name in ("rsa.pem", "ec.pem", "ed.pem")]
     ring = (await ring_of(*files, clock=Clock())).ring
     assert ring.ready
     assert [ring.signing_key(alg).alg for alg in ALGORITHMS] == list(ALGORITHMS)
 
 
 async def test_a_jwk_keeps_its_key_id(folder: Path) -> None:
-    ring = (await ring_of(File(folder / "key.jwk"), clock=Clock())).ring
+    ring = (await ring_of(key_file(folder / "key.jwk"), clock=Clock())).ring
     assert [key["kid"] for key in json.loads(ring.public_jwks())["keys"]] == ["2026"]
     assert ring.missing == ("RS256", "EdDSA")
 
 
 async def test_a_file_signs_and_stops_at_its_times(folder: Path) -> None:
     clock = Clock(1000)
-    old, new = File(folder / "ec.pem", retire_at=2500), File(folder / "key.jwk", sign_from=2000)
+    old, new = (
+        key_file(folder / "ec.pem", retire_at=2500),
+        key_file(folder / "key.jwk", sign_from=2000),
+    )
     keys = await ring_of(old, new, clock=clock)
     states = []
     for now in (1000, 2000, 2570):
@@ -104,10 +104,10 @@ async def test_a_file_that_is_replaced_signs_with_its_new_key_and_publishes_both
     folder: Path,
 ) -> None:
     clock = Clock(1000)
-    keys = await ring_of(File(folder / "ec.pem"), clock=clock)
+    keys = await ring_of(key_file(folder / "ec.pem"), clock=clock)
     before = keys.ring.signing_key("ES256").kid
     (folder / "ec.pem").write_bytes((folder / "key.jwk").read_bytes())
-    keys.read_again()
+    keys.read_files()
     await keys.refresh()
     assert keys.ring.signing_key("ES256").kid == "2026"
     assert {key["kid"] for key in json.loads(keys.ring.public_jwks())["keys"]} == {before, "2026"}
@@ -117,18 +117,18 @@ async def test_a_file_that_is_replaced_signs_with_its_new_key_and_publishes_both
 
 
 async def test_a_file_that_holds_no_key_any_more_changes_nothing(folder: Path) -> None:
-    keys = await ring_of(File(folder / "ec.pem"), clock=Clock(1000))
+    keys = await ring_of(key_file(folder / "ec.pem"), clock=Clock(1000))
     before = keys.ring.signing_key("ES256").kid
     (folder / "ec.pem").write_bytes(b"half of a k")
     with pytest.raises(KeyFileError):
-        keys.read_again()
+        keys.read_files()
     await keys.refresh()
     assert keys.ring.signing_key("ES256").kid == before
 
 
 @pytest.mark.rfc("8725#2.7", "7517#4.2")
 async def test_an_encryption_key_decrypts_and_does_not_sign(folder: Path) -> None:
-    files = [File(folder / name, use="enc") for name in ("ec.pem", "rsa.pem")]
+    files = [key_file(folder / name, use="enc") for name in ("ec.pem", "rsa.pem")]
     ring = (await ring_of(*files, clock=Clock())).ring
     published = json.loads(ring.public_jwks())["keys"]
     assert {key["alg"]: key["use"] for key in published} == {
@@ -143,7 +143,7 @@ async def test_an_encryption_key_decrypts_and_does_not_sign(folder: Path) -> Non
 @pytest.mark.rfc("openid-core#10.2.1")
 async def test_an_encryption_key_that_retires_is_hidden_and_decrypts_on(folder: Path) -> None:
     clock = Clock(1000)
-    keys = await ring_of(File(folder / "ec.pem", use="enc", retire_at=2000), clock=clock)
+    keys = await ring_of(key_file(folder / "ec.pem", use="enc", retire_at=2000), clock=clock)
     states: list[tuple[int, int]] = []
     for clock.time in (1000, 2000, 2199, 2200):
         await keys.refresh()
@@ -155,7 +155,7 @@ async def test_an_encryption_key_that_retires_is_hidden_and_decrypts_on(folder: 
 @pytest.mark.parametrize(("use", "algorithm"), [("sig", "ECDH-ES"), ("enc", "ES256")])
 def test_an_algorithm_belongs_to_its_use(folder: Path, use: str, algorithm: str) -> None:
     with pytest.raises(KeyFileError, match=f"use: {use}"):
-        read_key_files([File(folder / "ec.pem", use=use, algorithm=algorithm)], ALGORITHMS)
+        read_key_files([key_file(folder / "ec.pem", use=use, algorithm=algorithm)], ALGORITHMS)
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_a_wrong_file_is_named_with_the_reason(
     folder: Path, name: str, algorithm: str | None, reason: str
 ) -> None:
     with pytest.raises(KeyFileError, match=reason) as refused:
-        read_key_files([File(folder / name, algorithm=algorithm)], ALGORITHMS)
+        read_key_files([key_file(folder / name, algorithm=algorithm)], ALGORITHMS)
     assert refused.value.path == folder / name
 
 
 def test_a_key_may_be_listed_once(folder: Path) -> None:
     with pytest.raises(KeyFileError, match="another file"):
-        read_key_files([File(folder / "ec.pem"), File(folder / "ec.pem")], ALGORITHMS)
+        read_key_files([key_file(folder / "ec.pem"), key_file(folder / "ec.pem")], ALGORITHMS)

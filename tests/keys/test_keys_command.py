@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from service.cli.program import program
-from service.keys.following import LEAD
 from service.keys.jose import Key
+from service.keys.schedule import LEAD
 from service.store.keyvalue import open_store
 from tests.keys.conftest import Clock, Fleet
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from service.keys.keyring import NoSigningKey
-from service.keys.rotation import StoredKeys
+from service.keys.stored_keys import StoredKeys
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
 from service.store.keyvalue import open_store
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.keys.schedule import (
-    FOLLOWING,
+    LATE_SIGNATURES,
     Keys,
     RotationPolicy,
-    due,
-    is_gone,
-    settled,
+    keys_to_make,
+    retire_keys,
     signing_key,
     successor,
 )
@@ -42,10 +41,13 @@ class History:
     last_signed: dict[str, int] = field(default_factory=dict)
 
     def look(self) -> None:
-        kept = settled(self.keys, self.policy, self.now)
+        kept = retire_keys(self.keys, self.policy, self.now)
         self.keys = (
             *kept,
-            *[self.make(new.alg, new.sign_from) for new in due(kept, self.policy, self.now)],
+            *[
+                self.make(new.alg, new.sign_from)
+                for new in keys_to_make(kept, self.policy, self.now)
+            ],
         )
         for alg in self.policy.algorithms:
             if key := signing_key(self.keys, alg, self.now):
@@ -63,7 +65,7 @@ class History:
         )
 
     def published(self) -> set[str]:
-        return {key.kid for key in self.keys if not is_gone(key, self.policy, self.now)}
+        return {key.kid for key in self.keys if not self.policy.is_gone(key, self.now)}
 
 
 @given(policies, pauses)
@@ -91,7 +93,7 @@ def test_a_key_is_published_until_its_last_token_has_expired(
     for pause in pauses:
         history.look()
         history.now += pause
-        history.keys = settled(history.keys, policy, history.now)
+        history.keys = retire_keys(history.keys, policy, history.now)
         alive = {
             kid
             for kid, at in history.last_signed.items()
@@ -158,7 +160,7 @@ def test_a_long_lived_token_keeps_its_key() -> None:
         retire_after=200,
         longest_token=5000,
     )
-    assert policy.kept_after == 5000 + FOLLOWING
+    assert policy.kept_after == 5000 + LATE_SIGNATURES
 
 
 def test_an_algorithm_that_is_no_longer_configured_gets_no_successor() -> None:

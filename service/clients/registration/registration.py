@@ -135,9 +135,7 @@ class ClientRegistration:
         if secret is None:
             return replace(record, secret_sha256=None, sealed_secret=None)
         sealed = (
-            self.seal.close_text(secret)
-            if self.policy.needs_secret_value(record.metadata)
-            else None
+            self.seal.seal_text(secret) if self.policy.needs_secret_value(record.metadata) else None
         )
         digest = sha256(secret.encode()).digest()
         return replace(record, secret_sha256=digest, sealed_secret=sealed)

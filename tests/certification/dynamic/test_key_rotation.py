@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.keys.by_hand import KeysByHand
-from service.keys.rotation import StoredKeys
+from service.keys.manual_rotation import ManualRotation
+from service.keys.stored_keys import StoredKeys
 from tests.certification.provider import Provider
 
 
@@ -20,7 +20,7 @@ class TestKeyRotation:
         before = await published_kids(provider)
         source = provider.service.parts.keys.source
         assert isinstance(source, StoredKeys)
-        await KeysByHand(source).announce_next()
+        await ManualRotation(source).announce_next()
         await source.refresh()
         assert before < await published_kids(provider)
 

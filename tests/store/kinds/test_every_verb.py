@@ -60,8 +60,8 @@ SAMPLES: dict[str, Command] = {
 
 def every_verb() -> set[str]:
     """The functions that make a command, by the names of the module or class that they belong to."""
-    places = {"verbs": verbs} | {kind.__name__: kind for kind in (Records, OneTimeRecords)}
-    places |= {kind.__name__: kind for kind in (Index, Queue)}
+    places: dict[str, object] = {"verbs": verbs, "Records": Records, "Index": Index}
+    places |= {"OneTimeRecords": OneTimeRecords, "Queue": Queue}
     return {
         f"{place}.{name}"
         for place, owner in places.items()

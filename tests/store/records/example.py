@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from service.keys.rotation import RECORD as KEYS
+from service.keys.stored_keys import RECORD as KEYS
 from service.model.authorization import Authorization
 from service.model.confirmation import Confirmation
 from service.model.logout_delivery import LogoutDelivery

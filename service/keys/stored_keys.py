@@ -12,13 +12,12 @@ from service.keys.schedule import (
     Keys,
     RotationPolicy,
     current_keys,
-    due,
-    is_gone,
-    settled,
+    keys_to_make,
+    retire_keys,
     signing_key,
 )
-from service.keys.vault import Vault
-from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
+from service.keys.sealing import Vault
+from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
 from service.model.signing_key import KeyRecord
 from service.store.encoding import Encoding
 from service.store.keyvalue import KeyValue, StoreUnavailable
@@ -27,12 +26,12 @@ log = structlog.stdlib.get_logger(__name__)
 
 RECORD = Encoding("keys", KeyRecord)
 
-Step = Callable[[Keys, int], Awaitable[Keys]]
-"""What the keys become, from what they are and the time."""
+Change = Callable[[Keys, int], Awaitable[Keys]]
+"""Computes the new keys from the present ones and the time."""
 
 
 class KeysUnreadable(Exception):
-    """The store holds signing keys that this process cannot use, and therefore must not change."""
+    """The store holds keys that this process cannot use, and therefore must not change."""
 
 
 @dataclass(kw_only=True)
@@ -44,87 +43,52 @@ class StoredKeys:
     prefix: str
     vault: Vault
     policy: Callable[[], RotationPolicy]
-    """The rules in force; asked each time, because a reload may change how long a token lives."""
+    """Called each time, because a reload may change how long a token lives."""
     now: Callable[[], int]
-    emit: Callable[[object], None]
+    emit: Emit
     _keys: Keys = field(default=(), init=False)
     _trouble: str | None = field(default=None, init=False)
 
     async def start(self) -> None:
-        """Take or make the keys, and put all seals under the first encryption key."""
-        await self._try(self._renewed)
+        """Read or make the keys, and seal all of them with the first encryption key."""
+        await self._try(self._renew_seals)
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Do what the schedule asks for and follow what others did; in trouble, keep the keys there are."""
-        await self._try(self._scheduled)
-        self._put_in_force()
-
-    def read_again(self) -> None:
-        """Nothing: there is no file, and the store is followed all the time."""
+        """Apply the schedule and follow other replicas; if that is not possible, keep the present keys."""
+        await self._try(self._apply_schedule)
+        self._fill_ring()
 
     async def load(self) -> None:
-        """Take the keys as they are and change nothing; KeysUnreadable where that cannot be."""
+        """Read the keys and change nothing; KeysUnreadable if the record cannot be understood."""
         _, self._keys = await self.read()
-        await self.vault.hold(self._keys)
-        self._put_in_force()
+        await self.vault.open_all(self._keys)
+        self._fill_ring()
 
-    def _put_in_force(self) -> None:
-        now, policy = self.now(), self.policy()
-        held = [key for key in self._keys if not is_gone(key, policy, now)]
-        self.ring.replace(
-            in_use=self.vault.opened(current_keys(self._keys, policy.algorithms, now)),
-            held=self.vault.opened(held),
-            since={key.kid: key.sign_from for key in held},
-        )
+    def read_files(self) -> None:
+        """Do nothing: there is no file."""
 
-    async def change(self, step: Step) -> Keys:
-        """Make one change to the record; who loses a race starts again from what the winner wrote."""
+    async def change(self, change: Change) -> Keys:
+        """Make one change to the record; if another replica was faster, again from what it wrote."""
         while True:
             old, keys = await self.read()
-            await self.vault.hold(keys)
+            await self.vault.open_all(keys)
             now, self._keys = self.now(), keys
-            self._require_readable(now)
-            changed = await step(keys, now)
+            self._require_usable(now)
+            changed = await change(keys, now)
             if changed == keys:
                 return keys
             if old is not None and RECORD.is_newer(old):
                 raise KeysUnreadable("a newer release has written them; its replicas change them")
-            if await self.kv.replace(
-                self._key, old=old, new=RECORD.encode(KeyRecord(keys=changed))
-            ):
+            new = RECORD.encode(KeyRecord(keys=changed))
+            if await self.kv.replace(self._key, old=old, new=new):
                 self._keys = changed
                 for event in _events(keys, changed, now):
                     self.emit(event)
                 return changed
 
-    async def _try(self, step: Step) -> None:
-        """Make the change if that is possible; say it once if it is not."""
-        trouble = None
-        try:
-            await self.change(step)
-        except StoreUnavailable:
-            trouble = "the store cannot be reached"
-        except KeysUnreadable as error:
-            trouble = str(error)
-        if trouble not in (None, self._trouble):
-            log.warning("signing keys stay as they are", reason=trouble)
-        self._trouble = trouble
-
-    async def _scheduled(self, keys: Keys, now: int) -> Keys:
-        policy = self.policy()
-        kept = settled(keys, policy, now)
-        return (*kept, *[await self.vault.make(wanted, now) for wanted in due(kept, policy, now)])
-
-    async def _renewed(self, keys: Keys, now: int) -> Keys:
-        return tuple(replace(key, sealed=self.vault.renew_seal(key)) for key in keys)
-
-    @property
-    def _key(self) -> str:
-        return f"{self.prefix}:keys"
-
     async def read(self) -> tuple[bytes | None, Keys]:
-        """The record as it is in the store, in its raw form too."""
+        """Return the record as it is in the store, and the keys in it."""
         value = await self.kv.get(self._key)
         if value is None:
             return None, ()
@@ -133,18 +97,53 @@ class StoredKeys:
         except ValueError as error:
             raise KeysUnreadable("the record in the store is of no known version") from error
 
-    def _require_readable(self, now: int) -> None:
-        """Refuse to rotate keys that others can use and this process cannot."""
+    @property
+    def _key(self) -> str:
+        return f"{self.prefix}:keys"
+
+    async def _try(self, change: Change) -> None:
+        """Make the change if that is possible, and log once if it is not."""
+        trouble = None
+        try:
+            await self.change(change)
+        except StoreUnavailable:
+            trouble = "the store cannot be reached"
+        except KeysUnreadable as error:
+            trouble = str(error)
+        if trouble not in (None, self._trouble):
+            log.warning("signing keys stay as they are", reason=trouble)
+        self._trouble = trouble
+
+    async def _apply_schedule(self, keys: Keys, now: int) -> Keys:
+        policy = self.policy()
+        kept = retire_keys(keys, policy, now)
+        wanted = keys_to_make(kept, policy, now)
+        return (*kept, *[await self.vault.make(one, now) for one in wanted])
+
+    async def _renew_seals(self, keys: Keys, now: int) -> Keys:
+        return tuple(replace(key, sealed=self.vault.renew_seal(key)) for key in keys)
+
+    def _require_usable(self, now: int) -> None:
+        """Refuse to rotate keys that other replicas can use and this process cannot."""
         for key in current_keys(self._keys, self.policy().algorithms, now):
-            if self.vault.find(key.kid) is None:
+            if not self.vault.can_use(key):
                 reason = f"no configured encryption key opens the {key.alg} key {key.kid}"
                 raise KeysUnreadable(reason)
+
+    def _fill_ring(self) -> None:
+        now, policy = self.now(), self.policy()
+        held = [key for key in self._keys if not policy.is_gone(key, now)]
+        self.ring.replace(
+            in_use=self.vault.find_opened(current_keys(self._keys, policy.algorithms, now)),
+            held=self.vault.find_opened(held),
+            since={key.kid: key.sign_from for key in held},
+        )
 
 
 def _events(
     before: Keys, after: Keys, now: int
 ) -> Iterator[KeyAnnounced | KeyRetired | KeyRotated]:
-    """What happened between two states of the record."""
+    """Compare two states of the record."""
     known = {key.kid: key for key in before}
     for key in after:
         if key.kid not in known:
