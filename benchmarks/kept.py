@@ -15,9 +15,8 @@ from service.identity.sessions import SignIn
 from service.model.authorization import Authorization, new_family_key
 from service.model.handle import digest, new_handle, new_selector
 from service.model.one_time import AuthorizationCode
-from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Session
+from service.model.session import PendingSignIn, Session
 from service.parts import Parts
 from service.protocol.params import Params
 from service.protocol.pkce import S256, CodeChallenge, s256

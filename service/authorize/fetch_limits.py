@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from service.model.client import Client
-from service.model.network import network
+from service.model.network import network_of
 from service.model.outgoing import HttpClient
 from service.protocol.errors import InvalidRequestUri
 
@@ -43,7 +43,7 @@ class FetchLimits:
         if minute != self._minute:
             self._minute = minute
             self._counted.clear()
-        key = client.client_id, network(client_address)
+        key = client.client_id, network_of(client_address)
         if self._counted[key] >= PER_MINUTE:
             raise InvalidRequestUri("request_uri is fetched too often: try again in a minute")
         self._counted[key] += 1

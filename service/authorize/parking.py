@@ -18,7 +18,7 @@ from cryptography.fernet import Fernet, InvalidToken
 from service.authorize.claim import ANSWERED, LIFETIME, Claim
 from service.model.client import MARK_LENGTH, client_mark
 from service.model.handle import digest
-from service.model.network import network
+from service.model.network import network_of
 from service.model.session import Answers, ParkedRequest, SealedRequest
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
@@ -54,7 +54,7 @@ class Parking:
         size = len(msgspec.json.encode(kept))
         if size > MAX_BYTES:
             raise InvalidRequest("the parameters are too long to be kept while a person is asked")
-        await self.rate_limit.count(network(address), 1 + size // KIB)
+        await self.rate_limit.count(network_of(address), 1 + size // KIB)
         parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
         parked = ParkedRequest(
             params=kept, browser_digest=None if browser is None else digest(browser)

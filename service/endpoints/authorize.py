@@ -12,7 +12,7 @@ from service.authorize.flow import Arrival
 from service.authorize.response_modes import RESPONSE_MODES
 from service.http.parameters import query_params, raw_form_params
 from service.http.proxy import ClientAddress
-from service.model.registrable import Registrable
+from service.model.catalogue import Registrable
 from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import ServerError, TemporarilyUnavailable, TooManyRequests

@@ -13,7 +13,7 @@ from service.http.answer import Answer, document_fields
 from service.http.endpoint import Direct, Endpoint
 from service.http.message import Message
 from service.keys.keyring import KeyRing
-from service.model.registrable import Registrable
+from service.model.catalogue import Registrable
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.scope import OFFLINE_ACCESS
 

@@ -17,7 +17,7 @@ from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
 from service.http.respond import json_response
 from service.model.events import Emit, RegistrationRefused
-from service.model.network import network
+from service.model.network import network_of
 from service.model.registered_client import RegisteredClient
 from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
@@ -94,7 +94,7 @@ class RegisterEndpoint:
 
     def _client_network(self, request: web.Request) -> str:
         """Who is counted."""
-        return network(self.client_address.find(request))
+        return network_of(self.client_address.find(request))
 
     def _check_initial_access_token(self, token: str | None) -> None:
         """In constant time for all of them (RFC 7591 §3.1)."""

@@ -13,10 +13,10 @@ from service.http.endpoint import Direct
 from service.http.message import Message
 from service.http.parameters import form_params
 from service.identity.subjects import Subjects
+from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
 from service.model.events import Emit, TokenRefused
-from service.model.registrable import Registrable
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
     InvalidClient,

@@ -44,7 +44,7 @@ class Consents:
         )
         return (
             consent
-            if consent is not None and consent.stranger_at == unverified_client_host
+            if consent is not None and consent.unverified_client_host == unverified_client_host
             else None
         )
 
@@ -67,7 +67,7 @@ class Consents:
             scope=(before.scope - asked.scope if before else nothing) | allowed.scope,
             claims=(before.claims - asked.claims if before else nothing) | allowed.claims,
             given_at=self.now(),
-            stranger_at=unverified_client_host,
+            unverified_client_host=unverified_client_host,
         )
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from service.model.registry import LiveRegistry
-from service.model.user import User
-from service.model.usernames import folded
+from service.model.user import User, fold_username
 
 
 class FileUsers:
@@ -24,7 +23,7 @@ class FileUsers:
 
     async def by_username(self, username: str) -> User | None:
         """The user who signs in by this name, compared in NFKC case-folded form."""
-        return self._current().by_username.get(folded(username))
+        return self._current().by_username.get(fold_username(username))
 
     def _current(self) -> Directory:
         users = self._registry.current.users
@@ -45,5 +44,5 @@ class Directory:
         """Make the maps."""
         object.__setattr__(self, "by_subject", {user.sub: user for user in self.users})
         object.__setattr__(
-            self, "by_username", {folded(user.username): user for user in self.users}
+            self, "by_username", {fold_username(user.username): user for user in self.users}
         )

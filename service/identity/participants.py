@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from service.model.client import Client
-from service.model.logout_delivery import LogoutDelivery
-from service.model.session import Session
+from service.model.session import LogoutDelivery, Session
 from service.model.trace import current_traceparent
 from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
 from service.store.verbs import Command

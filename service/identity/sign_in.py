@@ -11,9 +11,8 @@ from service.identity.refusal_times import RefusalTimes
 from service.identity.throttle import Throttle
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
-from service.model.network import network
-from service.model.user import User, UserStore
-from service.model.usernames import MAX_USERNAME, folded
+from service.model.network import network_of
+from service.model.user import MAX_USERNAME, User, UserStore, fold_username
 
 AMR = ("pwd",)
 """Password-based authentication (RFC 8176 §2)."""
@@ -35,7 +34,7 @@ class LocalSignIn:
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
             return None
-        here = network(address)
+        here = network_of(address)
         async with self.turns.place(here):
             async with self.turns.turn(here):  # first, so that a burst cannot outrun the counters
                 began = monotonic()
@@ -84,4 +83,4 @@ def _failure(user: User | None, *, locked: bool, verifies: bool) -> LoginFailure
 
 def _shown(username: str, user: User | None) -> str:
     """A name for the audit log; one that nobody has may be a password typed in the wrong field."""
-    return username if user is not None else f"sha256:{digest(folded(username))}"
+    return username if user is not None else f"sha256:{digest(fold_username(username))}"

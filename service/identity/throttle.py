@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.model.handle import digest
-from service.model.network import network
-from service.model.usernames import folded
+from service.model.network import network_of
+from service.model.user import fold_username
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.verbs import Read
@@ -72,7 +72,7 @@ class Throttle:
         await self.kv.write(verbs.drop(pair.key))
 
     def _counters(self, username: str, address: str) -> tuple[Counter, Counter, Counter]:
-        account, place = folded(username), network(address)
+        account, place = fold_username(username), network_of(address)
         few, many = self.limits.failures, self.limits.failures * WIDER
         return (
             Counter(self._key("pair", account, place), few),

@@ -17,7 +17,7 @@ from service.keys.sealing import Seal, Vault
 from service.keys.stored_keys import StoredKeys
 from service.model.client import Client
 from service.model.events import Emit
-from service.model.timings import unheard
+from service.model.timings import ignore_timing
 from service.store.keyvalue import KeyValue
 
 log = structlog.stdlib.get_logger(__name__)
@@ -57,7 +57,7 @@ def key_source(
     encryption: Callable[[], Sequence[str]],
     now: Callable[[], int],
     emit: Emit,
-    timed: Emit = unheard,
+    timed: Emit = ignore_timing,
 ) -> KeySource:
     """Return the source that the configuration names; KeyFileError if a file of it is wrong.
 

@@ -9,7 +9,7 @@ import orjson
 
 from service.keys.jose import Key
 from service.model.events import Emit
-from service.model.timings import unheard
+from service.model.timings import ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 
 
@@ -20,7 +20,7 @@ class NoSigningKey(TemporarilyUnavailable):
 class KeyRing:
     """The keys in force; all of them are replaced at once, so that a request only looks them up."""
 
-    def __init__(self, algorithms: Sequence[str], *, timed: Emit = unheard) -> None:
+    def __init__(self, algorithms: Sequence[str], *, timed: Emit = ignore_timing) -> None:
         """Take the configured algorithms, the default first; `timed` receives the duration of each signature."""
         self.algorithms = tuple(algorithms)
         self._timed = timed

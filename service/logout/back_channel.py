@@ -17,8 +17,8 @@ from service.model.events import (
     BackChannelLogoutPostponed,
     Emit,
 )
-from service.model.logout_delivery import LogoutDelivery
 from service.model.outgoing import Unreachable
+from service.model.session import LogoutDelivery
 from service.protocol.errors import OAuthError
 
 PAUSES = (5, 15, 45, 120, 240)

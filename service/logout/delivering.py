@@ -13,7 +13,7 @@ import structlog
 from service.clients.directory import Clients
 from service.logout.queue import LogoutQueue
 from service.logout.shares import Place, Shares
-from service.model.logout_delivery import LogoutDelivery
+from service.model.session import LogoutDelivery
 from service.store.keyvalue import StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)

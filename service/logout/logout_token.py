@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service.clients.keys import ClientKeys
 from service.model.client import Client
-from service.model.logout_delivery import LogoutDelivery
+from service.model.session import LogoutDelivery
 from service.tokens.subject import SubjectIdentifiers
 
 LOGOUT_TOKEN_TYPE = "logout+jwt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from service.model.logout_delivery import LogoutDelivery
+from service.model.session import LogoutDelivery
 from service.store.stores import LOGOUT, Stores
 from service.store.verbs import Read
 

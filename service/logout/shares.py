@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.model.logout_delivery import LogoutDelivery
+from service.model.session import LogoutDelivery
 
 PER_HOST = 2
 """Attempts at one host of clients that registered themselves."""

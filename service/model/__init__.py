@@ -1,1 +1,1 @@
-"""What the service talks about, as frozen dataclasses without behaviour of their own."""
+"""The nouns that all rooms share: frozen records, with only such methods as their own members answer."""

@@ -41,3 +41,12 @@ class Catalogue:
     client_auth_methods: Mapping[str, Credential]
     response_modes: tuple[str, ...]
     features: frozenset[Feature]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registrable:
+    """The names that discovery lists for dynamic registration (RFC 7591 §2); empty where it is off."""
+
+    grant_types: frozenset[str] = frozenset()
+    response_types: frozenset[str] = frozenset()
+    scopes: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What a browser is to do next: follow a redirect, or post a form to the client."""
+"""How an authorization response reaches the client: by a redirect, or by a form that the browser posts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Go there by GET."""
-
     location: str
 
 
 @dataclass(frozen=True, slots=True)
 class FormPost:
-    """Post these fields there (OAuth 2.0 Form Post Response Mode §2)."""
+    """Form fields for the redirect URI (OAuth 2.0 Form Post Response Mode §2)."""
 
     redirect_uri: str
     fields: Mapping[str, str]

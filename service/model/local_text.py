@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 NO_LANGUAGE = ""
-"""The key of a text that stands without a language tag."""
+"""The key of a text without a language tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalText:
-    """One text by language tag, such as `{"en": "Orders", "de-at": "Bestellungen"}`; tags are in lower case."""
+    """One text by language tag in lower case, such as `{"en": "Orders", "de-at": "Bestellungen"}`."""
 
     by_language: Mapping[str, str]
 
     def __str__(self) -> str:
-        """Return the text for those who have no language: logs and commands."""
+        """Return the text for logs and commands."""
         return self.in_language(NO_LANGUAGE)
 
     def in_language(self, *tags: str) -> str:
-        """Return the text in the first of these languages that there is, else the one that comes first."""
+        """Return the text in the first of these languages that exists, else the first text."""
         for tag in (*tags, NO_LANGUAGE):
             for wanted in (tag.lower(), tag.lower().partition("-")[0]):
                 if wanted in self.by_language:
@@ -29,5 +29,5 @@ class LocalText:
 
 
 def local_text(texts: Mapping[str, str]) -> LocalText:
-    """Make one of texts by tags as people write them."""
+    """Make a text of texts by tags in any spelling."""
     return LocalText({tag.lower().replace("_", "-"): text for tag, text in texts.items()})

@@ -1,4 +1,4 @@
-"""Asking others over HTTP, as everything below `web` sees it: no client library, no connection."""
+"""The interface of outgoing HTTP requests; `outgoing/` implements it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back, whatever its status."""
-
     status: int
     body: bytes
 
 
 class HttpClient(Protocol):
-    """Follows no redirect, waits and reads only so long, and raises Unreachable."""
+    """Follows no redirect, limits time and size, and raises Unreachable.
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
-        """Fetch something; `authorization` is the header's whole value."""
-        ...
+    `authorization` is the whole value of the header.
+    """
+
+    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer: ...
 
     async def post(
         self, url: str, form: Mapping[str, str], *, authorization: str | None = None
-    ) -> HttpAnswer:
-        """Send a form."""
-        ...
+    ) -> HttpAnswer: ...

@@ -1,4 +1,4 @@
-"""What is being protected: APIs, their scopes, and the identity data of a user."""
+"""The protected resources: APIs, their scopes, and the identity data of a user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ApiResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """A scope value with what the consent page says of it (RFC 6749 §3.3)."""
+    """A scope value with its texts for the consent page (RFC 6749 §3.3)."""
 
     name: str
     display_name: str | LocalText | None
@@ -37,18 +37,18 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiScope(Scope):
-    """A scope value that an API resource understands; with a secret it may introspect for itself alone."""
+    """A scope value of API resources; with a secret it may introspect for itself alone."""
 
     secrets: tuple[Secret, ...] = ()
 
     @property
     def scopes(self) -> frozenset[str]:
-        """Itself, as an API resource has its scope values."""
+        """Itself, so that it can stand for an API resource."""
         return frozenset({self.name})
 
 
 Api = ApiResource | ApiScope
-"""What introspects by a name and a secret of its own."""
+"""A caller that introspects with a name and a secret of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

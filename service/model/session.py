@@ -1,12 +1,16 @@
-"""A person signed in at this browser, and what a person is being asked."""
+"""Sessions, consents, and what waits for a person, a provider or a client on the way to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
+from service.model.handle import digest
+
 EXTERNAL = ("external",)
-"""The amr of a sign-in at an identity provider that does not say how, or is not trusted to say it."""
+"""The `amr` of a sign-in at a provider that names no methods, or is not trusted to name them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +24,7 @@ class Session:
     idp: str
     amr: tuple[str, ...]
     auth_time: int
-    """When the person last proved who it is; seconds since the epoch."""
+    """When the person last authenticated; seconds since the epoch."""
     started_at: int
     ends_at: int
     """The absolute end; idle expiry is the record's TTL."""
@@ -29,7 +33,7 @@ class Session:
     acr: str | None = None
     """The authentication context that an identity provider named."""
     address: str = ""
-    """Where the person last signed in from, for the person to recognise the session by; empty if unknown."""
+    """Where the person last signed in from, shown on the account page; empty if unknown."""
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """Mapped claims of a user from an identity provider; empty for a local user."""
     second_factor_amr: tuple[str, ...] = ()
@@ -43,7 +47,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What the person has answered since the request was parked."""
+    """The answers of the person since the request was parked."""
 
     authenticated: bool = False
     account_selected: bool = False
@@ -64,7 +68,7 @@ class ParkedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedRequest:
-    """A request that waits, as it is kept: its parameters under a key that is made of its id."""
+    """A parked request in the store: its parameters encrypted with a key that is derived from its id."""
 
     sealed: str
     browser_digest: str | None
@@ -79,14 +83,52 @@ class SealedSignIn:
     browser_digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
-    """What a person allowed a client for later requests too (OIDC Core §3.1.2.4)."""
+class Consent(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"unverified_client_host": "stranger_at"}
+):
+    """A consent that is remembered for later requests (OIDC Core §3.1.2.4)."""
 
     client_id: str
     scope: frozenset[str]
     claims: frozenset[str] = frozenset()
-    """Asked for by name, beyond those that the scope stands for (OIDC Core §5.5)."""
+    """Claims requested by name, beyond those of the scope (OIDC Core §5.5)."""
     given_at: int
-    stranger_at: str | None = None
-    """The host that the person saw the answer go to, of a client that registered itself."""
+    unverified_client_host: str | None = None
+    """The host of the redirect URI that the person saw, if the client is dynamically registered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingSignIn:
+    """A sign-in at a provider, and what its answer has to match (OIDC Core §3.1.2.1, RFC 9700 §2.1)."""
+
+    provider: str
+    issuer: str
+    """The provider's, as it was asked: an answer from another is a mix-up (RFC 9207 §2.4)."""
+    issuer_is_sent: bool
+    """Whether the provider's metadata promises `iss` in each answer (RFC 9207 §3)."""
+    browser_digest: str
+    """The hash of the cookie of the browser that was sent away."""
+    nonce: str
+    code_verifier: str
+    began_at: int
+    anew: bool
+    """Whether the person has to authenticate again (prompt=login)."""
+    max_age: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogoutDelivery:
+    """The end of a session on its way to one client (OpenID Connect Back-Channel Logout §2.5)."""
+
+    client_id: str
+    session_id: str
+    subject: str
+    failures: int = 0
+    """Attempts that failed."""
+    traceparent: str | None = None
+    """The span in which the session ended (W3C Trace Context §3.2)."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same session and client, so that a repeated end is delivered once."""
+        return digest(f"{self.session_id} {self.client_id}")

@@ -1,4 +1,4 @@
-"""What the store and the schedule know of a signing key, its private part sealed."""
+"""The stored record of the signing keys."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningKey:
-    """One key on its way announced → signing → retired → gone; times are seconds since the epoch."""
+    """One key: announced, then signing, then retired; times are seconds since the epoch."""
 
     kid: str
     alg: str
     announced_at: int
     """When it was first published in the JWKS."""
     sign_from: int
-    """When it begins to sign, if nothing hastens or retires it before."""
+    """When it begins to sign, unless it is rotated or retired by hand before."""
     retired_at: int | None
-    """When it stopped signing; it is published for some time more."""
+    """When it stopped signing; it stays published for some time."""
     sealed: str
     """The private JWK, encrypted with the configured key."""
 
     def is_retired(self, now: int) -> bool:
-        """Whether it has stopped signing."""
         return self.retired_at is not None and self.retired_at <= now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRecord:
-    """All signing keys, as the one record in the store that never expires."""
+    """All signing keys, in the one record of the store that never expires."""
 
     keys: tuple[SigningKey, ...]

@@ -1,4 +1,4 @@
-"""How long something took, told at once and in the context in which it happened; never with a credential inside."""
+"""Reports of how long an operation took, emitted in the context of the operation; none holds a credential."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import msgspec
 
 
 class StoreAnswered(msgspec.Struct, frozen=True):
-    """The store was asked, in one round trip."""
+    """One round trip to the store."""
 
     commands: Sequence[Sequence[object]]
-    """With keys and values, which nobody is shown."""
+    """With keys and values, which must not be shown."""
     seconds: float
     trouble: str | None
-    """What kind of failure came in place of answers."""
+    """The kind of failure, if there was one."""
 
     @property
     def operations(self) -> list[str]:
-        """The names of the commands; listed only for whoever asks, for every request brings these."""
+        """The names of the commands, made only when they are needed."""
         return [str(command[0]) for command in self.commands]
 
 
 class Signed(msgspec.Struct, frozen=True):
-    """One of the service's keys has signed; with the time that it waited for a thread."""
+    """One signature, with the time that it waited for a thread."""
 
     alg: str
     seconds: float
 
 
 class OthersAnswered(msgspec.Struct, frozen=True):
-    """Somebody else's server was asked, and has answered or not."""
+    """A request to another server, answered or not."""
 
     purpose: str
     seconds: float
 
 
-def unheard(_: object) -> None:
-    """Where nobody wants to hear of it."""
+def ignore_timing(_: object) -> None:
+    """Take the place of a listener where there is none."""

@@ -1,17 +1,20 @@
-"""Who can sign in."""
+"""Users, and the interface of the places that they come from."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 LOCAL = "local"
-"""The `idp` of those who sign in here and not at another provider."""
+"""The `idp` of users who sign in here and not at another provider."""
+
+MAX_USERNAME = 254
 
 PASSWORD_COST = "m=19456,t=2,p=1"
-"""What one password costs to verify unless its hash says otherwise, as PHC strings write it."""
+"""The cost of one password unless its hash says otherwise, as PHC strings write it."""
 
 _COST = re.compile(r"m=(?P<memory>[0-9]{1,9}),t=(?P<passes>[0-9]{1,9}),p=[0-9]+")
 
@@ -29,18 +32,23 @@ class User:
 
 
 class UserStore(Protocol):
-    """Where users come from; the file's list, or an operator's own class by import path."""
+    """The users of the file, or an operator's own class by import path."""
 
     async def by_subject(self, sub: str) -> User | None:
-        """The user whose subject identifier this is."""
+        """Return the user with this subject identifier."""
         ...
 
     async def by_username(self, username: str) -> User | None:
-        """The user who signs in by this name, compared in NFKC case-folded form."""
+        """Return the user with this name, compared as `fold_username` writes it."""
         ...
 
 
+def fold_username(username: str) -> str:
+    """Return the NFKC case-folded form in which user names are compared (Unicode §3.13)."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
+
+
 def hashing_work(cost: str) -> int:
-    """Blocks of memory that are filled: its size times the passes over it (RFC 9106 §3.2)."""
+    """Return the memory of a password hash times the passes over it (RFC 9106 §3.2)."""
     found = _COST.fullmatch(cost)
     return int(found["memory"]) * int(found["passes"]) if found else 0

@@ -19,8 +19,8 @@ from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_sp
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from service.model.events import Emit, RequestAnswered
-from service.model.logout_delivery import LogoutDelivery
 from service.model.outgoing import HttpAnswer, HttpClient
+from service.model.session import LogoutDelivery
 from service.model.timings import Signed, StoreAnswered
 from service.model.trace import current_traceparent
 from service.observe.metrics import OTHER

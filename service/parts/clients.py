@@ -19,7 +19,7 @@ from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.keys.key_source import KeySource, encryption_algorithms, key_source
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal
-from service.model.registrable import Registrable
+from service.model.catalogue import Registrable
 from service.model.user import UserStore
 from service.parts.shared import Shared
 from service.tokens.access_token import AccessTokens

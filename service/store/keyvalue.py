@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from service.model.events import Emit
-from service.model.timings import StoreAnswered, unheard
+from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
 from service.store.engine.connection import open_engine
@@ -45,7 +45,7 @@ class StoreUnavailable(TemporarilyUnavailable):
 
 
 def open_store(
-    url: str, *, timeout: float, wait_for_replicas: int = 0, timed: Emit = unheard
+    url: str, *, timeout: float, wait_for_replicas: int = 0, timed: Emit = ignore_timing
 ) -> KeyValue:
     """Return the store behind a URL; it connects when it is first used.
 
@@ -59,7 +59,7 @@ def open_store(
 class KeyValue:
     """Redis as this service uses it: each call is one round trip, and a request has limited time for all."""
 
-    def __init__(self, engine: Engine, *, timeout: float, timed: Emit = unheard) -> None:
+    def __init__(self, engine: Engine, *, timeout: float, timed: Emit = ignore_timing) -> None:
         self._engine = engine
         self._line = engine.line
         self._durable = engine.durable

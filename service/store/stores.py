@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.model.authorization import Authorization
-from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken
-from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Consent, SealedRequest, SealedSignIn, Session
+from service.model.session import (
+    Consent,
+    LogoutDelivery,
+    PendingSignIn,
+    SealedRequest,
+    SealedSignIn,
+    Session,
+)
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records

@@ -9,7 +9,7 @@ import time_machine
 
 from service.identity.sign_in import LocalSignIn
 from service.model.events import LoginFailed, LoginLocked
-from service.model.network import network
+from service.model.network import network_of
 from service.store import scripts
 from service.store.keyvalue import KeyValue
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
@@ -130,4 +130,4 @@ async def test_a_counters_key_names_nobody(sign_in: LocalSignIn, kv: KeyValue) -
     ],
 )
 def test_an_ipv6_host_counts_with_its_network(address: str, counted_as: str) -> None:
-    assert network(address) == counted_as
+    assert network_of(address) == counted_as

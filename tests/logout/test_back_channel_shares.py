@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.logout import delivering
-from service.model.logout_delivery import LogoutDelivery
+from service.model.session import LogoutDelivery
 from service.store.stores import LOGOUT
 from tests.driving.registering import register
 from tests.driving.registry import client_in

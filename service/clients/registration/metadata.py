@@ -31,11 +31,10 @@ from service.config.rules.rule import ClientRule
 from service.config.schema.client import ClientEntry
 from service.config.schema.findings import schema_findings
 from service.config.schema.types import Text, WebUrl
-from service.model.catalogue import Credential
+from service.model.catalogue import Credential, Registrable
 from service.model.client import Client, Secret
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.registered_client import RegisteredClient
-from service.model.registrable import Registrable
 from service.protocol.errors import (
     InvalidClientMetadata,
     InvalidRedirectUri,

@@ -8,8 +8,7 @@ from dataclasses import replace
 from service.config.problem import Finding, Location, warning
 from service.config.registry import IDENTITY_RESOURCES
 from service.config.schema.file import ConfigurationFile
-from service.model.user import LOCAL
-from service.model.usernames import folded
+from service.model.user import LOCAL, fold_username
 from service.protocol.scope import OFFLINE_ACCESS
 
 
@@ -28,7 +27,9 @@ def names_stand_once(file: ConfigurationFile) -> Iterator[Finding]:
     yield from _repeated(("authentication_contexts",), "acr", contexts)
     users = ("users", "list")
     yield from _repeated(users, "sub", (user.sub for user in file.users.list))
-    yield from _repeated(users, "username", (folded(user.username) for user in file.users.list))
+    yield from _repeated(
+        users, "username", (fold_username(user.username) for user in file.users.list)
+    )
 
 
 def _repeated(section: tuple[str, ...], key: str, names: Iterable[str]) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from service.config.schema.types import (
     WebUrl,
     expected,
 )
-from service.model.usernames import MAX_USERNAME
+from service.model.user import MAX_USERNAME
 
 
 def _user_source(value: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.identity.providers.metadata import ProviderMetadata
-from service.model.pending_sign_in import PendingSignIn
 from service.model.registry import IdentityProvider
+from service.model.session import PendingSignIn
 from service.protocol.pkce import S256, s256
 from service.protocol.prompt import PROMPTS
 from service.protocol.redirect_uri import with_query

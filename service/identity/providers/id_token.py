@@ -9,7 +9,7 @@ from hmac import compare_digest
 from service.identity.providers.exchange import ProviderTokens
 from service.identity.providers.failures import ProviderRefused
 from service.keys.jose import VerifiedClaims, unverified_header
-from service.model.pending_sign_in import PendingSignIn
+from service.model.session import PendingSignIn
 from service.tokens.id_token import half_hash
 
 LONGEST_SUBJECT = 255

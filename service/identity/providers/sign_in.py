@@ -23,11 +23,11 @@ from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
-from service.model.network import network
+from service.model.network import network_of
 from service.model.one_time import Spent
 from service.model.outgoing import HttpClient
-from service.model.pending_sign_in import PendingSignIn
 from service.model.registry import IdentityProvider, LiveRegistry
+from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.prompt import LOGIN
@@ -75,7 +75,7 @@ class ProviderSignIn:
 
         TooManyRequests where the network of this address has sent too many.
         """
-        await self.rate_limit.count(network(address))
+        await self.rate_limit.count(network_of(address))
         try:
             known = await self.directory.find(provider.issuer)
         except ProviderFailed as failure:

@@ -14,11 +14,17 @@ import msgspec
 from service.keys.stored_keys import RECORD as KEYS
 from service.model.authorization import Authorization
 from service.model.confirmation import Confirmation
-from service.model.logout_delivery import LogoutDelivery
 from service.model.one_time import AuthorizationCode, RefreshToken, Spent
-from service.model.pending_sign_in import PendingSignIn
 from service.model.registered_client import RegisteredClient
-from service.model.session import Answers, Consent, SealedRequest, SealedSignIn, Session
+from service.model.session import (
+    Answers,
+    Consent,
+    LogoutDelivery,
+    PendingSignIn,
+    SealedRequest,
+    SealedSignIn,
+    Session,
+)
 from service.model.signing_key import KeyRecord, SigningKey
 from service.protocol.claims_request import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
@@ -103,7 +109,7 @@ EXAMPLES: Mapping[str, object] = {
         scope=frozenset({"openid"}),
         claims=frozenset({"email"}),
         given_at=NOON,
-        stranger_at="web.example",
+        unverified_client_host="web.example",
     ),
     "pk": SealedRequest(
         sealed="gAAAAA",
