@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -18,19 +17,19 @@ from typing import Any
 import aiohttp_jinja2
 import jinja2
 import pytest
+import redis.utils
 import time_machine
 from aiohttp import ClientSession, DummyCookieJar, web
 from redis import Redis
 
 from service.app import create_app
-from service.catalogue import builtin_catalogue
-from service.config.load import load
 from service.pages import locales
 from service.server.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
+from tests.driving.starting import Starting
 
 ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
 
@@ -57,6 +56,13 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Redis of these tests' own."""
     with redis_running(tmp_path_factory.mktemp("redis")) as (url, _):
         yield url
+
+
+@pytest.fixture(scope="session")
+def redis_admin(redis_server: str) -> Iterator[Redis]:
+    """The connection that empties the Redis before each test; a new one takes longer than that."""
+    with Redis.from_url(redis_server) as connection:
+        yield connection
 
 
 @pytest.fixture
@@ -86,9 +92,9 @@ def store_url(request: pytest.FixtureRequest) -> str:
     """The embedded store, or an empty real Redis."""
     if request.param == "embedded":
         return "memory://"
+    admin: Redis = request.getfixturevalue("redis_admin")
+    admin.flushall()
     url: str = request.getfixturevalue("redis_server")
-    with Redis.from_url(url) as redis:
-        redis.flushall()
     return url
 
 
@@ -110,6 +116,14 @@ def _catalogues_are_compiled_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _version_of_redis_py_is_read_once() -> Iterator[None]:
+    """For all connections of a run: each one reads the metadata of the package for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redis.utils, "get_lib_version", cache(redis.utils.get_lib_version))
+        yield
+
+
 @pytest.fixture
 def config() -> dict[str, Any]:
     """The configuration; a test module changes it by a fixture of the same name."""
@@ -122,14 +136,22 @@ def spans() -> Any:
     return None
 
 
+@pytest.fixture(scope="session")
+def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
+    """What the services of a run have in common."""
+    starting = Starting(tmp_path_factory.mktemp("configurations"))
+    yield starting
+    starting.close()
+
+
 @pytest.fixture
-async def start(store_url: str, spans: Any, tmp_path: Path) -> AsyncIterator[Start]:
+async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator[Start]:
     """Start services; several on one real Redis are replicas."""
     runners: list[web.AppRunner] = []
     sessions: list[ClientSession] = []
 
     async def started(configuration: dict[str, Any]) -> RunningService:
-        listening = socket.create_server(("127.0.0.1", 0))
+        listening = starting.listen(len(runners))
         issuer = f"http://localhost:{listening.getsockname()[1]}"
         if configuration["issuer"] == "http://localhost:0":
             configuration["issuer"] = issuer
@@ -137,12 +159,10 @@ async def start(store_url: str, spans: Any, tmp_path: Path) -> AsyncIterator[Sta
             "store", {}
         )
         configuration["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
-        file = tmp_path / f"config-{len(runners)}.yaml"
-        file.write_text(json.dumps(configuration))  # which is YAML too, and written faster
+        # JSON is YAML, and is written faster.
+        loaded = starting.configuration(json.dumps(configuration))
         events: list[object] = []
-        service = create_app(
-            load(file, {}, builtin_catalogue()), events.append, environ={}, spans=spans
-        )
+        service = create_app(loaded, events.append, environ={}, spans=spans)
         runner = Runner(service.app, shutdown_timeout=1)
         runners.append(runner)
         await runner.setup()

@@ -1,0 +1,51 @@
+"""Makes a start cheap: what is the same for all tests of a process is made once."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+
+from service.catalogue import builtin_catalogue
+from service.config.configuration import Configuration
+from service.config.load import load
+
+
+class Starting:
+    """The ports of the services of a process, and the configurations that it has read."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep the configuration files in the folder."""
+        self._folder = folder
+        self._numbers = count()
+        self._sockets: list[socket.socket] = []
+        self._read = lru_cache(maxsize=100)(self._load)
+
+    def listen(self, number: int) -> socket.socket:
+        """Return the socket of a test's first, second … service.
+
+        Each test has the same ports, so that the text of its configuration is often the same, too.
+        The sockets stay open, so that no other process takes a port between two tests.
+        """
+        while number >= len(self._sockets):
+            self._sockets.append(socket.create_server(("127.0.0.1", 0)))
+        return self._sockets[number].dup()
+
+    def close(self) -> None:
+        """Give the ports back."""
+        for each in self._sockets:
+            each.close()
+
+    def configuration(self, text: str) -> Configuration:
+        """Return what a file with this text says; the file is the test's own, free to be changed."""
+        return replace(self._read(text), file=self._write(text))
+
+    def _load(self, text: str) -> Configuration:
+        return load(self._write(text), {}, builtin_catalogue())
+
+    def _write(self, text: str) -> Path:
+        file = self._folder / f"config-{next(self._numbers)}.yaml"
+        file.write_text(text)
+        return file
