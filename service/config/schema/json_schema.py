@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, cast
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from service.config.reading.include_rules import LISTS
 from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES, unsupported_keys
@@ -16,6 +24,31 @@ from service.model.catalogue import Catalogue
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
 _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
+
+
+class _WithDocstrings(GenerateJsonSchema):
+    """Describes each key by its docstring; pydantic would read them all at each start of the service."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        for parent in reversed(schema["cls"].__mro__[: -len(BaseModel.__mro__)]):
+            for name, text in _docstrings_of_attributes(parent):
+                made["properties"][name].setdefault("description", text)
+        return made
+
+
+def _docstrings_of_attributes(parent: type) -> Iterator[tuple[str, str]]:
+    nodes = ast.walk(ast.parse(inspect.getsource(parent)))
+    body = next(node.body for node in nodes if isinstance(node, ast.ClassDef))
+    for attribute, after in pairwise(body):
+        match attribute, after:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, inspect.cleandoc(text)
+            case _:
+                pass
 
 
 def json_schema(catalogue: Catalogue) -> dict[str, object]:
@@ -45,7 +78,7 @@ def _titled(title: str, schema: dict[str, Any]) -> dict[str, object]:
 
 def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
     """The schema of the values that `${NAME}` and the like have been replaced in."""
-    schema = ConfigurationFile.model_json_schema()
+    schema = ConfigurationFile.model_json_schema(schema_generator=_WithDocstrings)
     client = schema["$defs"][ClientEntry.__name__]["properties"]
     for name in ClientMetadata.model_fields:
         client[name] = client.pop(name)  # after the service's own keys

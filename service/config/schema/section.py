@@ -12,7 +12,6 @@ class Section(BaseModel):
         strict=True,
         extra="forbid",
         frozen=True,
-        use_attribute_docstrings=True,
         arbitrary_types_allowed=True,
         hide_input_in_errors=True,
     )
