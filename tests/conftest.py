@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp_jinja2
+import httpcore2
 import jinja2
 import pytest
 import redis.utils
@@ -117,10 +118,11 @@ def _catalogues_are_compiled_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _version_of_redis_py_is_read_once() -> Iterator[None]:
-    """For all connections of a run: each one reads the metadata of the package for it."""
+def _libraries_read_once_what_does_not_change() -> Iterator[None]:
+    """Each connection of redis-py reads its package's version, each client of httpx all authorities."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redis.utils, "get_lib_version", cache(redis.utils.get_lib_version))
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
         yield
 
 
