@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
@@ -39,8 +40,12 @@ class Starting:
             each.close()
 
     def configuration(self, text: str) -> Configuration:
-        """Return what a file with this text says; the file is the test's own, free to be changed."""
-        return replace(self._read(text), file=self._write(text))
+        """Return what a file with this text says; the file and the clients are the test's own, free to be changed."""
+        read = self._read(text)
+        clients = {client_id: copy(client) for client_id, client in read.registry.clients.items()}
+        return replace(
+            read, file=self._write(text), registry=replace(read.registry, clients=clients)
+        )
 
     def _load(self, text: str) -> Configuration:
         return load(self._write(text), {}, builtin_catalogue())
