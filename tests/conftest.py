@@ -24,6 +24,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 from redis import Redis
 
 from service.app import create_app
+from service.keys import sealing
 from service.pages import locales
 from service.server.server import Runner
 from tests.driving.browser import Browser
@@ -142,7 +143,9 @@ def spans() -> Any:
 def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
     """What the services of a run have in common."""
     starting = Starting(tmp_path_factory.mktemp("configurations"))
-    yield starting
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sealing, "Key", starting.rsa_keys)
+        yield starting
     starting.close()
 
 
@@ -151,6 +154,7 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
     """Start services; several on one real Redis are replicas."""
     runners: list[web.AppRunner] = []
     sessions: list[ClientSession] = []
+    starting.rsa_keys.start_over()
 
     async def started(configuration: dict[str, Any]) -> RunningService:
         listening = starting.listen(len(runners))

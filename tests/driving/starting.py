@@ -8,10 +8,36 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
+from threading import Lock
 
 from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
 from service.config.load import load
+from service.keys.jose import Key
+
+
+class RsaKeys:
+    """Takes the place of `Key` for the service's own keys: an RSA key takes longer than most tests."""
+
+    def __init__(self) -> None:
+        self._made: list[Key] = []
+        self._next = 0
+        self._one_at_a_time = Lock()
+        self.load = Key.load
+
+    def start_over(self) -> None:
+        """Give the next test the same keys, in the same order."""
+        self._next = 0
+
+    def generate(self, alg: str) -> Key:
+        """Return a key that this test has not got yet."""
+        if not alg.startswith(("RS", "PS")):
+            return Key.generate(alg)
+        with self._one_at_a_time:
+            if self._next == len(self._made):
+                self._made.append(Key.generate(alg))
+            self._next += 1
+            return replace(self._made[self._next - 1], alg=alg)
 
 
 class Starting:
@@ -22,6 +48,7 @@ class Starting:
         self._folder = folder
         self._numbers = count()
         self._sockets: list[socket.socket] = []
+        self.rsa_keys = RsaKeys()
         self._read = lru_cache(maxsize=100)(self._load)
 
     def listen(self, number: int) -> socket.socket:
