@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.authorize.claim import Claim
 from service.authorize.interaction import Interaction
+from service.authorize.parking import Claim
+from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.identity.participants import takes_part
 from service.model.authorization import Authorization, new_family_key
@@ -36,39 +37,38 @@ class Answering:
     emit: Emit
 
     async def grant(
-        self, interaction: Interaction, session: Session, claim: Claim | None
+        self, interaction: Interaction, session: Session, reply_to: ReplyTo, claim: Claim | None
     ) -> Mapping[str, str]:
-        """The parameters of the response, without those that every answer carries.
+        """Return the parameters of the response, without those that every answer carries.
 
-        `claim` is that of a request which was parked; AlreadyAnswered where another one won.
+        Raise AlreadyAnswered if another attempt won the claim of a parked request.
         """
-        request, now = interaction.request, interaction.now
-        kind = request.response_type
+        request, now, kind = interaction.request, interaction.now, interaction.request.response_type
         authorization = _authorization(interaction, session, self.registry.current)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
-        access = await self._access_token(authorization, interaction) if kind.token else None
-        parameters: dict[str, str] = {}
-        if code is not None:
-            parameters["code"] = code.text
-        if access is not None:
-            parameters |= {  # RFC 6749 §4.2.2
-                "access_token": access.token,
-                "token_type": access.token_type,
-                "expires_in": str(access.lifetime),
-                "scope": format_scope(access.scope),
-            }
+        access = await self._mint_access_token(authorization, interaction) if kind.token else None
+        parameters: dict[str, str] = {"code": code.text} if code else {}
+        parameters |= _describe(access) if access else {}
         if kind.id_token:
             parameters["id_token"] = await self.id_tokens.mint(
                 authorization,
                 request.client,
-                _hashed_artifacts(request, code, access),
+                HashedArtifacts(
+                    access_token=access.token if access else None,
+                    code=code.text if code else None,
+                    state=reply_to.state if code else None,
+                ),
                 nonce=request.nonce,
                 user_claims=interaction.user_claims,
                 now=now,
             )
-        await self._make_active(
-            authorization, interaction, session, code=code, access=access, claim=claim
-        )
+        writes = [
+            *begin(self.stores, authorization, ttl=_lifetime(interaction, code, access), now=now),
+            *takes_part(self.stores, request.client, session, now=now),
+            *self._keep_code(code, request, reply_to),
+            *(access.writes if access else ()),
+        ]
+        await self._make_active(authorization, writes, claim)
         self.emit(
             AuthorizationGranted(
                 client_id=request.client.client_id,
@@ -79,7 +79,7 @@ class Answering:
         )
         return parameters
 
-    async def _access_token(
+    async def _mint_access_token(
         self, authorization: Authorization, interaction: Interaction
     ) -> MintedToken:
         return await self.access_tokens.mint(
@@ -89,41 +89,28 @@ class Answering:
             now=interaction.now,
         )
 
-    async def _make_active(
-        self,
-        authorization: Authorization,
-        interaction: Interaction,
-        session: Session,
-        *,
-        code: Handle | None,
-        access: MintedToken | None,
-        claim: Claim | None,
-    ) -> None:
-        """Write it all in one round trip, unless the session ended in the same moment.
-
-        The session's presence is asked after that: a logout that comes later finds the index filled.
-        The claim comes last, so that a request whose answer the store did not take still waits.
-        """
-        request, now, stores = interaction.request, interaction.now, self.stores
-        client = request.client
-        lifetime = client.authorization_code_lifetime + REPLAY_WINDOW if code else 0
-        if access is not None:
-            lifetime = max(lifetime, access.lifetime)
-        writes: list[Command] = [
-            *begin(stores, authorization, ttl=max(lifetime, 1), now=now),
-            *takes_part(stores, client, session, now=now),
-        ]
+    def _keep_code(
+        self, code: Handle | None, request: AuthorizeRequest, reply_to: ReplyTo
+    ) -> Iterable[Command]:
         if code is not None:
             record = AuthorizationCode(
-                redirect_uri=request.reply_to.redirect_uri,
+                redirect_uri=reply_to.redirect_uri,
                 code_challenge=request.code_challenge,
                 nonce=request.nonce,
             )
-            seconds = client.authorization_code_lifetime
-            writes.append(stores.codes.put(record, code.selector, code.digest, ttl=seconds))
-        if access is not None:
-            writes += access.writes
-        alive = stores.sessions.exists(session.id)
+            ttl = request.client.authorization_code_lifetime
+            yield self.stores.codes.put(record, code.selector, code.digest, ttl=ttl)
+
+    async def _make_active(
+        self, authorization: Authorization, writes: Sequence[Command], claim: Claim | None
+    ) -> None:
+        """Write it all in one round trip, unless the session ended in the same moment.
+
+        The session's presence is asked after the writes: a logout that comes later finds the index filled.
+        The claim comes last, so that a request whose answer the store did not take can be tried again.
+        """
+        stores, session_id = self.stores, str(authorization.session_id)
+        alive = stores.sessions.exists(session_id)
         answers = await stores.kv.write(*writes, alive, *([claim.write] if claim else []))
         try:
             if claim is not None:
@@ -136,8 +123,25 @@ class Answering:
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
 
+def _describe(access: MintedToken) -> dict[str, str]:
+    """Return the parameters of an access token (RFC 6749 §4.2.2)."""
+    return {
+        "access_token": access.token,
+        "token_type": access.token_type,
+        "expires_in": str(access.lifetime),
+        "scope": format_scope(access.scope),
+    }
+
+
+def _lifetime(interaction: Interaction, code: Handle | None, access: MintedToken | None) -> int:
+    """Return the seconds for which the authorization is needed, a replay of its code included."""
+    until_replay = interaction.request.client.authorization_code_lifetime + REPLAY_WINDOW
+    until_expiry = access.lifetime if access else 0
+    return max(until_replay if code else 0, until_expiry, 1)
+
+
 def _authorization(interaction: Interaction, session: Session, registry: Registry) -> Authorization:
-    """What the client asks for, cut to what the person allowed."""
+    """Return what the client asks for, cut to what the user allowed."""
     request, answers = interaction.request, interaction.answers
     scope, claims_request = request.scope, request.claims.request
     if answers.consented_scope is not None:
@@ -160,15 +164,4 @@ def _authorization(interaction: Interaction, session: Session, registry: Registr
         grant_type="authorization_code" if request.response_type.code else "implicit",
         family_key=new_family_key(scope),
         created_at=interaction.now,
-    )
-
-
-def _hashed_artifacts(
-    request: AuthorizeRequest, code: Handle | None, access: MintedToken | None
-) -> HashedArtifacts:
-    """Return what the ID token is bound to by hashes; the state only if a code comes with it."""
-    return HashedArtifacts(
-        access_token=access.token if access else None,
-        code=code.text if code else None,
-        state=request.reply_to.state if code else None,
     )

@@ -1,9 +1,16 @@
-"""The rules that an authorization request must meet before anybody is asked anything, in their order."""
+"""The table of checks that an authorization request must pass before the user is asked anything.
+
+Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 §2.1), device
+(RFC 8628 §3.1) and CIBA (CIBA Core §7.1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from service.authorize.parameters import EndpointKind
 from service.authorize.request import AuthorizeRequest
 from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, UnauthorizedClient
@@ -12,22 +19,34 @@ from service.protocol.refused_value import RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
 from service.tokens.requested_scope import check_allowed, check_resources
 
+AUTHORIZE, PAR, DEVICE, CIBA = EndpointKind
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[R]):
+    """A rule, and the endpoints at which it applies."""
+
+    rule: R
+    on: tuple[EndpointKind, ...]
+
+
 Check = Callable[[AuthorizeRequest, Registry], None]
 
 
 def response_type_is_allowed(request: AuthorizeRequest, _: Registry) -> None:
     """The client registered this response type (RFC 7591 §2)."""
-    if request.response_type.name not in request.client.allowed_response_types:
+    name, client_id = request.response_type.name, request.client.client_id
+    if name not in request.client.allowed_response_types:
         raise UnauthorizedClient(
             "the client is not registered for this response_type",
-            refused=RefusedValue(
-                "response_type", request.response_type.name, request.client.client_id
-            ),
+            refused=RefusedValue("response_type", name, client_id),
         )
 
 
-def features_that_the_client_requires_are_supported(request: AuthorizeRequest, _: Registry) -> None:
-    """A registration that asks for more protection than is served here gets nothing less."""
+def required_features_are_supported(request: AuthorizeRequest, _: Registry) -> None:
+    """A client that requires more protection than this server supports gets no token."""
     feature = request.client.unsupported_feature
     if feature is not None:
         raise UnauthorizedClient(
@@ -35,13 +54,13 @@ def features_that_the_client_requires_are_supported(request: AuthorizeRequest, _
         )
 
 
-def tokens_may_go_through_the_browser(request: AuthorizeRequest, _: Registry) -> None:
+def access_token_is_allowed_in_browser(request: AuthorizeRequest, _: Registry) -> None:
     """The client lets access tokens be seen by the browser (RFC 9700 §2.1.2)."""
     if request.response_type.token and not request.client.allow_access_tokens_via_browser:
         raise UnauthorizedClient("the client may not receive access tokens through the browser")
 
 
-def code_challenge_is_sent_where_required(request: AuthorizeRequest, _: Registry) -> None:
+def code_challenge_is_sent_when_required(request: AuthorizeRequest, _: Registry) -> None:
     """PKCE protects the code (RFC 7636 §4.4.1, RFC 9700 §2.1.1)."""
     challenge = request.code_challenge
     if request.response_type.code and challenge is None and request.client.require_pkce:
@@ -58,15 +77,15 @@ def scope_is_allowed(request: AuthorizeRequest, registry: Registry) -> None:
 
 
 def scope_fits_response_type(request: AuthorizeRequest, registry: Registry) -> None:
-    """An identity token needs openid; alone it tells of identity only, a token alone of APIs only."""
+    """An ID token needs openid; without a code, one token alone carries only its own kind of scope."""
     kind = request.response_type
     identity = request.scope & frozenset(registry.identity_resources)
     if kind.id_token and OPENID not in request.scope:
-        raise InvalidScope("scope does not hold openid, which an identity token needs")
+        raise InvalidScope("scope does not hold openid, which an ID token needs")
     if kind.id_token and not kind.token and not kind.code and identity != request.scope:
-        raise InvalidScope("scope holds an API scope, which an identity token alone cannot carry")
+        raise InvalidScope("scope holds an API scope, which an ID token alone cannot carry")
     if kind.token and not kind.id_token and not kind.code and identity:
-        raise InvalidScope("scope holds an identity scope, which needs an identity token")
+        raise InvalidScope("scope holds an identity scope, which needs an ID token")
 
 
 def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
@@ -75,32 +94,31 @@ def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
 
 
 def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:
-    """An identity token through the browser is bound to the client's session (OIDC Core §3.2.2.1)."""
+    """An ID token through the browser is bound to the client's session (OIDC Core §3.2.2.1)."""
     if request.response_type.id_token and request.nonce is None:
         raise InvalidRequest("nonce is missing")
 
 
 def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> None:
-    """Claims at userinfo take an access token to ask there with (OIDC Core §5.5)."""
+    """Claims at userinfo need an access token (OIDC Core §5.5)."""
     kind = request.response_type
     if request.claims.at_userinfo and not kind.code and not kind.token:
         raise InvalidRequest("claims.userinfo needs a response_type that brings an access token")
 
 
-CHECKS: tuple[Check, ...] = (
-    response_type_is_allowed,
-    features_that_the_client_requires_are_supported,
-    tokens_may_go_through_the_browser,
-    code_challenge_is_sent_where_required,
-    scope_is_allowed,
-    scope_fits_response_type,
-    resources_fit_scope,
-    nonce_is_sent_for_id_token,
-    userinfo_claims_can_be_fetched,
+CHECKS: tuple[Row[Check], ...] = (
+    Row(response_type_is_allowed, on=(AUTHORIZE, PAR)),
+    Row(required_features_are_supported, on=(AUTHORIZE, PAR, DEVICE, CIBA)),
+    Row(access_token_is_allowed_in_browser, on=(AUTHORIZE, PAR)),
+    Row(code_challenge_is_sent_when_required, on=(AUTHORIZE, PAR)),
+    Row(scope_is_allowed, on=(AUTHORIZE, PAR, DEVICE, CIBA)),
+    Row(scope_fits_response_type, on=(AUTHORIZE, PAR)),
+    Row(resources_fit_scope, on=(AUTHORIZE, PAR, DEVICE, CIBA)),
+    Row(nonce_is_sent_for_id_token, on=(AUTHORIZE, PAR)),
+    Row(userinfo_claims_can_be_fetched, on=(AUTHORIZE, PAR)),
 )
 
 
-def check(request: AuthorizeRequest, registry: Registry) -> None:
-    """Raise the first refusal."""
-    for each in CHECKS:
-        each(request, registry)
+def checks_on(endpoint: EndpointKind) -> Iterator[Check]:
+    """Return the endpoint's column of the table."""
+    return (row.rule for row in CHECKS if endpoint in row.on)

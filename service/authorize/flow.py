@@ -1,4 +1,4 @@
-"""The dispatcher: the next page for the person, or the answer for the client."""
+"""The dispatcher: finds the next page for the user, or the answer for the client."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
-from service.authorize.checks import check
-from service.authorize.claim import Claim
+from service.authorize.checks import AUTHORIZE
 from service.authorize.interaction import Interaction, Step
-from service.authorize.parking import Parking
-from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
-from service.authorize.request import AuthorizeRequest, read_request
-from service.authorize.request_object import RequestObjects
-from service.clients.directory import Clients
+from service.authorize.parking import Claim, Parking
+from service.authorize.reader import RequestReader
+from service.authorize.reply_to import ReplyTo, find_client
+from service.authorize.request import AuthorizeRequest
+from service.authorize.request_object import Arrival
 from service.identity.consents import Consents
 from service.identity.partial_sign_ins import PartialSignIn
 from service.identity.providers.person import with_trusted_methods
@@ -24,7 +23,6 @@ from service.model.registry import LiveRegistry
 from service.model.session import Answers, ParkedRequest, Session
 from service.protocol.errors import (
     AlreadyAnswered,
-    InvalidRequest,
     LoginRequired,
     OAuthError,
     TemporarilyUnavailable,
@@ -35,7 +33,6 @@ from service.protocol.params import Params
 from service.protocol.prompt import NONE
 from service.protocol.session_state import SIGNED_OUT
 from service.tokens.claims import claims_of_scope
-from service.tokens.id_token_hint import IdTokenHints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,20 +57,8 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """A request that has just come in, with what its request object says, and where it is answered."""
-
-    params: Params
-    reply_to: ReplyTo
-    refusal: OAuthError | None
-    """What is wrong with its request object."""
-    address: str
-    """Where it comes from."""
-
-
-@dataclass(frozen=True, slots=True)
 class NextStep:
-    """The person is to be asked something, about the request with this id."""
+    """The page that the user has to see next, about the request with this id."""
 
     path: str
     parked_id: str
@@ -86,11 +71,8 @@ Outcome = NextStep | Delivery
 class AuthorizeFlow:
     """Takes a request from step to step; every step comes back here."""
 
-    issuer: str
+    reader: RequestReader
     registry: LiveRegistry
-    clients: Clients
-    request_objects: RequestObjects
-    hints: IdTokenHints
     steps: tuple[Step, ...]
     parking: Parking
     consents: Consents
@@ -99,92 +81,88 @@ class AuthorizeFlow:
     now: Callable[[], int]
 
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
-        """Take a request in, from this address: from here on there are parameters only, and no request object.
-
-        An OAuthError from here is a page, never a redirect.
-        """
-        client = await find_client(sent, self.clients)
-        merged = await self.request_objects.merged(sent, client, client_address=address)
-        try:
-            reply_to = find_reply_to(merged.params, client, issuer=self.issuer)
-        except InvalidRequest as untrusted:
-            refusal = merged.refusal or untrusted
-            refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
-            raise refusal from untrusted
-        return Arrival(merged.params, reply_to, merged.refusal, address)
-
-    async def reply_to(self, params: Params) -> ReplyTo:
-        """Where the answer to a request that waited goes; an OAuthError from here is a page, too."""
-        client = await find_client(params, self.clients)
-        return find_reply_to(params, client, issuer=self.issuer)
-
-    async def read(self, params: Params, reply_to: ReplyTo) -> AuthorizeRequest:
-        """The request, valid in itself; an OAuthError goes to the client."""
-        request = await read_request(params, reply_to, self.registry.current, self.hints)
-        check(request, self.registry.current)
-        return request
+        """Open a request that has just come in; an OAuthError from here is a page, never a redirect."""
+        client = await find_client(sent, self.reader.clients)
+        return await self.reader.arrive(sent, client, AUTHORIZE, client_address=address)
 
     async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
-        """A request that has just arrived."""
-        reply_to = arrival.reply_to.in_browser(visitor.browser_state)
-        if arrival.refusal is not None:
-            return self.refused(reply_to, arrival.refusal)
-        return await self._advance(
-            arrival.params, reply_to, visitor, Answers(), address=arrival.address
-        )
+        """Answer a request that has just come in, or return its first page."""
+        return await self._advance(arrival, visitor, Answers())
 
     async def postpone(self, arrival: Arrival, path: str) -> Outcome:
-        """A request that came without cookies: to be continued at a path of ours, by GET."""
+        """Park a request that came without cookies, to be continued at this path by GET."""
         try:
-            if arrival.refusal is not None:
-                raise arrival.refusal
-            await self.read(arrival.params, arrival.reply_to)
-            parked_id = await self.parking.park(
-                arrival.params, browser=None, address=arrival.address
+            await self.reader.read(arrival)
+            address = arrival.client_address
+            return NextStep(
+                path, await self.parking.park(arrival.params, browser=None, address=address)
             )
-            return NextStep(path, parked_id)
         except TooManyRequests:
             raise
         except OAuthError as error:
-            return self.refused(arrival.reply_to, error)
+            return self.refuse_with(self.reader.reply_to(arrival), error)
 
     async def resume(self, parked_id: str, parked: ParkedRequest, visitor: Visitor) -> Outcome:
-        """A request that waited, after the person has answered something."""
-        params = Params(parked.params)
-        reply_to = (await self.reply_to(params)).in_browser(visitor.browser_state)
-        return await self._advance(params, reply_to, visitor, parked.answers, parked_id=parked_id)
+        """Go on with a parked request after the user has answered something."""
+        arrival = await self.reader.reopen(Params(parked.params))
+        return await self._advance(arrival, visitor, parked.answers, parked_id=parked_id)
 
     async def refuse(
         self, parked_id: str, parked: ParkedRequest, visitor: Visitor, error: OAuthError
     ) -> Delivery:
-        """End a request that waited, because the person refused or cannot meet it."""
-        reply_to = await self.reply_to(Params(parked.params))
+        """End a parked request, because the user refused or cannot meet it."""
+        reply_to = self.reader.reply_to(await self.reader.reopen(Params(parked.params)))
         await self.parking.claim(parked_id).make()
-        return self.refused(reply_to.in_browser(visitor.browser_state), error)
+        return self.refuse_with(reply_to.in_browser(visitor.browser_state), error)
 
-    async def interaction(
-        self, request: AuthorizeRequest, visitor: Visitor, answers: Answers
+    async def _advance(
+        self, arrival: Arrival, visitor: Visitor, answers: Answers, *, parked_id: str = ""
+    ) -> Outcome:
+        """Return the next page or the answer."""
+        reply_to = self.reader.reply_to(arrival).in_browser(visitor.browser_state)
+        claim = self.parking.claim(parked_id) if parked_id else None
+        try:
+            request = await self.reader.read(arrival)
+            interaction = await self._interaction(request, reply_to, visitor, answers)
+            interaction.refuse_another_person()
+            step = self._find_step(interaction, visitor, parked_id)
+            if step is None:
+                return await self._answer(interaction, reply_to, claim)
+            if NONE in request.prompt:
+                raise step.refusal("prompt is none, and the user would have to be asked")
+            parked_id = parked_id or await self.parking.park(
+                arrival.params, browser=visitor.browser, address=arrival.client_address
+            )
+            return NextStep(step.path, parked_id)
+        except (AlreadyAnswered, TooManyRequests):
+            raise  # a page: the client has its answer, or would only send the user again
+        except TemporarilyUnavailable as error:
+            return self.refuse_with(reply_to, error)  # what is parked may be tried again
+        except OAuthError as error:
+            if claim is not None:
+                await claim.make()
+            return self.refuse_with(reply_to, error)
+
+    async def _interaction(
+        self, request: AuthorizeRequest, reply_to: ReplyTo, visitor: Visitor, answers: Answers
     ) -> Interaction:
-        """The request in front of this person."""
-        known = self.registry.current
-        session = visitor.session and with_trusted_methods(visitor.session, known)
-        acr = request.acr.met_by(session, known) if session else None
+        registry = self.registry.current
+        session = visitor.session and with_trusted_methods(visitor.session, registry)
         consent = session and await self.consents.find(
             session.subject,
             request.client.client_id,
-            unverified_client_host=request.unverified_client_host,
+            unverified_client_host=reply_to.unverified_client_host,
         )
+        scope, claims = (consent.scope, consent.claims) if consent else (frozenset(), frozenset())
         interaction = Interaction(
             request=request,
-            registry=known,
+            registry=registry,
             session=session,
             user_claims=visitor.user_claims,
             answers=answers,
-            consented_scope=consent.scope if consent else frozenset(),
-            consented_claims=consent.claims.union(claims_of_scope(known, consent.scope))
-            if consent
-            else frozenset(),
-            acr=acr,
+            consented_scope=scope,
+            consented_claims=claims.union(claims_of_scope(registry, scope)),
+            acr=request.acr.met_by(session, registry) if session else None,
             now=self.now(),
         )
         if not interaction.lacks_acr:
@@ -209,53 +187,21 @@ class AuthorizeFlow:
             (one for one in self.steps if one is chosen or one.is_needed(interaction)), None
         )
 
-    async def _advance(
-        self,
-        params: Params,
-        reply_to: ReplyTo,
-        visitor: Visitor,
-        answers: Answers,
-        *,
-        parked_id: str = "",
-        address: str = "",
-    ) -> Outcome:
-        """The next page or the answer; of a request that is not parked yet the address is needed."""
-        claim = self.parking.claim(parked_id) if parked_id else None
-        try:
-            request = await self.read(params, reply_to)
-            interaction = await self.interaction(request, visitor, answers)
-            interaction.refuse_another_person()
-            step = self._find_step(interaction, visitor, parked_id)
-            if step is None:
-                return await self._answered(interaction, claim)
-            if NONE in request.prompt:
-                raise step.refusal("prompt is none, and the person would have to be asked")
-            parked_id = parked_id or await self.parking.park(
-                params, browser=visitor.browser, address=address
-            )
-            return NextStep(step.path, parked_id)
-        except (AlreadyAnswered, TooManyRequests):
-            raise  # a page: the client has its answer, or would only send the person again
-        except TemporarilyUnavailable as error:
-            return self.refused(reply_to, error)  # what waits may be tried again
-        except OAuthError as error:
-            if claim is not None:
-                await claim.make()
-            return self.refused(reply_to, error)
-
-    async def _answered(self, interaction: Interaction, claim: Claim | None) -> Delivery:
+    async def _answer(
+        self, interaction: Interaction, reply_to: ReplyTo, claim: Claim | None
+    ) -> Delivery:
         request, session = interaction.request, interaction.session
         if session is None:
-            raise LoginRequired("nobody is signed in")
+            raise LoginRequired("no user is signed in")
         if request.acr.essential and interaction.acr is None:
-            raise UnmetAuthenticationRequirements("the person did not sign in in a way that counts")
-        parameters = await self.answering.grant(interaction, session, claim)
+            raise UnmetAuthenticationRequirements("the requested acr was not satisfied")
+        parameters = await self.answering.grant(interaction, session, reply_to, claim)
         if interaction.consented_scope:
             await self.consents.used(session.subject, request.client)
-        return request.reply_to.deliver(parameters)
+        return reply_to.deliver(parameters)
 
-    def refused(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
-        """Tell the client."""
+    def refuse_with(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
+        """Send an error to the client."""
         self.emit(
             AuthorizationRefused(
                 client_id=reply_to.client.client_id,

@@ -1,7 +1,6 @@
-"""Requests that wait for a person: pages carry only a short id (RFC 9700 §4.16).
+"""Parks requests until the user has answered: pages carry only a short id (RFC 9700 §4.16).
 
-The store knows the id's hash, and so nothing of what is asked: the parameters are encrypted with a
-key that is made of the id.
+The store knows the id's hash only: the parameters are encrypted with a key that is made of the id.
 """
 
 from __future__ import annotations
@@ -9,28 +8,62 @@ from __future__ import annotations
 import hmac
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import msgspec
 from cryptography.fernet import Fernet, InvalidToken
 
-from service.authorize.claim import ANSWERED, LIFETIME, Claim
 from service.model.client import MARK_LENGTH, client_mark
-from service.model.handle import digest
+from service.model.handle import digest, new_selector
 from service.model.network import network_of
 from service.model.session import Answers, ParkedRequest, SealedRequest
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
+from service.store.keyvalue import StoreUnavailable
 from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
+from service.store.verbs import Command
+
+LIFETIME = 15 * 60
+"""Seconds that a user has for all the pages of one request, and for which its answer is remembered."""
 
 MAX_BYTES = 8 * 1024
-"""What is kept of one request: whoever sends it needs no secret."""
+"""Of one request: a caller needs no secret to have it kept."""
 
 KIB = 1024
+_ANSWERED = "this was answered already: go back to the application"
 _MAX_ID_LENGTH = 64
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An attempt to answer a parked request; of all attempts, at whatever replica, the first one wins."""
+
+    stores: Stores
+    place: str
+    """The key under which the request is parked."""
+    attempt: str = field(default_factory=new_selector)
+
+    @property
+    def write(self) -> Command:
+        """The attempt itself, to be written in the same step as what the answer grants."""
+        return self.stores.parked_answers.put_new(self.attempt, self.place, ttl=LIFETIME)
+
+    async def check(self, written: object) -> None:
+        """Raise AlreadyAnswered unless the reply to `write` says that this attempt was the first."""
+        first = self.stores.parked_answers.read(self.place)
+        # If the store's client has repeated the command, the answer that is there may be this one.
+        if not written and await self.stores.kv.read(first) != (self.attempt,):
+            raise AlreadyAnswered(_ANSWERED)
+        with suppress(StoreUnavailable):  # it expires, and cannot be answered again
+            await self.stores.kv.write(self.stores.parked.drop(self.place))
+
+    async def make(self) -> None:
+        """Use the request up by an answer that grants nothing."""
+        (written,) = await self.stores.kv.write(self.write)
+        await self.check(written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,44 +72,40 @@ class Parking:
 
     stores: Stores
     purpose: str
-    """What the requests are for; what was parked for another purpose is not found here."""
+    """Requests that were parked for another purpose are not found."""
     parameters: frozenset[str]
-    """What such a request can say; nothing else is kept."""
+    """All others are left out."""
     rate_limit: RateLimit
-    """For each network, which is all that is known of a stranger."""
+    """For each network."""
 
     async def park(self, params: Params, *, browser: str | None, address: str) -> str:
-        """Keep a request; its id. Without a browser it belongs to the first that continues it.
+        """Keep a request, and return its id; without a browser it is the first one's to continue it.
 
-        InvalidRequest where it is too long, TooManyRequests where its network has sent too many.
+        Raise InvalidRequest if it is too long, TooManyRequests if its network has sent too many.
         """
-        kept = {name: params.values[name] for name in params if name in self.parameters}
+        kept = params.only(self.parameters).values
         size = len(msgspec.json.encode(kept))
         if size > MAX_BYTES:
-            raise InvalidRequest("the parameters are too long to be kept while a person is asked")
+            raise InvalidRequest("the parameters are too long to be kept while the user is asked")
         await self.rate_limit.count(network_of(address), 1 + size // KIB)
         parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
         parked = ParkedRequest(
             params=kept, browser_digest=None if browser is None else digest(browser)
         )
-        sealed = self._sealed(parked_id, parked)
-        await self.stores.kv.write(
-            self.stores.parked.put(sealed, self._place(parked_id), ttl=LIFETIME)
-        )
+        sealed, place = _seal(parked_id, parked), self._place(parked_id)
+        await self.stores.kv.write(self.stores.parked.put(sealed, place, ttl=LIFETIME))
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
-        """The request with this id, in the browser that began it; InvalidRequest otherwise.
-
-        AlreadyAnswered where it was.
-        """
+        """Return the request with this id; raise InvalidRequest if another browser began it."""
         parked = await self._read(parked_id)
-        if parked is None or not _is_of(parked, browser):
+        owner = parked.browser_digest if parked else None
+        if parked is None or owner is None or not hmac.compare_digest(owner, digest(browser)):
             raise InvalidRequest("the sign-in took too long or was begun in another browser")
         return parked
 
     async def find_or_bind(self, parked_id: str, *, browser: str) -> ParkedRequest:
-        """The same, where a request that came by cross-site POST is this browser's from now on."""
+        """Return the request, which becomes this browser's if it came by cross-site POST."""
         parked = await self._read(parked_id)
         if parked is not None and parked.browser_digest is None:
             await self._change(parked_id, replace(parked, browser_digest=digest(browser)))
@@ -85,13 +114,13 @@ class Parking:
     async def answer(
         self, parked_id: str, parked: ParkedRequest, answers: Answers
     ) -> ParkedRequest:
-        """Note what the person has answered."""
+        """Keep what the user has answered."""
         answered = replace(parked, answers=answers)
         await self._change(parked_id, answered)
         return answered
 
     def claim(self, parked_id: str) -> Claim:
-        """An attempt to answer the request."""
+        """Return an attempt to answer the request."""
         return Claim(stores=self.stores, place=self._place(parked_id))
 
     async def _read(self, parked_id: str) -> ParkedRequest | None:
@@ -102,34 +131,16 @@ class Parking:
             stores.parked.read(place), stores.parked_answers.read(place)
         )
         if answer is not None:
-            raise AlreadyAnswered(ANSWERED)
-        return None if sealed is None else self._opened(parked_id, sealed)
+            raise AlreadyAnswered(_ANSWERED)
+        return None if sealed is None else _unseal(parked_id, sealed)
 
     async def _change(self, parked_id: str, parked: ParkedRequest) -> None:
         """Keep it as it is now, for what is left of its time."""
-        sealed = self._sealed(parked_id, parked)
+        sealed = _seal(parked_id, parked)
         await self.stores.kv.write(self.stores.parked.rewrite(sealed, self._place(parked_id)))
 
     def _place(self, parked_id: str) -> str:
         return digest(f"{self.purpose} {parked_id}")
-
-    def _sealed(self, parked_id: str, parked: ParkedRequest) -> SealedRequest:
-        return SealedRequest(
-            sealed=_cipher(parked_id).encrypt(msgspec.json.encode(parked.params)).decode(),
-            browser_digest=parked.browser_digest,
-            answers=parked.answers,
-        )
-
-    def _opened(self, parked_id: str, sealed: SealedRequest) -> ParkedRequest | None:
-        try:
-            params: Mapping[str, tuple[str, ...]] = _decode(
-                _cipher(parked_id).decrypt(sealed.sealed)
-            )
-        except (InvalidToken, msgspec.MsgspecError):
-            return None
-        return ParkedRequest(
-            params=params, browser_digest=sealed.browser_digest, answers=sealed.answers
-        )
 
 
 def mark_in(parked_id: str) -> str:
@@ -142,6 +153,19 @@ def _cipher(parked_id: str) -> Fernet:
     return Fernet(urlsafe_b64encode(hmac.digest(parked_id.encode(), b"parameters", "sha256")))
 
 
-def _is_of(parked: ParkedRequest, browser: str) -> bool:
-    owner = parked.browser_digest
-    return owner is not None and hmac.compare_digest(owner, digest(browser))
+def _seal(parked_id: str, parked: ParkedRequest) -> SealedRequest:
+    return SealedRequest(
+        sealed=_cipher(parked_id).encrypt(msgspec.json.encode(parked.params)).decode(),
+        browser_digest=parked.browser_digest,
+        answers=parked.answers,
+    )
+
+
+def _unseal(parked_id: str, sealed: SealedRequest) -> ParkedRequest | None:
+    try:
+        params = _decode(_cipher(parked_id).decrypt(sealed.sealed))
+    except (InvalidToken, msgspec.MsgspecError):
+        return None
+    return ParkedRequest(
+        params=params, browser_digest=sealed.browser_digest, answers=sealed.answers
+    )

@@ -1,10 +1,12 @@
-"""Finds the client and the redirect URI of an authorization request; before that a refusal is a page."""
+"""Finds the client and the redirect URI of an authorization request; until then a refusal is a page."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
@@ -14,7 +16,7 @@ from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import origin_of
 from service.protocol.refused_value import RefusedValue
-from service.protocol.response_type import ResponseType, check_response_mode, parse_response_type
+from service.protocol.response_type import NO_RESPONSE, check_response_mode, parse_response_type
 from service.protocol.scope import OPENID
 from service.protocol.session_state import OPAQUE_ORIGIN, session_state
 
@@ -31,10 +33,21 @@ class ReplyTo:
     asks_for_identity: bool
     """Whether it is an authentication request (OIDC Core §3.1.2.1)."""
     session_state: str | None = None
-    """By which the client notices that the login has changed; none before the browser is known."""
+    """Lets the client notice that the login has changed; None before the browser is known."""
+
+    @property
+    def host(self) -> str:
+        """The host that the answer goes to, or the scheme of an application on the user's device."""
+        parts = urlsplit(self.redirect_uri)
+        return parts.hostname or f"{parts.scheme}:"
+
+    @property
+    def unverified_client_host(self) -> str | None:
+        """The host if the client registered dynamically, because no operator knows it (RFC 7591 §5)."""
+        return self.host if self.client.dynamically_registered else None
 
     def in_browser(self, browser_state: str) -> ReplyTo:
-        """The same in front of a browser, for answers and refusals alike (OIDC Session Management §2)."""
+        """Add session_state to what every answer carries (OIDC Session Management §2)."""
         if not self.asks_for_identity:
             return self
         state = session_state(
@@ -81,7 +94,7 @@ def find_reply_to(params: Params, client: Client, *, issuer: str) -> ReplyTo:
         issuer=issuer,
         client=client,
         redirect_uri=redirect_uri,
-        response_mode=_mode_in_force(params, client),
+        response_mode=_choose_mode(params, client),
         state=_only(params, "state"),
         asks_for_identity=OPENID in (_only(params, "scope") or "").split(),
     )
@@ -99,35 +112,25 @@ def _required_once(params: Params, name: str, client: Client | None) -> str:
     return value
 
 
-def _mode_in_force(params: Params, client: Client) -> str:
-    """The mode asked for if it is possible, else the client's or the response type's default.
+def _choose_mode(params: Params, client: Client) -> str:
+    """Return the mode asked for if it is possible, else the client's or the response type's default.
 
     An unknown response type means query, because an error contains no token.
     """
-    response_type = _response_type(params)
+    response_type = NO_RESPONSE
+    with suppress(OAuthError):
+        response_type = parse_response_type(_only(params, "response_type") or "")
     asked = _only(params, "response_mode")
-    if asked == "query" and response_type and response_type.from_front_channel:
+    if asked == "query" and response_type.from_front_channel:
         return "fragment"
-    for mode in (asked, client.default_response_mode):
-        if mode is not None:
-            try:
-                known = response_type or ResponseType("", *(False,) * 3)
-                check_response_mode(mode, known, RESPONSE_MODES)
-            except InvalidRequest:
-                continue
+    for mode in filter(None, (asked, client.default_response_mode)):
+        with suppress(InvalidRequest):
+            check_response_mode(mode, response_type, RESPONSE_MODES)
             return mode
-    return response_type.default_mode if response_type else "query"
-
-
-def _response_type(params: Params) -> ResponseType | None:
-    text = _only(params, "response_type")
-    try:
-        return parse_response_type(text) if text else None
-    except OAuthError:
-        return None
+    return response_type.default_mode
 
 
 def _only(params: Params, name: str) -> str | None:
-    """A parameter's value, unless it is said twice: then it says nothing."""
+    """Return a parameter's value, unless it is sent twice: then none of its values counts."""
     values = params.every(name)
     return values[0] if len(values) == 1 else None

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from service.authorize.checks import (
-    CHECKS,
+    AUTHORIZE,
     Check,
-    code_challenge_is_sent_where_required,
-    tokens_may_go_through_the_browser,
+    access_token_is_allowed_in_browser,
+    checks_on,
+    code_challenge_is_sent_when_required,
 )
-from service.authorize.request import read_request
 from service.endpoints.authorize import PATH
 from service.parts import Parts
 from service.protocol.errors import OAuthError, TemporarilyUnavailable
@@ -41,11 +41,11 @@ def _name_of(check: Check) -> str:
 
 
 _MENDS = {
-    _name_of(code_challenge_is_sent_where_required): (
+    _name_of(code_challenge_is_sent_when_required): (
         "send code_challenge with code_challenge_method=S256 (RFC 7636); for a client that cannot, "
         "set require_pkce: false or allow_plain_text_pkce: true"
     ),
-    _name_of(tokens_may_go_through_the_browser): (
+    _name_of(access_token_is_allowed_in_browser): (
         "send response_type=code, or set allow_access_tokens_via_browser: true"
     ),
 }
@@ -105,10 +105,8 @@ async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
         if arrival.refusal is not None:
             raise arrival.refusal
         check = "parameters"
-        request = await read_request(
-            arrival.params, arrival.reply_to, registry, parts.tokens.id_token_hints
-        )
-        for each in CHECKS:
+        request = await parts.flow.reader.read_parameters(arrival)
+        for each in checks_on(AUTHORIZE):
             check = _name_of(each)
             each(request, registry)
     except TemporarilyUnavailable:

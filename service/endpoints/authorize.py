@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
-from service.authorize.flow import Arrival
+from service.authorize.request_object import Arrival
 from service.authorize.response_modes import RESPONSE_MODES
 from service.http.parameters import query_params, raw_form_params
 from service.http.proxy import ClientAddress
@@ -59,7 +59,7 @@ class AuthorizeEndpoint:
             "prompt_values_supported": list(PROMPTS),
             "display_values_supported": DISPLAYS,
             "authorization_response_iss_parameter_supported": True,
-            **self.sign_in.flow.request_objects.metadata(),
+            **self.sign_in.flow.reader.request_objects.metadata(),
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
@@ -72,10 +72,11 @@ class AuthorizeEndpoint:
         except TooManyRequests:
             raise  # as a page: the client would only send the person again
         except TemporarilyUnavailable as error:
-            outcome = flow.refused(arrival.reply_to, error)
+            outcome = flow.refuse_with(flow.reader.reply_to(arrival), error)
         except Exception:
             log.exception("unforeseen error in an authorization request")
-            outcome = flow.refused(arrival.reply_to, ServerError("something unforeseen happened"))
+            accident = ServerError("something unforeseen happened")
+            outcome = flow.refuse_with(flow.reader.reply_to(arrival), accident)
         return self.sign_in.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:

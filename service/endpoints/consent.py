@@ -60,7 +60,7 @@ class ConsentEndpoint:
             "claim_values": dict(
                 shown_values(visitor.user_claims, waiting.request.claims.beyond_scope)
             ),
-            "answer_host": waiting.request.answer_host,
+            "answer_host": waiting.reply_to.host,
         }
         return self.sign_in.show(visit, "consent.html", waiting, context=context)
 
@@ -90,7 +90,7 @@ class ConsentEndpoint:
                 client,
                 asked=asked,
                 allowed=allowed,
-                unverified_client_host=request.unverified_client_host,
+                unverified_client_host=waiting.reply_to.unverified_client_host,
             )
         self.emit(
             ConsentGiven(

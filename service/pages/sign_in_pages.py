@@ -11,6 +11,7 @@ from aiohttp import web
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
 from service.authorize.parking import mark_in
+from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.http.parameters import form_params, query_params
 from service.http.respond import see_other
@@ -50,6 +51,7 @@ class WaitingRequest:
     parked_id: str
     parked: ParkedRequest
     request: AuthorizeRequest
+    reply_to: ReplyTo
 
     def client_shown_to(self, visitor: Visitor) -> Client:
         """Return the client as the visitor may see it.
@@ -57,7 +59,7 @@ class WaitingRequest:
         Anybody can register a client and link to a sign-in for it. To a user who is signed in
         already, the link alone shows only the client's host (RFC 7591 §5).
         """
-        client, host = self.request.client, self.request.unverified_client_host
+        client, host = self.request.client, self.reply_to.unverified_client_host
         by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
         return client.under_host(host) if host and by_link_alone else client
 
@@ -99,9 +101,13 @@ class SignInPages:
     async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:
         with self.explain_end(parked_id):
             parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
-        sent = Params(parked.params)
-        request = await self.flow.read(sent, await self.flow.reply_to(sent))
-        return WaitingRequest(parked_id=parked_id, parked=parked, request=request)
+        arrival = await self.flow.reader.reopen(Params(parked.params))
+        return WaitingRequest(
+            parked_id=parked_id,
+            parked=parked,
+            reply_to=self.flow.reader.reply_to(arrival),
+            request=await self.flow.reader.read(arrival),
+        )
 
     def way_on(self, parked_id: str | None) -> WayOn:
         """Return the best link for a user whose request is no longer parked.
@@ -110,7 +116,7 @@ class SignInPages:
         registered clients are never linked: anybody can make up such an id.
         """
         client = self.flow.registry.current.clients_by_mark.get(mark_in(parked_id or ""))
-        if client and (start := start_uri(client, issuer=self.flow.issuer)):
+        if client and (start := start_uri(client, issuer=self.flow.reader.issuer)):
             return WayOn(href=start, client=client, starts_again=True)
         if client and client.client_uri:
             return WayOn(href=client.client_uri, client=client)
@@ -178,14 +184,14 @@ class SignInPages:
             visit.request,
             template,
             ui_locales=asked.ui_locales if asked else None,
-            form_action=(asked.reply_to.redirect_uri, *self.pages.further) if asked else (),
+            form_action=(waiting.reply_to.redirect_uri, *self.pages.further) if waiting else (),
             img_src=[logo for logo in logos if logo],
             context={
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": waiting.parked_id if waiting else "",
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
-                "stranger_at": asked and asked.unverified_client_host,
+                "stranger_at": waiting and waiting.reply_to.unverified_client_host,
                 "tenant": tenant,
                 **context,
             },

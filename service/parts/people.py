@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import dataclass
 from math import ceil
 
-from service.authorize import request_parameters
 from service.authorize.answer import Answering
 from service.authorize.flow import AuthorizeFlow
+from service.authorize.parameters import PARAMETERS, EndpointKind
 from service.authorize.parking import Parking
+from service.authorize.reader import RequestReader
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import builtin_steps
@@ -110,19 +111,22 @@ def build_flow(
 ) -> AuthorizeFlow:
     """Build what answers authorization requests."""
     return AuthorizeFlow(
-        issuer=shared.issuer,
-        registry=shared.registry,
-        clients=clients.directory,
-        request_objects=RequestObjects(
+        reader=RequestReader(
             issuer=shared.issuer,
-            keys=keys.of_clients,
-            uris=RequestUris(shared.client_http("request_object"), now=shared.now),
-            clock_skew=shared.configuration.server.clock_skew,
-            now=shared.now,
+            registry=shared.registry,
+            clients=clients.directory,
+            request_objects=RequestObjects(
+                issuer=shared.issuer,
+                keys=keys.of_clients,
+                uris=RequestUris(shared.client_http("request_object"), now=shared.now),
+                clock_skew=shared.configuration.server.clock_skew,
+                now=shared.now,
+            ),
+            hints=tokens.id_token_hints,
         ),
-        hints=tokens.id_token_hints,
+        registry=shared.registry,
         steps=builtin_steps(),
-        parking=_build_parking(shared, "authorize", request_parameters.PARAMETERS),
+        parking=_build_parking(shared, "authorize", PARAMETERS[EndpointKind.AUTHORIZE]),
         consents=records.consents,
         answering=Answering(
             access_tokens=tokens.access_tokens,

@@ -73,6 +73,10 @@ class Params(msgspec.Struct, frozen=True):
         sent = self.values.get(name)
         return tuple([value for value in sent if value]) if sent else ()
 
+    def only(self, names: frozenset[str]) -> Params:
+        """Return those of these parameters that were sent."""
+        return Params({name: sent for name, sent in self.values.items() if name in names})
+
     def refuse_repeated(self, repeatable: frozenset[str] = REPEATABLE) -> None:
         """Refuse a request that says a thing twice (RFC 6749 §3.1)."""
         for name, values in self.values.items():

@@ -35,6 +35,9 @@ def _response_type(name: str) -> ResponseType:
     return ResponseType(name, "code" in words, "token" in words, "id_token" in words)
 
 
+NO_RESPONSE = ResponseType("", code=False, token=False, id_token=False)
+"""Of a request that is not answered through the browser, or whose response type is unknown."""
+
 RESPONSE_TYPES: tuple[ResponseType, ...] = tuple(
     _response_type(name)
     for name in (

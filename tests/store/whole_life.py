@@ -24,7 +24,6 @@ CONSTANTS = {
     "service.grants.authorization_code.REPLAY_WINDOW": 1,
     "service.tokens.refresh_token.SPENT_FOR": 1,
     "service.tokens.revocation.SKEW": 0,
-    "service.authorize.claim.LIFETIME": 2,
     "service.authorize.parking.LIFETIME": 2,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.consents.YEAR": 2,

@@ -1,8 +1,9 @@
-"""The parameters that a request object holds, as if they had been sent one by one (RFC 9101 §4)."""
+"""The parameters of an authorization request at each endpoint, and those in a request object (RFC 9101 §4)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum, auto
 from typing import cast
 
 import orjson
@@ -10,8 +11,18 @@ import orjson
 from service.protocol.errors import InvalidRequestObject
 from service.protocol.params import REPEATABLE
 
-_OF_THE_JWT = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "jti"})
-"""What is said of the object itself (RFC 7519 §4.1)."""
+
+class EndpointKind(Enum):
+    """An endpoint that takes authorization requests."""
+
+    AUTHORIZE = auto()
+    PAR = auto()
+    DEVICE = auto()
+    CIBA = auto()
+
+
+_JWT_CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "jti"})
+"""Claims about the request object itself (RFC 7519 §4.1)."""
 
 _OBJECTS = frozenset({"claims", "registration"})
 _NUMBERS = frozenset({"max_age"})
@@ -22,37 +33,45 @@ _TEXTS = frozenset(
         *("login_hint", "ui_locales", "claims_locales", "acr_values"),
     }
 )
-PARAMETERS = _OBJECTS | _NUMBERS | _TEXTS | REPEATABLE
-"""All that an authorization request says; whatever else is sent means nothing (RFC 6749 §3.1)."""
+_KNOWN = _OBJECTS | _NUMBERS | _TEXTS | REPEATABLE
+_DEVICE = frozenset({"client_id", "scope"}) | REPEATABLE
+
+PARAMETERS: Mapping[EndpointKind, frozenset[str]] = {
+    EndpointKind.AUTHORIZE: _KNOWN,
+    EndpointKind.PAR: _KNOWN,  # RFC 9126 §2.1
+    EndpointKind.DEVICE: _DEVICE,  # RFC 8628 §3.1
+    EndpointKind.CIBA: _DEVICE | {"acr_values", "id_token_hint", "login_hint"},  # CIBA Core §7.1
+}
+"""The parameters that have a meaning; all others are ignored (RFC 6749 §3.1)."""
 
 
 def parameters_in(claims: Mapping[str, object]) -> Mapping[str, tuple[str, ...]]:
-    """Every parameter with its values; those that nobody knows are left out where they are no text."""
+    """Return every parameter with its values; unknown ones are left out unless they are text."""
     return {
         name: values
         for name, value in claims.items()
-        if name not in _OF_THE_JWT and (values := _values(name, value))
+        if name not in _JWT_CLAIMS and (values := _values(name, value))
     }
 
 
 def _values(name: str, value: object) -> tuple[str, ...]:
-    """The values in the form's own way; an empty or null one counts as absent."""
+    """Return the values as a form would hold them; an empty or null one counts as absent."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
         return (value,)
     if name in _OBJECTS and isinstance(value, dict):
-        return (_as_text(name, cast("object", value)),)
+        return (_encode(name, cast("object", value)),)
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)
     if name in REPEATABLE and isinstance(value, list):
         return _texts(name, cast("list[object]", value))
-    if name in PARAMETERS:
+    if name in _KNOWN:
         raise InvalidRequestObject(f"{name} is of another type in the request object")
     return ()
 
 
-def _as_text(name: str, value: object) -> str:
+def _encode(name: str, value: object) -> str:
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
@@ -62,4 +81,4 @@ def _as_text(name: str, value: object) -> str:
 def _texts(name: str, values: list[object]) -> tuple[str, ...]:
     if not all(isinstance(value, str) for value in values):
         raise InvalidRequestObject(f"{name} is a list of something else in the request object")
-    return tuple(str(value) for value in values)
+    return tuple(map(str, values))
