@@ -177,7 +177,7 @@ async def registered_client(parts: Parts, number: int) -> None:
     await parts.shared.kv.write(
         parts.shared.stores.registered_clients.put(record, selector, ttl=DAY)
     )
-    await parts.clients.origins.note(record)
+    await parts.clients.origins.add(record)
 
 
 async def assertion(parts: Parts, number: int) -> None:

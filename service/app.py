@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +35,8 @@ from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
-from service.http.draining import Draining
 from service.http.endpoint import Endpoint
+from service.http.token_guard import TokenGuard
 from service.identity.granted_access import GrantedAccess
 from service.model.events import Emit
 from service.parts import Parts, build_parts
@@ -56,7 +57,7 @@ class Service:
     management: web.Application | None
     """Health and metrics, where they have a port of their own."""
     parts: Parts
-    draining: Draining
+    draining: asyncio.Event
 
 
 def create_app(
@@ -67,7 +68,7 @@ def create_app(
 ) -> Service:
     """Build everything; nothing connects to the store before the app starts."""
     parts = build_parts(build_shared(configuration, *listeners, environ=environ, spans=spans))
-    pages, grants, draining = build_pages(parts), build_grants(parts), Draining()
+    pages, grants, draining = build_pages(parts), build_grants(parts), asyncio.Event()
     connect(parts, grants)
     endpoints = (
         *client_endpoints(parts, pages, grants),
@@ -76,7 +77,7 @@ def create_app(
         *sign_in_endpoints(parts, pages),
         *account_endpoints(parts, pages),
     )
-    described = DiscoveryEndpoint(
+    discovery = DiscoveryEndpoint(
         issuer=parts.shared.issuer,
         endpoints=endpoints,
         keys=parts.keys.ring,
@@ -89,7 +90,7 @@ def create_app(
     operations = operations_endpoints(parts, draining)
     apart = configuration.server.management_port is not None
     app = build_application(
-        parts, draining, (*endpoints, described, *(() if apart else operations))
+        parts, draining, (*endpoints, discovery, *(() if apart else operations))
     )
     app.middlewares.append(pages.errors.show_unknown_path)
     app.add_routes(pages.pages.routes())
@@ -123,7 +124,8 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             emit=shared.emit,
         ),
         UserinfoEndpoint(
-            active_tokens=tokens.active_tokens,
+            issuer=shared.issuer,
+            guard=TokenGuard(active_tokens=tokens.active_tokens, credentials=pages.credentials),
             subjects=parts.sign_in.subjects,
             identifiers=tokens.identifiers,
             registry=shared.registry,
@@ -249,7 +251,7 @@ def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
     )
 
 
-def operations_endpoints(parts: Parts, draining: Draining) -> tuple[Endpoint, ...]:
+def operations_endpoints(parts: Parts, draining: asyncio.Event) -> tuple[Endpoint, ...]:
     """For operators, their load balancers and their monitoring."""
     shared = parts.shared
     return (

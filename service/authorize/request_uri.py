@@ -10,7 +10,7 @@ import structlog
 from service.authorize.fetch_limits import FetchLimits
 from service.caching.bounded_cache import BoundedCache
 from service.caching.single_flight import SingleFlight
-from service.clients.http import ClientHttp
+from service.clients.client_http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
 from service.model.outgoing import HttpClient, Unreachable
@@ -58,7 +58,7 @@ class RequestUris:
             raise InvalidRequest("request_uri is too long")
         url = _without_fragment(uri)
         _check(url, client)
-        http = self._http.for_(client)
+        http = self._http.choose(client)
 
         def start() -> Coroutine[Any, Any, None]:
             self._limits.count(client, client_address)

@@ -1,1 +1,1 @@
-"""Who may ask for tokens: finding clients, their keys, and the way to their URLs."""
+"""Clients: finding them, their keys, their URLs and their registration."""

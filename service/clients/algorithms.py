@@ -1,4 +1,4 @@
-"""How can what clients are sent be signed and encrypted? In the ways that some registered client has keys for."""
+"""Lists for discovery the algorithms that some client has keys for (OpenID Connect Discovery §3)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from service.model.registry import LiveRegistry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAlgorithms:
-    """What discovery lists of identity tokens and userinfo (OpenID Connect Discovery §3)."""
-
     ring: KeyRing
     registry: LiveRegistry
     registration: bool
-    """Whether clients may register themselves, and bring the keys they like."""
+    """Whether clients may register, with any keys."""
 
     def metadata(self, name: str) -> Mapping[str, object]:
-        """The algorithms of `id_token` or `userinfo`; none for encryption where nobody could decrypt."""
-        longest = self._longest_secret()
+        """Return those of `id_token` or `userinfo`; encryption only if some client can decrypt."""
+        clients = self.registry.current.clients.values()
+        secrets = [secret.value or "" for client in clients for secret in client.client_secrets]
+        longest = max((len(secret.encode()) for secret in secrets), default=0)
+        if self.registration:  # the service generates secrets that are long enough for all
+            longest = max(MAC_ALGORITHMS.values())
         macs = [alg for alg, length in MAC_ALGORITHMS.items() if length <= longest]
         signing = {f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs]}
+        has_keys = self.registration or any(client.jwks or client.jwks_uri for client in clients)
         encryption = [
-            *(ENCRYPTION_ALGORITHMS if self._somebody_has_keys() else ()),
+            *(ENCRYPTION_ALGORITHMS if has_keys else ()),
             *(SECRET_ALGORITHMS if longest else ()),
         ]
         if not encryption:
@@ -36,15 +39,3 @@ class ClientAlgorithms:
             f"{name}_encryption_alg_values_supported": encryption,
             f"{name}_encryption_enc_values_supported": list(CONTENT_ENCRYPTION),
         }
-
-    def _longest_secret(self) -> int:
-        """The bytes of the longest secret whose value is known; one that is made here is long enough for all."""
-        if self.registration:
-            return max(MAC_ALGORITHMS.values())
-        clients = self.registry.current.clients.values()
-        secrets = (secret.value or "" for client in clients for secret in client.client_secrets)
-        return max((len(secret.encode()) for secret in secrets), default=0)
-
-    def _somebody_has_keys(self) -> bool:
-        clients = self.registry.current.clients.values()
-        return self.registration or any(client.jwks or client.jwks_uri for client in clients)

@@ -1,41 +1,91 @@
-"""Which client is this? Those of the operator's file, and those that registered themselves."""
+"""Finds clients: those of config.yaml, and those that registered dynamically (RFC 7591)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 
-from service.clients.registration.registered_clients import RegisteredClients
+import structlog
+
+from service.caching.bounded_cache import BoundedCache
+from service.clients.registration.metadata import RegistrationPolicy
+from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions
+from service.model.registered_client import RegisteredClient, selector_of
 from service.model.registry import LiveRegistry
+from service.store.stores import Stores
+from service.store.verbs import Read
+
+log = structlog.stdlib.get_logger(__name__)
+
+CACHED_CLIENTS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredClients:
+    """Reads the record each time, so that a deleted client is unknown at once on every replica."""
+
+    stores: Stores
+    policy: RegistrationPolicy
+    seal: Seal
+    _built: BoundedCache[bytes, Client] = field(
+        default_factory=lambda: BoundedCache[bytes, Client](CACHED_CLIENTS), init=False
+    )
+    """By the hash of the record."""
+
+    async def find(self, client_id: str) -> Client | None:
+        selector = selector_of(client_id)
+        if selector is None:
+            return None
+        key = self.stores.registered_clients.key(selector)
+        (client,) = await self.stores.kv.read(Read(key, self._build))
+        return client
+
+    def _build(self, value: bytes) -> Client:
+        name = sha256(value).digest()
+        client = self._built.get(name)
+        if client is None:
+            record = self.stores.registered_clients.decode(value)
+            client = self.policy.build_client(record, secret_value=self._open_secret(record))
+            self._built.put(name, client)
+        return client
+
+    def _open_secret(self, record: RegisteredClient) -> str | None:
+        """Return the secret; None refuses the algorithms that compute with it."""
+        if record.sealed_secret is None:
+            return None
+        try:
+            return self.seal.open_text(record.sealed_secret)
+        except Unreadable:
+            log.error("a client's secret cannot be decrypted", client_id=record.client_id)  # noqa: TRY400 - nothing more is known
+            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
-    """Finds clients; one that the operator wrote down costs no look into the store."""
+    """Looks into config.yaml first, which costs no request to the store."""
 
     registry: LiveRegistry
     registered: RegisteredClients | None
-    """None where registration is off: then those that registered before are unknown, too."""
+    """None if registration is off: then clients that registered before are unknown, too."""
 
     def in_file(self, client_id: str) -> Client | None:
-        """The client of this id, if the operator wrote it down."""
         return self.registry.current.clients.get(client_id)
 
     def permissions_in_file(self, client_id: str) -> Permissions | None:
-        """Return what a client may do that the operator wrote down and did not disable."""
         return self.registry.current.permissions.get(client_id)
 
     async def find_permissions(self, client_id: str) -> Permissions | None:
         """Return what the client may do; None if it is disabled or unknown."""
-        written_down = self.permissions_in_file(client_id)
-        if written_down is not None:
-            return written_down
+        configured = self.permissions_in_file(client_id)
+        if configured is not None:
+            return configured
         client = await self.find(client_id)
         return client.permissions if client is not None and client.enabled else None
 
     async def find(self, client_id: str) -> Client | None:
-        """The client of this id, enabled or not."""
-        written_down = self.in_file(client_id)
-        if written_down is not None or self.registered is None:
-            return written_down
+        """Return the client, enabled or not."""
+        configured = self.in_file(client_id)
+        if configured is not None or self.registered is None:
+            return configured
         return await self.registered.find(client_id)

@@ -1,4 +1,4 @@
-"""Which origins belong to clients that registered themselves? (Fetch Standard §3.2)"""
+"""Keeps the origins of dynamically registered clients, whose scripts may call the service (Fetch Standard §3.2)."""
 
 from __future__ import annotations
 
@@ -12,47 +12,40 @@ from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores
 from service.store.verbs import Command
 
-FOR_EVER = 253402300799
-"""The end of the year 9999: when a client without lifetime would expire."""
+FOREVER = 253402300799
+"""The end of the year 9999, as the expiry of a client without a lifetime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredOrigins:
-    """An index for each origin, which leaves with the last of its clients."""
+    """One index for each origin, which expires with the last of its clients."""
 
     stores: Stores
     now: Callable[[], int]
 
     async def includes(self, origin: str) -> bool:
-        """Whether some client that is still there registered a redirect URI of this origin."""
-        (count,) = await self.stores.kv.write(
-            self.stores.registered_origins.count(digest(origin), now=self.now())
-        )
-        return bool(count)
+        """Return whether an unexpired client registered a redirect URI of this origin."""
+        count = self.stores.registered_origins.count(digest(origin), now=self.now())
+        return bool((await self.stores.kv.write(count))[0])
 
-    async def note(self, record: RegisteredClient) -> None:
-        """Let the client's own pages call the service.
-
-        Where one origin has too many clients, those that leave first are not noted any more: the
-        others stand for it.
-        """
-        origins, names = self.stores.registered_origins, list(_names(record))
-        until, now = record.expires_at or FOR_EVER, self.now()
+    async def add(self, record: RegisteredClient) -> None:
+        """Add the client to its origins; at an origin with too many, those that expire first are removed."""
+        origins, names = self.stores.registered_origins, list(_origin_digests(record))
+        expires_at, now = record.expires_at or FOREVER, self.now()
         counts = await self.stores.kv.write(
-            *[origins.add(name, record.client_id, expires_at=until, now=now) for name in names]
+            *[origins.add(name, record.client_id, expires_at=expires_at, now=now) for name in names]
         )
         for name, count in zip(names, counts, strict=True):
             surplus = await self.stores.surplus(origins, name, count=count)
             await self.stores.kv.write(*[origins.remove(name, one) for one in surplus])
 
-    def forget(self, record: RegisteredClient) -> Iterator[Command]:
-        """The writes that take that back."""
-        for name in _names(record):
+    def remove(self, record: RegisteredClient) -> Iterator[Command]:
+        """Yield the writes that remove the client from its origins."""
+        for name in _origin_digests(record):
             yield self.stores.registered_origins.remove(name, record.client_id)
 
 
-def _names(record: RegisteredClient) -> Iterable[str]:
-    """The origins of the client's redirect URIs, by their digests."""
+def _origin_digests(record: RegisteredClient) -> Iterable[str]:
     redirect_uris = cast("list[str]", record.metadata.get("redirect_uris", []))
     origins = (origin_of(uri) for uri in redirect_uris)
     return dict.fromkeys(digest(origin) for origin in origins if origin is not None)

@@ -1,1 +1,1 @@
-"""What each URL does, one file per URL."""
+"""Endpoints, one file per URL."""

@@ -12,7 +12,7 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.steps.login import LOGIN
 from service.clients.directory import Clients
-from service.http.respond import see_other
+from service.http.answer import see_other
 from service.identity.granted_access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
@@ -43,12 +43,7 @@ class AccountEndpoint:
     emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """The page and its forms."""
         return self.errors.page_and_form(ACCOUNT, self.page, self.submit)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Pages are no metadata."""
-        return {}
 
     async def page(self, request: web.Request) -> web.Response:
         """Show it all; a stranger is asked to log in."""

@@ -39,7 +39,6 @@ class AuthorizeEndpoint:
     registrable: Registrable
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """GET, POST (OIDC Core §3.1.2.1), and where a cross-site POST goes on."""
         return (
             *self.errors.page_and_form(PATH, self.by_get, self.by_post),
             web.get(CONTINUE, self.errors.around(self.go_on), allow_head=False),

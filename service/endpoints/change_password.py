@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.http.respond import see_other
+from service.http.answer import see_other
 
 PATH = "/.well-known/change-password"
 
@@ -19,12 +19,7 @@ class ChangePasswordEndpoint:
     location: str | None
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """GET only."""
         return (web.get(PATH, self.redirect),) if self.location else ()
-
-    def metadata(self) -> Mapping[str, object]:
-        """Return nothing; discovery does not list pages."""
-        return {}
 
     async def redirect(self, _: web.Request) -> web.Response:
         """Redirect to the page."""

@@ -30,7 +30,6 @@ class CheckSessionEndpoint:
         return cls(script=template.substitute(cookie=cookie))
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """GET."""
         return (web.get(PATH, self.frame),)
 
     def metadata(self) -> Mapping[str, object]:

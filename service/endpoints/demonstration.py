@@ -14,8 +14,8 @@ from urllib.parse import urlencode, urlsplit
 from aiohttp import web
 
 from service.config.rules.uris import is_loopback
-from service.http.respond import see_other
-from service.http.traced_gate import GATE
+from service.http.answer import see_other
+from service.http.gate import GATE
 from service.identity.passwords import Passwords
 from service.model.client import Client, verifies_any
 from service.model.registry import LiveRegistry
@@ -50,12 +50,7 @@ class DemonstrationEndpoint:
     """Whether a name is the password behind a hash; it is tried once, because anybody can ask for the page."""
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """The page and its forms."""
         return self.errors.page_and_form(PATH, self.page, self.submit)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Return nothing; discovery does not list pages."""
-        return {}
 
     async def page(self, request: web.Request) -> web.Response:
         """Show people and clients, or after a sign-in what its code is good for."""

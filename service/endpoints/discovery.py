@@ -10,7 +10,7 @@ import orjson
 
 from service.clients.algorithms import ClientAlgorithms
 from service.http.answer import Answer, document_fields
-from service.http.endpoint import Direct, Endpoint
+from service.http.endpoint import ANY_ORIGIN, Described, Direct, Endpoint, Route
 from service.http.message import Message
 from service.keys.keyring import KeyRing
 from service.model.catalogue import Registrable
@@ -39,9 +39,12 @@ class DiscoveryEndpoint:
     registrable: Registrable
     _document: tuple[object, bytes] = (None, b"")
 
-    def routes(self) -> Iterable[Direct]:
-        """All well-known names."""
-        return [Direct("GET", name, self.configuration, head=True) for name in paths(self.issuer)]
+    def routes(self) -> Iterable[Route]:
+        names = (OPENID_CONFIGURATION, OAUTH_METADATA, OAUTH_METADATA + urlsplit(self.issuer).path)
+        return [
+            Direct("GET", path, self.configuration, head=True, scripts=ANY_ORIGIN)
+            for path in dict.fromkeys(name.rstrip("/") for name in names)
+        ]
 
     def metadata(self) -> Mapping[str, object]:
         """What belongs to no single endpoint."""
@@ -69,18 +72,13 @@ class DiscoveryEndpoint:
     def _build(self) -> Mapping[str, object]:
         document = dict(self.metadata())
         for endpoint in self.endpoints:
-            document |= endpoint.metadata()
+            if isinstance(endpoint, Described):
+                document |= endpoint.metadata()
         base = self.issuer.rstrip("/")
         return {
             name: base + value if isinstance(value, str) and value.startswith("/") else value
             for name, value in document.items()
         }
-
-
-def paths(issuer: str) -> tuple[str, ...]:
-    """Both well-known names; the issuer's path stands behind the second one too (RFC 8414 §3.1)."""
-    names = (OPENID_CONFIGURATION, OAUTH_METADATA, OAUTH_METADATA + urlsplit(issuer).path)
-    return tuple(dict.fromkeys(name.rstrip("/") for name in names))
 
 
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:

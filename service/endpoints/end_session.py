@@ -11,9 +11,9 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.parking import Parking
 from service.clients.directory import Clients
+from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
 from service.http.proxy import ClientAddress
-from service.http.respond import see_other
 from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
@@ -45,7 +45,6 @@ class EndSessionEndpoint:
     emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """GET, POST (RP-Initiated Logout §2), and the page that asks."""
         return (
             *self.errors.page_and_form(PATH, self.by_get, self.by_post),
             *self.errors.page_and_form(CONFIRM, self.confirm, self.confirmed),

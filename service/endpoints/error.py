@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -20,12 +20,7 @@ class ErrorEndpoint:
     errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """GET only."""
         return (web.get(PATH, self.errors.around(self.page), allow_head=False),)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Pages are no metadata."""
-        return {}
 
     async def page(self, _: web.Request) -> web.Response:
         """The error page."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import asyncio
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.http.draining import Draining
-from service.http.respond import json_response
+from service.http.answer import json_answer
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
@@ -27,20 +27,15 @@ class HealthEndpoint:
     store: KeyValue
     memory: StoreMemory
     registry: LiveRegistry
-    draining: Draining
+    draining: asyncio.Event
     unready_after: float
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """Both probes."""
         return (web.get("/health/live", self.live), web.get("/health/ready", self.ready))
-
-    def metadata(self) -> Mapping[str, object]:
-        """Not for clients."""
-        return {}
 
     async def live(self, request: web.Request) -> web.Response:
         """Always 200: a restart mends neither the store nor the keys."""
-        return json_response({"status": "live"})
+        return json_answer({"status": "live"}).for_aiohttp()
 
     async def ready(self, request: web.Request) -> web.Response:
         """200, or 503 with the reasons."""
@@ -51,15 +46,15 @@ class HealthEndpoint:
         registry = self.registry.current.generation  # so that replicas can be compared
         if reasons:
             unready = {"status": "unready", "reasons": reasons, "registry": registry}
-            return json_response(unready, status=503)
+            return json_answer(unready, status=503).for_aiohttp()
         ready: dict[str, object] = {"status": "ready", "registry": registry}
         if self.memory.is_nearly_full:  # not a reason to be unready: all replicas share it
             used = f"{self.memory.used} of {self.memory.limit} bytes are used"
             ready["degraded"] = [f"store: {used}"]
-        return json_response(ready)
+        return json_answer(ready).for_aiohttp()
 
     def _reasons(self) -> Iterator[str]:
-        if self.draining.began:
+        if self.draining.is_set():
             yield "draining: the process is about to stop"
         if self.ring.missing:
             yield f"keys: none to sign with {', '.join(self.ring.missing)}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.http.respond import see_other
+from service.http.answer import see_other
 from service.pages.pages import Pages
 from service.pages.sign_in_pages import ACCOUNT
 
@@ -21,12 +21,7 @@ class HomeEndpoint:
     pages: Pages
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """GET only."""
         return (web.get(PATH, self.home),)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Return nothing; discovery does not list pages."""
-        return {}
 
     async def home(self, _: web.Request) -> web.Response:
         """A redirect."""

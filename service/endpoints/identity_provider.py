@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -10,8 +10,8 @@ from aiohttp import web
 from service.authorize.flow import NextStep
 from service.authorize.steps.identity_provider import IDENTITY_PROVIDER, find_provider
 from service.authorize.steps.login import LOGIN
+from service.http.answer import see_other
 from service.http.proxy import ClientAddress
-from service.http.respond import see_other
 from service.identity.providers.authorization_url import Wishes
 from service.identity.providers.failures import ProviderFailed, ProviderUnavailable
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
@@ -35,15 +35,10 @@ class IdentityProviderEndpoint:
     errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """There and back, by GET: the provider answers by query."""
         return (
             web.get(PATH, self.errors.around(self.leave), allow_head=False),
             web.get(CALLBACK, self.errors.around(self.come_back), allow_head=False),
         )
-
-    def metadata(self) -> Mapping[str, object]:
-        """Pages are no metadata."""
-        return {}
 
     async def leave(self, request: web.Request) -> web.Response:
         """Send the person to the provider that the link or the client's request names."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from service.client_auth.resource_server import Caller, CallerAuthentication
 from service.http.answer import Answer, json_answer, jwt_fields
 from service.http.credentials import CredentialReader
-from service.http.endpoint import Direct
+from service.http.endpoint import Direct, Route
 from service.http.message import Message
 from service.http.parameters import JSON, form_params
 from service.keys.keyring import KeyRing
@@ -44,8 +44,7 @@ class IntrospectionEndpoint:
     credentials: CredentialReader
     emit: Emit
 
-    def routes(self) -> Iterable[Direct]:
-        """POST only."""
+    def routes(self) -> Iterable[Route]:
         return (Direct("POST", PATH, self.introspect),)
 
     def metadata(self) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.http.answer import Answer, document_fields
-from service.http.endpoint import Direct
+from service.http.endpoint import ANY_ORIGIN, Direct, Route
 from service.http.message import Message
 from service.keys.keyring import KeyRing
 
@@ -23,9 +23,8 @@ class JwksEndpoint:
 
     keys: KeyRing
 
-    def routes(self) -> Iterable[Direct]:
-        """GET and HEAD."""
-        return (Direct("GET", PATH, self.jwks, head=True),)
+    def routes(self) -> Iterable[Route]:
+        return (Direct("GET", PATH, self.jwks, head=True, scripts=ANY_ORIGIN),)
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is."""

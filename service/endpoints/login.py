@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -32,12 +32,7 @@ class LoginEndpoint:
     now: Callable[[], int]
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """The page and its form."""
         return self.errors.page_and_form(PATH, self.page, self.submit)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Pages are no metadata."""
-        return {}
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the form, with the user name that the client suggests."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -17,12 +17,7 @@ class MetricsEndpoint:
     metrics: Metrics
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """One path."""
         return (web.get("/metrics", self.show),)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Not for clients."""
-        return {}
 
     async def show(self, request: web.Request) -> web.Response:
         """All metrics as text."""

@@ -1,4 +1,4 @@
-"""/connect/register: clients register and look after themselves (RFC 7591, RFC 7592, OpenID Connect Registration)."""
+"""/connect/register: clients register, read, change and delete themselves (RFC 7591, RFC 7592, OpenID Connect Registration)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from service.clients.registration.registration import ClientRegistration, Registered
-from service.http.answer import NO_STORE
+from service.clients.registration.registration import ClientRegistration, Registration
+from service.http.answer import NO_STORE, json_answer
 from service.http.credentials import bearer_token
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
-from service.http.respond import json_response
 from service.model.events import Emit, RegistrationRefused
 from service.model.network import network_of
 from service.model.registered_client import RegisteredClient
@@ -27,14 +26,14 @@ PATH = "/connect/register"
 ONE = PATH + "/{client_id}"
 
 OPEN_PER_MINUTE = 60
-"""How many registrations one address may try in a minute where no token is asked for, and how many changes anyway."""
+"""Limit of each network for changes, and for registrations without an initial access token."""
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterEndpoint:
-    """Lets in who has an initial access token, or everybody where none is configured (RFC 7591 §1.2)."""
+    """Anybody may register if no initial access token is configured (RFC 7591 §1.2)."""
 
     issuer: str
     registration: ClientRegistration
@@ -45,86 +44,80 @@ class RegisterEndpoint:
     emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """The endpoint, and the client configuration endpoint of each client (RFC 7592 §2)."""
         return (
-            web.post(PATH, self._telling(self.register)),
-            web.get(ONE, self._telling(self.read), allow_head=False),
-            web.put(ONE, self._telling(self.update)),
-            web.delete(ONE, self._telling(self.delete)),
+            web.post(PATH, self._guard(self.register)),
+            web.get(ONE, self._guard(self.read), allow_head=False),
+            web.put(ONE, self._guard(self.update)),
+            web.delete(ONE, self._guard(self.delete)),
         )
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is (RFC 8414 §2)."""
         return {"registration_endpoint": PATH}
 
     async def register(self, request: web.Request) -> web.Response:
-        """Make a client of the metadata (RFC 7591 §3.1)."""
+        """Add a client (RFC 7591 §3.1)."""
         if self.initial_access_tokens:
             self._check_initial_access_token(bearer_token(request))
         else:
             await self.rate_limit.count(self._client_network(request))
-        registered = await self.registration.register(await json_object(request))
-        return json_response(self._information(registered), status=HTTPStatus.CREATED)
+        registration = await self.registration.register(await json_object(request))
+        return self._answer(registration, status=HTTPStatus.CREATED)
 
     async def read(self, request: web.Request) -> web.Response:
-        """Tell what is registered, but for a secret that nobody here knows (RFC 7592 §2.1)."""
-        record, token = await self._authorized(request)
-        registered = Registered(record=record, access_token=token, secret=None)
-        return json_response(self._information(registered))
+        """Return the registration, without the secret, which only the client knows (RFC 7592 §2.1)."""
+        record, token = await self._authorize(request)
+        return self._answer(Registration(record=record, access_token=token, secret=None))
 
     async def update(self, request: web.Request) -> web.Response:
-        """Put other metadata in place of all that there were (RFC 7592 §2.2)."""
-        record, token = await self._authorized(request)
+        """Replace the metadata (RFC 7592 §2.2)."""
+        record, token = await self._authorize(request)
         await self.rate_limit.count(f"change {self._client_network(request)}")
-        asked = await json_object(request)
-        updated = await self.registration.update(record, asked, access_token=token)
-        return json_response(self._information(updated))
+        metadata = await json_object(request)
+        return self._answer(await self.registration.update(record, metadata, access_token=token))
 
     async def delete(self, request: web.Request) -> web.Response:
-        """End the client (RFC 7592 §2.3)."""
-        record, _ = await self._authorized(request)
+        """Delete the client (RFC 7592 §2.3)."""
+        record, _ = await self._authorize(request)
         await self.registration.delete(record)
         return web.Response(status=HTTPStatus.NO_CONTENT, headers=NO_STORE)
 
-    async def _authorized(self, request: web.Request) -> tuple[RegisteredClient, str]:
+    async def _authorize(self, request: web.Request) -> tuple[RegisteredClient, str]:
         token = bearer_token(request)
         if token is None:
             raise MissingToken("the registration access token is missing")
-        return await self.registration.authorized(request.match_info["client_id"], token), token
+        return await self.registration.authorize(request.match_info["client_id"], token), token
 
     def _client_network(self, request: web.Request) -> str:
-        """Who is counted."""
         return network_of(self.client_address.find(request))
 
     def _check_initial_access_token(self, token: str | None) -> None:
-        """In constant time for all of them (RFC 7591 §3.1)."""
+        """Compare it with all tokens in constant time (RFC 7591 §3.1)."""
         if token is None:
             raise MissingToken("the initial access token is missing")
-        octets = token.encode(errors="surrogateescape")  # a header may hold any byte
-        digest = sha256(octets).digest()
+        digest = sha256(token.encode(errors="surrogateescape")).digest()  # it may hold any byte
         matches = [hmac.compare_digest(digest, known) for known in self.initial_access_tokens]
         if not any(matches):
             raise InvalidToken("the initial access token is not one of this service")
 
-    def _information(self, registered: Registered) -> Mapping[str, object]:
-        """The metadata in force, and what only this client may know (RFC 7591 §3.2.1, RFC 7592 §3)."""
-        record, base = registered.record, self.issuer.rstrip("/")
-        information = {
+    def _answer(self, registration: Registration, *, status: int = 200) -> web.Response:
+        """Return the metadata and the client's credentials (RFC 7591 §3.2.1, RFC 7592 §3)."""
+        record = registration.record
+        content: dict[str, object] = {
             **record.metadata,
             "client_id": record.client_id,
             "client_id_issued_at": record.issued_at,
-            "registration_access_token": registered.access_token,
-            "registration_client_uri": f"{base}{PATH}/{record.client_id}",
+            "registration_access_token": registration.access_token,
+            "registration_client_uri": f"{self.issuer.rstrip('/')}{PATH}/{record.client_id}",
         }
-        if registered.secret is not None:
-            information["client_secret"] = registered.secret
-            information["client_secret_expires_at"] = record.expires_at or 0
-        return information
+        if registration.secret is not None:
+            content["client_secret"] = registration.secret
+            content["client_secret_expires_at"] = record.expires_at or 0
+        return json_answer(content, status=status).for_aiohttp()
 
-    def _telling(self, handler: Handler) -> Handler:
-        """The handler, whose refusals the audit log hears of."""
+    def _guard(self, handler: Handler) -> Handler:
+        """Add the challenge to errors about tokens, and write refusals to the audit log."""
 
-        async def telling(request: web.Request) -> web.Response:
+        async def guarded(request: web.Request) -> web.Response:
             try:
                 return await handler(request)
             except TemporarilyUnavailable:
@@ -135,4 +128,4 @@ class RegisterEndpoint:
                     error.headers = bearer_challenge(self.issuer, error)
                 raise
 
-        return telling
+        return guarded

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from service.client_auth import ClientAuthentication
 from service.http.answer import Answer, empty_answer
 from service.http.credentials import CredentialReader
-from service.http.endpoint import Direct
+from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
 from service.http.message import Message
 from service.http.parameters import form_params
 from service.model.client import Client
@@ -30,9 +30,8 @@ class RevocationEndpoint:
     credentials: CredentialReader
     emit: Emit
 
-    def routes(self) -> Iterable[Direct]:
-        """POST only."""
-        return (Direct("POST", PATH, self.revoke),)
+    def routes(self) -> Iterable[Route]:
+        return (Direct("POST", PATH, self.revoke, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is and how to authenticate there (RFC 8414 §2)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from aiohttp import web
@@ -25,12 +25,7 @@ class SelectAccountEndpoint:
     errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """The page and its form."""
         return self.errors.page_and_form(PATH, self.page, self.submit)
-
-    def metadata(self) -> Mapping[str, object]:
-        """Pages are no metadata."""
-        return {}
 
     async def page(self, request: web.Request) -> web.Response:
         """Show who is signed in."""

@@ -9,7 +9,7 @@ from service.client_auth import ClientAuthentication
 from service.grants import Grants
 from service.http.answer import Answer, json_answer
 from service.http.credentials import CredentialReader
-from service.http.endpoint import Direct
+from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
 from service.http.message import Message
 from service.http.parameters import form_params
 from service.identity.subjects import Subjects
@@ -49,9 +49,8 @@ class TokenEndpoint:
     emit: Emit
     registrable: Registrable
 
-    def routes(self) -> Iterable[Direct]:
-        """POST only."""
-        return (Direct("POST", PATH, self.token),)
+    def routes(self) -> Iterable[Route]:
+        return (Direct("POST", PATH, self.token, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
         """Where it is, what it grants, and how clients authenticate there."""

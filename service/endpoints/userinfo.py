@@ -11,25 +11,17 @@ from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.http.answer import Answer, json_answer, jwt_fields
-from service.http.credentials import bearer_token
-from service.http.endpoint import Direct
+from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
 from service.http.message import Message
-from service.http.parameters import FORM, form_params, media_type
+from service.http.token_guard import TokenGuard
 from service.identity.subjects import Subjects
 from service.keys.jwe import DEFAULT_ENC
+from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry
-from service.protocol.challenge import bearer_challenge
-from service.protocol.errors import (
-    InsufficientScope,
-    InvalidRequest,
-    InvalidToken,
-    MissingToken,
-    OAuthError,
-    TemporarilyUnavailable,
-)
+from service.protocol.errors import InsufficientScope, InvalidToken
 from service.protocol.scope import OPENID
-from service.tokens.active import ActiveToken, ActiveTokens
+from service.tokens.active import ActiveToken
 from service.tokens.claims import identity_claims, individual_claims
 from service.tokens.subject import SubjectIdentifiers
 
@@ -39,9 +31,10 @@ _JWT = jwt_fields("application/jwt")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserinfoEndpoint:
-    """Tells the claims of the granted identity resources, and always `sub` (OIDC Core §5.3.2)."""
+    """Returns the claims of the granted identity resources, and always `sub` (OIDC Core §5.3.2)."""
 
-    active_tokens: ActiveTokens
+    issuer: str
+    guard: TokenGuard
     subjects: Subjects
     identifiers: SubjectIdentifiers
     registry: LiveRegistry
@@ -49,97 +42,59 @@ class UserinfoEndpoint:
     keys: ClientKeys
     algorithms: ClientAlgorithms
 
-    def routes(self) -> Iterable[Direct]:
-        """GET and POST (OIDC Core §5.3.1)."""
-        return (Direct("GET", PATH, self.userinfo), Direct("POST", PATH, self.userinfo))
+    def routes(self) -> Iterable[Route]:
+        for method in ("GET", "POST"):  # OIDC Core §5.3.1
+            yield Direct(method, PATH, self.userinfo, scripts=CLIENT_ORIGINS)
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is."""
-        return {
-            "userinfo_endpoint": PATH,
-            **self.algorithms.metadata("userinfo"),
-        }
+        return {"userinfo_endpoint": PATH, **self.algorithms.metadata("userinfo")}
 
     async def userinfo(self, request: Message) -> Answer:
-        """The claims as JSON, or signed and encrypted for a client that registered for that."""
-        try:
-            token = await self._token(await _bearer_token(request))
-            user_claims = await self._of_user(token)
-            client = await self._client_of(token)
-            claims = self._told(token, client, user_claims)
-        except TemporarilyUnavailable:
-            raise
-        except OAuthError as error:
-            error.headers = bearer_challenge(self.active_tokens.issuer, error)
-            raise
-        jwt = await self._jwt(claims, client)
-        if jwt is None:
-            return json_answer(claims)
-        return Answer(_JWT, jwt.encode())
+        """Return the claims as JSON, or as the JWT that the client registered for."""
+        token = await self.guard.find_token(request)
+        if token.authorization is None:
+            invalid = InvalidToken("the access token is not a user's")
+            raise self.guard.add_challenge(invalid)
+        if OPENID not in token.scope:
+            insufficient = InsufficientScope("the access token does not have the scope openid")
+            raise self.guard.add_challenge(insufficient)
+        user_claims = await self.subjects.claims_of(token.authorization) or {}
+        client = await self.clients.find(str(token.claims["client_id"]))
+        if client is None:  # a reload may have removed it since
+            raise self.guard.add_challenge(InvalidToken("the access token's client is unknown"))
+        claims = self._select_claims(token, token.authorization, client, user_claims)
+        jwt = await self._sign_and_encrypt(claims, client)
+        return json_answer(claims) if jwt is None else Answer(_JWT, jwt.encode())
 
-    async def _jwt(self, claims: Mapping[str, object], client: Client) -> str | None:
-        """The claims as the client is registered for: signed, encrypted, or the one in the other."""
-        signed = await self._signed(claims, client)
+    def _select_claims(
+        self,
+        token: ActiveToken,
+        authorization: Authorization,
+        client: Client,
+        user_claims: Mapping[str, object],
+    ) -> dict[str, object]:
+        """Return the claims of the scope and those that were requested individually (OIDC Core §5.4, §5.5).
+
+        The individual ones are for the authorization's client alone, not for one with a delegated token.
+        """
+        is_own = authorization.client_id == client.client_id
+        requested = authorization.claims_request if is_own else None
+        claims = identity_claims(self.registry.current, token.scope, user_claims, requested)
+        if requested is not None:
+            names, locales = requested.userinfo, requested.locales
+            claims |= individual_claims(self.registry.current, client, names, user_claims, locales)
+        return {**claims, "sub": self.identifiers.of(client, str(token.subject))}
+
+    async def _sign_and_encrypt(self, claims: Mapping[str, object], client: Client) -> str | None:
+        """Return the JWT that the client registered for, if any (OIDC Core §5.3.2)."""
+        jwt = None
+        if client.userinfo_signed_response_alg is not None:
+            key = self.keys.signing_key(client, client.userinfo_signed_response_alg)
+            addressed = {**claims, "iss": self.issuer, "aud": client.client_id}
+            jwt = await key.sign(addressed, typ="JWT")
         alg = client.metadata.get("userinfo_encrypted_response_alg")
         if alg is None:
-            return signed
+            return jwt
         enc = client.metadata.get("userinfo_encrypted_response_enc", DEFAULT_ENC)
-        content, cty = (signed.encode(), "JWT") if signed else (orjson.dumps(claims), None)
+        content, cty = (jwt.encode(), "JWT") if jwt else (orjson.dumps(claims), None)
         return await self.keys.encrypt(content, client, alg=str(alg), enc=str(enc), cty=cty)
-
-    async def _signed(self, claims: Mapping[str, object], client: Client) -> str | None:
-        """The claims as a JWT for this client (OIDC Core §5.3.2)."""
-        if client.userinfo_signed_response_alg is None:
-            return None
-        key = self.keys.signing_key(client, client.userinfo_signed_response_alg)
-        addressed = {**claims, "iss": self.active_tokens.issuer, "aud": client.client_id}
-        return await key.sign(addressed, typ="JWT")
-
-    async def _token(self, text: str) -> ActiveToken:
-        token = await self.active_tokens.find(text)
-        if token is None or token.authorization is None:
-            raise InvalidToken("the access token is expired, revoked or malformed")
-        if OPENID not in token.scope:
-            raise InsufficientScope("the access token does not have the scope openid")
-        return token
-
-    async def _client_of(self, token: ActiveToken) -> Client:
-        """The client, which a reload may just have removed."""
-        client = await self.clients.find(str(token.claims["client_id"]))
-        if client is None:
-            raise InvalidToken("the access token's client is registered no more")
-        return client
-
-    async def _of_user(self, token: ActiveToken) -> Mapping[str, object]:
-        if token.authorization is None:
-            return {}
-        return await self.subjects.claims_of(token.authorization) or {}
-
-    def _told(
-        self, token: ActiveToken, client: Client, user_claims: Mapping[str, object]
-    ) -> dict[str, object]:
-        """What the scope stands for and what the client asked for by name (OIDC Core §5.4, §5.5).
-
-        A delegated token is its own client's, for which nobody asked.
-        """
-        registry, authorization = self.registry.current, token.authorization
-        own = authorization is not None and authorization.client_id == client.client_id
-        asked = authorization.claims_request if authorization is not None and own else None
-        told = identity_claims(registry, token.scope, user_claims, asked)
-        if asked is not None:
-            names, locales = asked.userinfo, asked.locales
-            told |= individual_claims(registry, client, names, user_claims, locales)
-        return {**told, "sub": self.identifiers.of(client, str(token.subject))}
-
-
-async def _bearer_token(request: Message) -> str:
-    """The token in the header or the form body, and never in the query (RFC 6750 §2)."""
-    in_header = bearer_token(request)
-    in_body = None
-    if request.method == "POST" and media_type(request) == FORM:
-        in_body = (await form_params(request)).get("access_token")
-    if in_header and in_body:
-        raise InvalidRequest("the access token is sent in more than one way")
-    if not in_header and not in_body:
-        raise MissingToken("the request holds no access token")
-    return in_header or in_body or ""

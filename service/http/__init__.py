@@ -1,1 +1,1 @@
-"""Requests in, answers out: reading parameters, errors, CORS, headers, and what an endpoint is."""
+"""Requests and answers: parameters, credentials, errors, CORS, headers, and the protocol of endpoints."""

@@ -1,6 +1,6 @@
-"""Refuses requests that no endpoint is asked, because of how they are sent (RFC 9110 §15.6, RFC 9112).
+"""Refuses requests for how they are sent, before the router sees them (RFC 9110 §15.6, RFC 9112).
 
-Nothing here costs more than linear time, so it comes before the router, whose time grows with the square of the path.
+All of it takes linear time; the router's time grows with the square of the path's length.
 """
 
 from __future__ import annotations
@@ -14,24 +14,22 @@ from aiohttp.http import RawRequestMessage
 MAX_HEAD_BYTES = 65536
 MAX_PATH_LENGTH = 2048
 _SEPARATORS = 4
-"""The colon, the space and the line's end of a header."""
+"""The colon, the space and the line break of a header."""
 
 _VERSION_IS_UNKNOWN = web.RequestKey("version_is_unknown", bool)
 
 MakeRequest = Callable[..., web.BaseRequest]
-"""Makes a request of what aiohttp's parser has read; the first argument is the `RawRequestMessage`."""
+"""Makes a request of a `RawRequestMessage`, its first argument."""
 
 
 def readable(make: MakeRequest) -> MakeRequest:
-    """Wrap `make` so that every request can be answered, in HTTP/1.1, whatever version and target it names."""
+    """Wrap `make` so that a request of any version, for any target, gets an answer in HTTP/1.1."""
 
     def make_readable(message: RawRequestMessage, *parts: object) -> web.BaseRequest:
         is_unknown = message.version not in {HttpVersion10, HttpVersion11}
         if is_unknown:
             message = message._replace(version=HttpVersion11)  # the version of the answer, too
-        if (
-            message.url.absolute
-        ):  # its host is of no interest, and can be one that aiohttp cannot decode
+        if message.url.absolute:  # aiohttp cannot decode every host, and no host is needed
             message = message._replace(url=message.url.relative())
         request = make(message, *parts)
         if is_unknown:
@@ -42,21 +40,16 @@ def readable(make: MakeRequest) -> MakeRequest:
 
 
 def reason_to_refuse(request: web.Request) -> web.HTTPException | None:
-    """Return the error for a request that is not passed on to an endpoint, or None."""
+    """Return the error for a request that must not reach an endpoint, or None."""
     if request.get(_VERSION_IS_UNKNOWN):
         return web.HTTPVersionNotSupported()
-    if _head_size(request) > MAX_HEAD_BYTES:
+    raw_headers = request.raw_headers  # aiohttp limits single fields only
+    size = sum(map(len, chain.from_iterable(raw_headers))) + _SEPARATORS * len(raw_headers)
+    if size + len(request.raw_path) > MAX_HEAD_BYTES:
         return web.HTTPRequestHeaderFieldsTooLarge()  # RFC 6585 §5
     if len(request.rel_url.raw_path) > MAX_PATH_LENGTH:
         return web.HTTPNotFound()
     return _reason_in_headers(request)
-
-
-def _head_size(request: web.Request) -> int:
-    """Return the bytes of all header fields; aiohttp limits each field separately."""
-    headers = request.raw_headers
-    size = sum(map(len, chain.from_iterable(headers))) + _SEPARATORS * len(headers)
-    return size + len(request.raw_path)
 
 
 def _reason_in_headers(request: web.Request) -> web.HTTPException | None:

@@ -1,79 +1,91 @@
-"""Which scripts of other origins may read an answer? (Fetch Standard §3.2)"""
+"""Answers scripts of other origins as the endpoints allow it (Fetch Standard §3.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from aiohttp import web
 
 from service.clients.origins import RegisteredOrigins
+from service.http.endpoint import Direct, ScriptAccess
 from service.http.message import Message
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of
 from service.store.keyvalue import StoreUnavailable
 
-_PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type",
-    "Access-Control-Max-Age": "600",
-}
-_READABLE = "WWW-Authenticate, Retry-After, X-Request-ID"
 
-
-@dataclass(slots=True, kw_only=True)
 class Cors:
-    """Opens some paths to every origin, some to the origins of registered clients, and no other; never credentials."""
+    """Knows for each path which scripts may call it."""
 
-    registry: LiveRegistry
-    open_paths: Collection[str]
-    client_paths: Collection[str]
-    registered: RegisteredOrigins | None
-    """The origins of clients that registered themselves; None where they cannot."""
-    _origins: frozenset[str] = field(default=frozenset(), init=False)
-    _origins_of: Registry | None = field(default=None, init=False)
+    def __init__(
+        self,
+        routes: Iterable[Direct],
+        *,
+        registry: LiveRegistry,
+        registered: RegisteredOrigins | None,
+    ) -> None:
+        """Take the origins of dynamically registered clients, too; None if there are no such clients."""
+        self._registry = registry
+        self._registered = registered
+        self._access: dict[str, ScriptAccess] = {}
+        self._methods: dict[str, list[str]] = {}
+        for route in routes:
+            if route.scripts is not None:
+                self._access[route.path] = route.scripts
+                self._methods.setdefault(route.path, []).append(route.method)
+        self._configured: tuple[Registry | None, frozenset[str]] = (None, frozenset())
 
-    def opens(self, path: str, request: web.Request) -> bool:
-        """Whether this is what a browser asks first, and there is something for it to ask."""
-        asked = "Access-Control-Request-Method" in request.headers
-        return asked and (path in self.open_paths or path in self.client_paths)
+    def is_preflight(self, path: str, request: web.Request) -> bool:
+        """Return whether a browser asks what it may send to a path that scripts may call."""
+        return path in self._access and "Access-Control-Request-Method" in request.headers
+
+    async def answer_preflight(self, request: web.Request) -> web.Response:
+        """Return methods and headers; `add_headers` adds the origin."""
+        path = request.rel_url.raw_path
+        headers = {
+            "Access-Control-Allow-Methods": ", ".join(self._methods[path]),
+            "Access-Control-Allow-Headers": ", ".join(self._access[path].request_headers),
+            "Access-Control-Max-Age": "600",
+        }
+        return web.Response(status=204, headers=headers)
 
     def add_headers(
         self, path: str, request: Message, headers: MutableMapping[str, str]
     ) -> str | None:
-        """Say who may read this answer, be it an error; gives the origin that `add_for` has to ask about."""
-        if path in self.open_paths:
+        """Allow the request's origin to read the answer; return it if `add_registered` has to decide."""
+        access = self._access.get(path)
+        if access is None:
+            return None
+        if access.any_origin:
             headers["Access-Control-Allow-Origin"] = "*"
-        elif path in self.client_paths:
-            headers["Vary"] = "Origin"
-            origin = request.headers.get("Origin")
-            if origin is not None and origin in self._written_down():
-                _allow(origin, headers)
-            elif self.registered is not None:
-                return origin
-        return None
+            return None
+        headers["Vary"] = "Origin"
+        origin = request.headers.get("Origin")
+        if origin is not None and origin in self._configured_origins():
+            _allow(origin, access, headers)
+            return None
+        return None if self._registered is None else origin
 
-    async def add_for(self, origin: str, headers: MutableMapping[str, str]) -> None:
-        """The same for an origin that no client of the file has; a store that is away allows nothing."""
-        if self.registered is None or not _is_origin(origin):
+    async def add_registered(
+        self, path: str, origin: str, headers: MutableMapping[str, str]
+    ) -> None:
+        """Allow the origin if it is a dynamically registered client's; an unavailable store allows nothing."""
+        if self._registered is None or not _is_origin(origin):
             return
         with suppress(StoreUnavailable):
-            if await self.registered.includes(origin):
-                _allow(origin, headers)
+            if await self._registered.includes(origin):
+                _allow(origin, self._access[path], headers)
 
-    def _written_down(self) -> frozenset[str]:
-        """The origins of the file's enabled clients, collected once per registry."""
-        current = self.registry.current
-        if self._origins_of is not current:
-            self._origins = frozenset(
-                origin
-                for client in current.clients.values()
-                if client.enabled
-                for origin in client.allowed_cors_origins
+    def _configured_origins(self) -> frozenset[str]:
+        registry, origins = self._registry.current, self._configured[1]
+        if self._configured[0] is not registry:
+            clients = [client for client in registry.clients.values() if client.enabled]
+            origins = frozenset(
+                origin for client in clients for origin in client.allowed_cors_origins
             )
-            self._origins_of = current
-        return self._origins
+            self._configured = (registry, origins)
+        return origins
 
 
 def _is_origin(text: str) -> bool:
@@ -83,11 +95,6 @@ def _is_origin(text: str) -> bool:
         return False
 
 
-def _allow(origin: str, headers: MutableMapping[str, str]) -> None:
+def _allow(origin: str, access: ScriptAccess, headers: MutableMapping[str, str]) -> None:
     headers["Access-Control-Allow-Origin"] = origin
-    headers["Access-Control-Expose-Headers"] = _READABLE
-
-
-async def allow(_: web.Request) -> web.Response:
-    """The answer to a preflight; `add_headers` tells whose scripts may go on."""
-    return web.Response(status=204, headers=_PREFLIGHT)
+    headers["Access-Control-Expose-Headers"] = ", ".join(access.readable_headers)

@@ -1,9 +1,9 @@
-"""What an endpoint is: the requests it answers, and what discovery says of it."""
+"""Endpoints: the requests that they answer, the scripts that may call them, and what discovery lists."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from aiohttp import web
 
@@ -11,18 +11,30 @@ from service.http.answer import Answer
 from service.http.message import Message
 
 
+class ScriptAccess(NamedTuple):
+    """The scripts of other origins that may call an endpoint, never with cookies (Fetch Standard §3.2)."""
+
+    any_origin: bool
+    """False for the origins of clients only."""
+    request_headers: tuple[str, ...] = ("Authorization", "Content-Type")
+    readable_headers: tuple[str, ...] = ("WWW-Authenticate", "Retry-After", "X-Request-ID")
+
+
+ANY_ORIGIN = ScriptAccess(any_origin=True)
+CLIENT_ORIGINS = ScriptAccess(any_origin=False)
+
+
 class Direct(NamedTuple):
-    """A method and an exact path that programs ask all day, for the fast lane and aiohttp's router alike."""
+    """A route with an exact path, which the fast lane serves as well as aiohttp (`server/fast_lane.py`)."""
 
     method: str
     path: str
     handler: Callable[[Message], Awaitable[Answer]]
     head: bool = False
-    """Whether HEAD is answered, too: the fields are worth something without the body."""
+    """Whether HEAD is answered, too."""
+    scripts: ScriptAccess | None = None
 
     def for_aiohttp(self) -> web.RouteDef:
-        """Return the route for aiohttp's router, which answers other methods of the path."""
-
         async def handle(request: web.Request) -> web.Response:
             return (await self.handler(request)).for_aiohttp()
 
@@ -31,13 +43,19 @@ class Direct(NamedTuple):
         return web.route(self.method, self.path, handle)
 
 
-class Endpoint(Protocol):
-    """One URL, or a few that belong together; its bound methods are the handlers."""
+Route = Direct | web.RouteDef
 
-    def routes(self) -> Iterable[Direct | web.RouteDef]:
-        """Return the methods and paths that it answers; `Direct` for those that programs ask."""
-        ...
+
+class Endpoint(Protocol):
+    """One URL, or a few that belong together."""
+
+    def routes(self) -> Iterable[Route]: ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """An endpoint that discovery lists."""
 
     def metadata(self) -> Mapping[str, object]:
-        """Return what it adds to the discovery document (RFC 8414 §2); paths are made absolute there."""
+        """Return its metadata (RFC 8414 §2); discovery puts the issuer before paths."""
         ...

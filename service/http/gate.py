@@ -1,10 +1,14 @@
-"""The gate: what happens to every request, whoever answers it, in this order and in one place."""
+"""The gate: what happens to every request, whichever lane it comes by, in this order and in one place."""
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from random import getrandbits
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -13,11 +17,9 @@ from aiohttp import HttpVersion11, web
 
 from service.http.admission import reason_to_refuse
 from service.http.answer import Answer
-from service.http.cors import Cors, allow
-from service.http.draining import Draining
+from service.http.cors import Cors
 from service.http.errors import error_answer, http_error
 from service.http.message import Message, WholeRequest
-from service.http.request_id import HEADER, request_id_of
 from service.http.security_headers import SecurityHeaders
 from service.model.events import Emit, RequestAnswered, current_request_id
 from service.protocol.errors import OAuthError, ServerError
@@ -29,40 +31,68 @@ Answered = Answer | web.StreamResponse
 A = TypeVar("A", bound=Answered)
 
 COMMANDS = 2
-"""How many times the time-out of one command a whole request may spend in the store."""
+"""Store time of a whole request, as a multiple of one command's time-out."""
 
 MICRO = 1_000_000
 
+REQUEST_ID = "X-Request-ID"
+
 UNROUTED = "other"
-"""The endpoint of a request that met no route: its path is the caller's invention."""
+"""The endpoint of a request that met no route, because the caller may have made up its path."""
+
+UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
+"""Machines ask for these every few seconds."""
 
 ENDPOINT = web.RequestKey("endpoint", str)
-"""What log and metrics call the route that aiohttp found."""
+"""The route that aiohttp found, as log and metrics name it."""
+
+_REQUEST_ID_FORMAT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Names a request, bounds it, has it answered, makes its errors an answer, and tells of it.
+    """Gives a request its id and limits, turns errors into answers, and emits an event.
 
-    One function, and not a middleware or a signal for each, which costs less and can be read from
-    top to bottom (docs/performance.md).
+    One function costs less than a middleware or a signal for each step, and can be read from top to
+    bottom (docs/performance.md).
     """
 
     direct: Mapping[tuple[str, str], DirectHandler]
-    """Handlers by method and exact path, the fast lane's; all others aiohttp's router finds."""
+    """The fast lane's handlers by method and exact path; aiohttp's router finds all others."""
     cors: Cors
     security_headers: SecurityHeaders
-    draining: Draining
+    draining: asyncio.Event
     max_body_bytes: int
-    """The longest body; what is larger with its head is none of the fast lane's."""
     store_timeout: float
     """Seconds that one command of the store may take."""
     emit: Emit
+    span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
+    """Traces a request, by its method and headers; None if nothing is traced."""
 
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
-        """The answer to a request that aiohttp has read; `route` finds what is not direct."""
+        """Answer a request that aiohttp has read; `route` finds the handlers that are not direct."""
+        if self.span is None or request.rel_url.raw_path in UNTRACED:
+            return await self._answer_routed(request, route)
+        with self.span(request.method, request.headers):
+            return await self._answer_routed(request, route)
+
+    def answer_whole(self, request: WholeRequest) -> Awaitable[Answer]:
+        """Answer a request of the fast lane, whose method and path are in `direct`."""
+        if self.span is None:
+            handler = self.direct[request.method, request.path]
+            return self._guard(request, request.path, handler, endpoint=request.path)
+        return self._answer_traced(request, self.span(request.method, request.headers))
+
+    async def _answer_traced(
+        self, request: WholeRequest, span: AbstractContextManager[None]
+    ) -> Answer:
+        with span:
+            handler = self.direct[request.method, request.path]
+            return await self._guard(request, request.path, handler, endpoint=request.path)
+
+    async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
         path = request.rel_url.raw_path
         handler: Callable[[web.Request], Awaitable[Answered]] = route
         endpoint = None
@@ -70,23 +100,17 @@ class Gate:
         if refused is not None:
             handler = partial(_refuse, refused)
         elif direct := self.direct.get((request.method, path)):
-            handler, endpoint = partial(_invited, direct), path
-        elif request.method == "OPTIONS" and self.cors.opens(path, request):
-            handler = allow
-        answered = await self._guarded(request, path, handler, endpoint=endpoint)
+            handler, endpoint = partial(_call_direct, direct), path
+        elif request.method == "OPTIONS" and self.cors.is_preflight(path, request):
+            handler = self.cors.answer_preflight
+        answered = await self._guard(request, path, handler, endpoint=endpoint)
         response = answered.for_aiohttp() if isinstance(answered, Answer) else answered
         self.security_headers.add(response.headers)
         if refused is not None or "Connection" in response.headers:
             response.force_close()
         return response
 
-    def answer_whole(self, request: WholeRequest) -> Awaitable[Answer]:
-        """The answer to a request of the fast lane, whose path is a direct one."""
-        path = request.path
-        direct = self.direct[request.method, path]
-        return self._guarded(request, path, direct, endpoint=path)
-
-    async def _guarded(
+    async def _guard(
         self,
         request: Message,
         path: str,
@@ -94,10 +118,13 @@ class Gate:
         *,
         endpoint: str | None,
     ) -> A | Answer:
-        """What the handler says; never an exception, whatever happens behind the gate."""
+        """Return the handler's answer, or that of the error that it raised."""
         started = perf_counter()
-        identifier = request_id_of(request)
-        current_request_id.set(identifier)
+        given_id = request.headers.get(REQUEST_ID)
+        request_id = (
+            given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
+        )
+        current_request_id.set(request_id)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
             answered: A | Answer = await handler(request)
@@ -109,18 +136,16 @@ class Gate:
             log.exception("unforeseen error")
             answered = error_answer(ServerError("something unforeseen happened"))
         headers = answered.headers
-        headers[HEADER] = identifier
-        if self.draining.began:
-            headers["Connection"] = (
-                "close"  # to another replica with the next request (RFC 9112 §9.6)
-            )
-        asking = self.cors.add_headers(path, request, headers)
-        if asking is not None:
-            await self.cors.add_for(asking, headers)
+        headers[REQUEST_ID] = request_id
+        if self.draining.is_set():
+            headers["Connection"] = "close"  # the next request goes to another replica
+        undecided = self.cors.add_headers(path, request, headers)
+        if undecided is not None:
+            await self.cors.add_registered(path, undecided, headers)
         self.emit(
             RequestAnswered(
                 method=request.method,
-                endpoint=endpoint or _routed(request),
+                endpoint=endpoint or _routed_endpoint(request),
                 status=answered.status,
                 seconds=int((perf_counter() - started) * MICRO) / MICRO,
             )
@@ -128,27 +153,33 @@ class Gate:
         return answered
 
 
+GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)
+
+
+def new_request_id() -> str:
+    return f"{getrandbits(64):016x}"  # it is no secret
+
+
 async def _refuse(reason: web.HTTPException, _: web.Request) -> web.Response:
     raise reason
 
 
-async def _invited(direct: DirectHandler, request: web.Request) -> Answer:
-    """Ask for a body that waits to be asked for, as aiohttp's router does for its own (RFC 9110 §10.1.1)."""
+async def _call_direct(direct: DirectHandler, request: web.Request) -> Answer:
+    """Ask first for a body that the sender holds back, as aiohttp's router does (RFC 9110 §10.1.1)."""
     waits = request.headers.get("Expect", "").lower() == "100-continue"
     if waits and request.version == HttpVersion11 and not request.content.is_eof():
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request.writer.output_size = 0  # it is of the answer alone
+        request.writer.output_size = 0  # counts the answer alone
     return await direct(request)
 
 
-def _routed(request: Message) -> str:
-    """The path of the route that aiohttp found, if it found one."""
+def _routed_endpoint(request: Message) -> str:
     return request.get(ENDPOINT, UNROUTED) if isinstance(request, web.Request) else UNROUTED
 
 
 @web.middleware
 async def name_endpoint(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Note which route aiohttp's router found."""
+    """Keep the name of the route that aiohttp's router found."""
     resource = request.match_info.route.resource
     if resource is not None:
         request[ENDPOINT] = resource.canonical

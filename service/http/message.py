@@ -1,4 +1,4 @@
-"""What is a request to a handler that pages do not need: aiohttp's own, or one that arrived whole?"""
+"""Requests as handlers see them: aiohttp's own, or one that arrived whole by the fast lane."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from multidict import CIMultiDictProxy
 
 
 class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request of the fast lane: it came in one piece and needs no reading any more.
-
-    Its members mean what they mean in aiohttp's `Request`.
-    """
+    """A request that needs no more reading; its members are those of aiohttp's `Request`."""
 
     method: str
     path: str
@@ -19,7 +16,7 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     remote: str | None
     peer_certificate: bytes | None = None
-    """That the caller has shown in the TLS handshake, as DER."""
+    """The client certificate of the TLS handshake, as DER."""
 
 
 Message = web.Request | WholeRequest

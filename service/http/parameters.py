@@ -1,4 +1,4 @@
-"""Reading requests: parameters decoded once, from the place where they belong."""
+"""Reads the parameters of a request: decoded once, and from the body or the query only."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ JSON = "application/json"
 MAX_CONTENT_TYPE_LENGTH = 256
 
 BODY_SECONDS = 30
-"""How long a body may take to arrive."""
+"""Until the whole body has arrived."""
 
 
 async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATABLE) -> Params:
-    """The parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
+    """Return the parameters of a form body, each sent once and within its limit (RFC 6749 §3.2)."""
     _check_media_type(request, FORM)
     params = _form(request.body if isinstance(request, WholeRequest) else await _body(request))
     params.refuse_repeated(repeatable)
@@ -33,7 +33,7 @@ async def form_params(request: Message, *, repeatable: frozenset[str] = REPEATAB
 
 
 async def raw_form_params(request: web.Request) -> Params:
-    """The parameters of a form body as they were sent (RFC 6749 appendix B)."""
+    """Return the parameters of a form body as they were sent (RFC 6749 appendix B)."""
     _check_media_type(request, FORM)
     return _form(await _body(request))
 
@@ -46,11 +46,11 @@ def _form(body: bytes) -> Params:
 
 
 async def json_object(request: web.Request) -> Mapping[str, object]:
-    """The members of a JSON body, each sent once (RFC 7591 §3.1, RFC 8259 §4)."""
+    """Return the members of a JSON body, each sent once (RFC 7591 §3.1, RFC 8259 §4)."""
     _check_media_type(request, JSON)
     body = await _body(request)
     try:
-        orjson.loads(body)  # stricter than what tells of repeated members
+        orjson.loads(body)  # stricter than the parser that finds repeated members
         content: object = json.loads(body, object_pairs_hook=_members, parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest("the body is not JSON, too deep, or has too large numbers") from error
@@ -60,7 +60,6 @@ async def json_object(request: web.Request) -> Mapping[str, object]:
 
 
 def query_params(request: web.Request) -> Params:
-    """The parameters of the query as they were sent, decoded exactly once."""
     return Params.parse(request.rel_url.raw_query_string)
 
 
@@ -75,7 +74,7 @@ def media_type(request: Message) -> str:
 
 
 def _check_media_type(request: Message, wanted: str) -> None:
-    # The header as it nearly always is, and only otherwise what it means with its parameters.
+    # Nearly always the header has no parameters, and needs no parsing.
     if request.headers.get("Content-Type") != wanted and media_type(request) != wanted:
         raise UnsupportedMediaType(f"the body has to be {wanted}")
     if "Content-Encoding" in request.headers:
@@ -90,7 +89,7 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _integer(digits: str) -> int:
-    """A number that can be written again; ValueError for one of more than 64 bits (RFC 8259 §6)."""
+    """Return a number that JSON can hold; raise ValueError for more than 64 bits (RFC 8259 §6)."""
     number = int(digits)
     if not -(2**63) <= number < 2**64:
         raise ValueError("it has more than 64 bits")
@@ -101,7 +100,7 @@ async def _body(request: Message) -> bytes:
     if isinstance(request, WholeRequest):
         return request.body
     try:
-        if request.content.is_eof():  # all of it is here, as nearly always: no timer is needed
+        if request.content.is_eof():  # nearly always all of it is here, and no timer is needed
             return await request.read()
         async with asyncio.timeout(BODY_SECONDS):
             return await request.read()

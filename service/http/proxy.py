@@ -1,4 +1,4 @@
-"""Finds the address that a request comes from, where proxies stand before the service (RFC 7239)."""
+"""Finds the address that a request comes from, behind proxies (RFC 7239)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 MAX_HOPS = 20
-"""Proxies that are followed back from the service."""
+"""Proxies between client and service."""
 
 MAX_FORWARDED_LENGTH = 4096
 """Characters of `Forwarded` that are read, counted from its right end."""
@@ -34,7 +34,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class ClientAddress:
-    """Finds the address of a request's client; only headers from trusted proxies count."""
+    """Believes the headers of trusted proxies only."""
 
     trusted: Sequence[Network]
     """`server.trusted_proxies`."""
@@ -48,13 +48,18 @@ class ClientAddress:
         if peer is None:
             return request.remote or ""
         if not self._trusts(peer):
-            if not self._has_warned:
-                self._warn_if_forwarded(request, peer)
+            headers = request.headers
+            if not self._has_warned and ("X-Forwarded-For" in headers or "Forwarded" in headers):
+                self._warn(
+                    "forwarded headers are ignored: server.trusted_proxies does not list the peer",
+                    peer,
+                )
             return str(peer)
         callers = {self._first_untrusted(peer, nodes) for nodes in self._nodes(request)}
-        if len(callers) > 1:
-            message = "X-Forwarded-For and Forwarded name two callers: set server.forwarded_header"
-            self._warn_once(message, peer)
+        if len(callers) > 1 and not self._has_warned:
+            self._warn(
+                "X-Forwarded-For and Forwarded name two callers: set server.forwarded_header", peer
+            )
         return str(callers.pop() if len(callers) == 1 else peer)
 
     def is_from_proxy(self, request: Message) -> bool:
@@ -65,7 +70,7 @@ class ClientAddress:
     def _nodes(self, request: Message) -> Iterator[Iterable[str]]:
         """Yield for each header that counts the addresses in it, the nearest hop first.
 
-        A proxy that sets one of the two headers passes on the other as the caller sent it, so neither wins by itself.
+        A proxy that sets one of the two headers passes on the other as the client sent it, so neither has precedence.
         """
         headers = request.headers
         if self.header != "Forwarded" and "X-Forwarded-For" in headers:
@@ -78,7 +83,7 @@ class ClientAddress:
         for node in nodes:
             before = _address(node.strip()) if len(node) <= MAX_NODE_LENGTH else None
             if before is None:
-                break  # a proxy that does not know, or hides, whom it speaks for
+                break  # the proxy does not know the address, or hides it
             hop = before
             if not self._trusts(hop):
                 break
@@ -87,15 +92,9 @@ class ClientAddress:
     def _trusts(self, address: Address) -> bool:
         return any(address in network for network in self.trusted)
 
-    def _warn_if_forwarded(self, request: Message, peer: Address) -> None:
-        if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
-            message = "forwarded headers are ignored: server.trusted_proxies does not list the peer"
-            self._warn_once(message, peer)
-
-    def _warn_once(self, message: str, peer: Address) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            log.warning(message, peer=str(peer))
+    def _warn(self, message: str, peer: Address) -> None:
+        self._has_warned = True
+        log.warning(message, peer=str(peer))
 
 
 def _forwarded_nodes(header: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What every answer tells a browser, where its endpoint has not said otherwise."""
+"""Adds the headers that protect browsers, unless the endpoint has set its own."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ _DEFAULTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityHeaders:
-    """Completes answers; those of endpoints and pages bring what they need themselves."""
-
-    secure: bool
-    """Whether the issuer is https."""
+    is_https: bool
 
     def add(self, headers: MutableMapping[str, str]) -> None:
-        """Add what is missing; an answer that says nothing of caching is not to be kept (RFC 9111 §5.2.2.5)."""
-        if NOSNIFF not in headers:  # whoever has set this has set what else is needed
+        """Add what is missing; an answer without a caching rule must not be stored (RFC 9111 §5.2.2.5)."""
+        if NOSNIFF not in headers:  # an endpoint that sets this one sets the others, too
             for name, value in _DEFAULTS.items():
                 headers.setdefault(name, value)
         if "Cache-Control" not in headers:
             headers["Cache-Control"] = "no-store"
             headers["Pragma"] = "no-cache"
-        headers.update(self._always())
+        headers.update(self._common())
 
     @property
-    def always(self) -> str:
-        """What no answer goes without, as it goes over the wire."""
-        return "".join([f"{name}: {value}\r\n" for name, value in self._always().items()])
+    def common(self) -> str:
+        """The headers of every answer, as they go over the wire."""
+        return "".join([f"{name}: {value}\r\n" for name, value in self._common().items()])
 
-    def _always(self) -> Mapping[str, str]:
-        server = {"Server": "token-service"}  # or aiohttp names the versions that run
-        return server | {"Strict-Transport-Security": "max-age=31536000"} if self.secure else server
+    def _common(self) -> Mapping[str, str]:
+        server = {"Server": "token-service"}  # instead of the versions that aiohttp names
+        return (
+            server | {"Strict-Transport-Security": "max-age=31536000"} if self.is_https else server
+        )

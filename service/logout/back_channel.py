@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from service.clients.client_http import ClientHttp
 from service.clients.directory import Clients
-from service.clients.http import ClientHttp
 from service.logout.logout_token import LogoutTokens
 from service.logout.queue import LogoutQueue
 from service.model.client import Client
@@ -68,7 +68,7 @@ class BackChannel:
         """Post a new token; why the client has not understood, or None where it has."""
         try:
             token = await self.tokens.mint(delivery, client, now=self.now())
-            answer = await self.http.for_(client).post(uri, {"logout_token": token})
+            answer = await self.http.choose(client).post(uri, {"logout_token": token})
         except Unreachable as error:
             return str(error)
         except OAuthError as error:

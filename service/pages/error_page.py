@@ -10,8 +10,7 @@ import structlog
 from aiohttp import web
 
 from service.authorize.accepted_values import AcceptedValues
-from service.http.request_id import request_id
-from service.model.events import AuthorizationRefused, Emit
+from service.model.events import AuthorizationRefused, Emit, current_request_id
 from service.pages.pages import Pages
 from service.pages.sign_in_over import SignInOver
 from service.protocol.errors import OAuthError, ServerError
@@ -84,7 +83,7 @@ class ErrorPages:
             context={
                 "error": error.code,
                 "error_description": error.description,
-                "request_id": request_id(),
+                "request_id": current_request_id.get() or "",
                 **await self._development(refused),
                 "time": int(time.time()),
                 "way_on": error.way_on if isinstance(error, SignInOver) else None,

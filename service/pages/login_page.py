@@ -10,7 +10,7 @@ from aiohttp import web
 from service.authorize.flow import NextStep
 from service.authorize.steps.identity_provider import IDENTITY_PROVIDER
 from service.authorize.steps.login import LOGIN
-from service.http.respond import see_other
+from service.http.answer import see_other
 from service.identity.sessions import SignIn
 from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider, LiveRegistry

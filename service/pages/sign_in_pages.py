@@ -13,8 +13,8 @@ from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
 from service.authorize.parking import mark_in
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
+from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
-from service.http.respond import see_other
 from service.model.client import Client
 from service.model.delivery import FormPost
 from service.model.session import Answers, ParkedRequest, Session

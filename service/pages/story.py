@@ -12,9 +12,10 @@ from aiohttp import encode_basic_auth
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.http.answer import Answer
+from service.http.gate import REQUEST_ID
 from service.http.message import WholeRequest
-from service.http.request_id import HEADER, request_id
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
+from service.model.events import current_request_id
 from service.model.registry import Registry
 
 LONGEST = 60
@@ -50,7 +51,10 @@ class Story:
     async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
         """Post a form as this client or API, and return the answer; a public client sends its client_id alone."""
         secret = self.secrets.get(caller)
-        headers = {"Content-Type": "application/x-www-form-urlencoded", HEADER: request_id()}
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            REQUEST_ID: current_request_id.get() or "",
+        }
         curl = ["curl", "-s"]
         if secret is None:
             form = {"client_id": caller} | form

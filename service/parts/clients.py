@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from service.client_auth import ClientAuthentication
 from service.client_auth.client_assertion import ClientAssertions
 from service.clients.algorithms import ClientAlgorithms
-from service.clients.directory import Clients
+from service.clients.directory import Clients, RegisteredClients
 from service.clients.keys import ClientKeys
 from service.clients.origins import RegisteredOrigins
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
-from service.clients.registration.registered_clients import RegisteredClients
 from service.clients.registration.registration import ClientRegistration
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING
 
-from service.clients.http import ClientHttp
+from service.clients.client_http import ClientHttp
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.model.events import Emit

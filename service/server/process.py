@@ -14,7 +14,6 @@ import structlog
 from aiohttp import web
 
 from service.config.reading.files import FilesRead
-from service.http.draining import Draining
 from service.server.server import Runner
 from service.server.tls import ServerTls
 
@@ -49,7 +48,7 @@ class Process:
     """Serves until a signal says otherwise: SIGTERM drains, SIGINT stops at once, SIGHUP reloads."""
 
     listening: Sequence[Listening]
-    draining: Draining
+    draining: asyncio.Event
     reload: Callable[[], bool]
     """Reads the registry again, and returns whether it is in force; it may block."""
     grace: float
@@ -85,7 +84,7 @@ class Process:
 
     async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:
         """Serve on until the load balancers have noticed, then finish what runs, within the grace."""
-        self.draining.begin()
+        self.draining.set()
         for runner in runners:
             runner.begin_to_drain()
         log.info("draining", seconds=self.grace)

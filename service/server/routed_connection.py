@@ -12,7 +12,7 @@ from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
 from service.http.admission import MAX_HEAD_BYTES
-from service.http.request_id import HEADER, new_request_id
+from service.http.gate import REQUEST_ID, new_request_id
 from service.server.connections import Connections
 
 _REQUEST_LINE_BYTES = 100
@@ -84,7 +84,7 @@ class RoutedConnection(RequestHandler):
         self._connections.begin_head(self)
         self._unfinished += size
         if self._unfinished > MAX_HEAD_BYTES + _REQUEST_LINE_BYTES and self.transport is not None:
-            fields = {HEADER: new_request_id(), **_HEADERS, "Content-Length": "0"}
+            fields = {REQUEST_ID: new_request_id(), **_HEADERS, "Content-Length": "0"}
             lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
             status = "HTTP/1.1 431 Request Header Fields Too Large"  # RFC 6585 §5
             self.transport.write(f"{status}\r\n{lines}Connection: close\r\n\r\n".encode())
@@ -112,6 +112,8 @@ class RoutedConnection(RequestHandler):
             log.error(text, status=status, request_id=identifier, exc_info=exc)
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun and cannot become another one")
-        answer = web.Response(status=status, text=text, headers={HEADER: identifier, **_HEADERS})
+        answer = web.Response(
+            status=status, text=text, headers={REQUEST_ID: identifier, **_HEADERS}
+        )
         answer.force_close()
         return answer

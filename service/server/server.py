@@ -13,8 +13,7 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from service.http.admission import MAX_HEAD_BYTES, readable
-from service.http.gate import Handler
-from service.http.traced_gate import GATE
+from service.http.gate import GATE, Handler
 from service.server.accept_queue import BACKLOG, AcceptQueue
 from service.server.connections import CONNECTIONS, WRITE_SECONDS
 from service.server.fast_lane import Lane
@@ -100,7 +99,7 @@ class Runner(web.AppRunner):
         server.lane = Lane(
             served=gate.direct,
             answer=gate.answer_whole,
-            always=gate.security_headers.always,
+            always=gate.security_headers.common,
             otherwise=server.routed_connection,
             idle_seconds=_IDLE_SECONDS,
             accepted=self.app[CONNECTIONS],

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from service.catalogue import builtin_catalogue
-from service.clients.http import ClientHttp
+from service.clients.client_http import ClientHttp
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import PublishedKeys
 from service.config.registry import build_registry

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from service.endpoints.jwks import JwksEndpoint
+from service.http.endpoint import Direct, ScriptAccess
 from tests.conftest import Start
 from tests.driving.service import Answer, RunningService
 
@@ -82,3 +84,29 @@ async def test_credentials_are_never_allowed(service: RunningService, path: str)
 async def _preflight(service: RunningService, path: str, origin: str) -> Answer:
     asking = {"Origin": origin, "Access-Control-Request-Method": "POST"}
     return await service.request("OPTIONS", path, headers=asking)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("/connect/token", "POST"), ("/connect/userinfo", "GET, POST"), (OPEN[0], "GET")],
+)
+async def test_a_preflight_lists_the_methods_of_the_endpoint(
+    service: RunningService, path: str, methods: str
+) -> None:
+    answer = await _preflight(service, path, REGISTERED)
+    assert answer.headers["Access-Control-Allow-Methods"] == methods
+
+
+async def test_an_endpoint_says_itself_which_scripts_may_call_it(
+    start: Start, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def routes(endpoint: JwksEndpoint) -> list[Direct]:
+        scripts = ScriptAccess(any_origin=False, request_headers=("DPoP",))
+        return [Direct("GET", OPEN[2], endpoint.jwks, scripts=scripts)]
+
+    monkeypatch.setattr(JwksEndpoint, "routes", routes)
+    service = await start(config)
+    asked = await _preflight(service, OPEN[2], REGISTERED)
+    assert asked.headers["Access-Control-Allow-Headers"] == "DPoP"
+    answer = await service.get(OPEN[2], headers={"Origin": STRANGER})
+    assert "Access-Control-Allow-Origin" not in answer.headers

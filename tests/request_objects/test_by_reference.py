@@ -10,7 +10,7 @@ import pytest
 from service.authorize import fetch_limits
 from service.authorize.fetch_limits import PER_MINUTE
 from service.authorize.request_uri import FAILURE_LIFETIME, LIFETIME, MAX_KEPT, RequestUris
-from service.clients.http import ClientHttp
+from service.clients.client_http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.outgoing import HttpAnswer
 from service.protocol.errors import InvalidRequestUri

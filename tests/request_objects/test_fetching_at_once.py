@@ -9,7 +9,7 @@ import pytest
 
 from service.authorize import fetch_limits
 from service.authorize.request_uri import RequestUris
-from service.clients.http import ClientHttp
+from service.clients.client_http import ClientHttp
 from service.model.client import Client
 from service.model.outgoing import HttpAnswer
 from service.protocol.errors import InvalidRequestUri

@@ -1,4 +1,4 @@
-"""Which metadata may a client register, and what `Client` does it make? (RFC 7591 §2, OpenID Connect Registration §2)"""
+"""Checks the metadata that a client registers, and builds its `Client` (RFC 7591 §2, OpenID Connect Registration §2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from service.clients.registration.metadata_names import (
     KEYS,
     REGISTRABLE,
     TAGGED,
-    by_registered_name,
     computes_with_secret,
     with_defaults,
 )
@@ -45,7 +44,7 @@ from service.protocol.response_type import RESPONSE_TYPES
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 from service.protocol.shown_name import unfit_name
 
-_RULES_OF_ALL: tuple[ClientRule, ...] = (
+_RULES_OF_ALL_CLIENTS: tuple[ClientRule, ...] = (
     redirect_uris.redirect_uris_are_safe,
     client_grants.public_client_cannot_act_for_itself,
     client_grants.response_types_follow_from_grant_types,
@@ -58,12 +57,12 @@ _RULES_OF_ALL: tuple[ClientRule, ...] = (
     logout_uris.logout_uris_are_encrypted,
     logout_uris.frontchannel_logout_is_at_home,
 )
-"""The rules on the file's clients that say something of what a client can register."""
+"""The rules of config.yaml that are about what a client can register."""
 
 REGISTERED_TOKEN_LIFETIME: int = ClientEntry.model_fields["access_token_lifetime"].default
-"""Seconds, the longest that a registered client's tokens which a key signs live."""
+"""Seconds; no registered client's JWT is valid for longer."""
 
-_PLACEHOLDER = "a secret is made when all is well"
+_PLACEHOLDER = "generated after the checks"
 _NAME_IN_LANGUAGE = "client_name#"
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)
@@ -71,68 +70,62 @@ _NAME = TypeAdapter[str](Text)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationPolicy:
-    """What this service lets clients register; the same defaults and rules as for clients of the file."""
+    """Applies the defaults and rules of clients in config.yaml."""
 
     allowed_scopes: frozenset[str]
     offered: Offered
 
     @property
     def registrable(self) -> Registrable:
-        """What discovery says of clients that may yet come (RFC 8414 §2)."""
+        """What future clients can use, for discovery (RFC 8414 §2)."""
         return Registrable(
             grant_types=self.offered.catalogue.registrable_grant_types,
             response_types=frozenset(known.name for known in RESPONSE_TYPES),
             scopes=self.allowed_scopes,
         )
 
-    def accept(self, asked: Mapping[str, object]) -> dict[str, object]:
-        """The metadata that will be in force, defaults included; the error names the field (RFC 7591 §3.2)."""
-        known = {name: value for name, value in asked.items() if value is not None}
+    def accept(self, sent: Mapping[str, object]) -> dict[str, object]:
+        """Return the metadata with defaults; raise an error that names the wrong field (RFC 7591 §3.2)."""
+        known = {name: value for name, value in sent.items() if value is not None}
         metadata = with_defaults(
             {name: value for name, value in known.items() if name in {*REGISTRABLE, "scope"}},
             algorithms=self.offered.algorithms,
         )
         metadata["scope"] = self._scope(metadata)
-        if not isinstance(metadata.get("default_max_age", 0), int):  # the file may write 15m
+        if not isinstance(metadata.get("default_max_age", 0), int):  # config.yaml allows 15m
             raise InvalidClientMetadata("default_max_age: expected a whole number of seconds")
-        if isinstance(metadata.get("client_name"), dict):  # as the file may have it
+        if isinstance(metadata.get("client_name"), dict):  # config.yaml allows it
             raise InvalidClientMetadata("client_name: expected text; client_name#de is German")
         try:
             entry = self._entry("dc_", metadata)
         except ValidationError as error:
-            raise _refusal(next(schema_findings(error))) from error
+            raise _to_error(next(schema_findings(error))) from error
         for finding in self._findings(entry):
-            raise _refusal(finding)
-        return metadata | _tagged(known)
+            raise _to_error(finding)
+        return metadata | _check_tagged(known)
 
-    def client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
-        """The client that a record stands for; a scope that is allowed no longer is not the client's."""
-        made = client_of(self._entry(record.client_id, record.metadata), {}, self.offered.catalogue)
-        made = replace(
-            made,
+    def build_client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
+        """Return the client of a record, without scope values that are no longer allowed."""
+        digest, expires_at = record.secret_sha256, record.expires_at
+        secret = digest and Secret(
+            sha256=digest, value=secret_value, description=None, expires_at=expires_at
+        )
+        return replace(
+            client_of(self._entry(record.client_id, record.metadata), {}, self.offered.catalogue),
             dynamically_registered=True,
-            client_name=_name(record.metadata),
-            client_secrets=(),
+            client_name=_read_names(record.metadata),
+            client_secrets=(secret,) if secret else (),
         )
-        if record.secret_sha256 is None:
-            return made
-        secret = Secret(
-            sha256=record.secret_sha256,
-            value=secret_value,
-            description=None,
-            expires_at=record.expires_at,
-        )
-        return replace(made, client_secrets=(secret,))
 
     def needs_secret(self, metadata: Mapping[str, object]) -> bool:
-        """Whether the client proves, verifies or decrypts anything by a secret (RFC 7591 §3.2.1)."""
+        """Return whether the client needs a secret to prove, verify or decrypt anything (RFC 7591 §3.2.1)."""
         credential = self._credential(metadata)
         return credential is Credential.SECRET or (
             credential is not Credential.NOTHING and self.needs_secret_value(metadata)
         )
 
     def needs_secret_value(self, metadata: Mapping[str, object]) -> bool:
-        """Whether the service has to keep the secret itself, because its hash will not do (OIDC Core §10)."""
+        """Return whether the service needs the secret itself instead of its hash (OIDC Core §10)."""
         needs_value = self._credential(metadata) is Credential.SECRET_VALUE
         return needs_value or computes_with_secret(metadata)
 
@@ -141,7 +134,7 @@ class RegistrationPolicy:
         return self.offered.catalogue.client_auth_methods.get(method)
 
     def _entry(self, client_id: str, metadata: Mapping[str, object]) -> ClientEntry:
-        """The metadata as if an operator had written them, with what an operator decides for strangers."""
+        """Return the metadata as an entry of config.yaml, with the safe settings for unknown clients."""
         scope = frozenset(str(metadata["scope"]).split()) & self.allowed_scopes
         confidential = metadata["token_endpoint_auth_method"] != "none"
         secret = (
@@ -159,14 +152,21 @@ class RegistrationPolicy:
                 "require_pkce": not confidential,
                 "require_consent": True,
                 # A JWT would show the local subject to the client that carries it (OIDC Core §8.1).
-                "access_token_type": "reference" if _is_pairwise(metadata) else "jwt",
+                "access_token_type": "reference"
+                if metadata.get("subject_type") == "pairwise"
+                else "jwt",
             }
         )
 
     def _scope(self, metadata: Mapping[str, object]) -> str:
-        """What the client may ask for: all, or what it names; offline_access only to refresh by (RFC 7591 §2)."""
-        asked = metadata.get("scope")
-        scope = self.allowed_scopes if asked is None else _scope_of(asked)
+        """Return the registered scope, or all that is allowed; offline_access needs refresh_token (RFC 7591 §2)."""
+        sent, scope = metadata.get("scope"), self.allowed_scopes
+        if sent is not None:
+            try:
+                scope = parse_scope(sent if isinstance(sent, str) else "")
+            except InvalidScope as error:
+                description = "scope: expected values with spaces between them"
+                raise InvalidClientMetadata(description) from error
         if not scope <= self.allowed_scopes:
             raise InvalidClientMetadata("scope: holds a value that cannot be registered")
         grant_types = metadata["grant_types"]
@@ -174,18 +174,18 @@ class RegistrationPolicy:
         return format_scope(scope if refreshes else scope - {OFFLINE_ACCESS})
 
     def _findings(self, entry: ClientEntry) -> Iterator[Finding]:
-        for rule in _RULES_OF_ALL:
+        for rule in _RULES_OF_ALL_CLIENTS:
             yield from (finding for finding in rule(entry) if finding.severity == "error")
         yield from client_credentials.auth_method_fits_the_credentials(
             entry, self.offered.catalogue
         )
         for each in RULES:
             yield from each(entry, self.offered)
-        # Warnings in the file; to a stranger, a protection that is not served is not promised.
+        # A warning in config.yaml; here an unsupported protection must not be promised.
         yield from supported.client_uses_supported_features(entry, self.offered.catalogue)
 
 
-def _name(metadata: Mapping[str, object]) -> LocalText | None:
+def _read_names(metadata: Mapping[str, object]) -> LocalText | None:
     """Return the client's name in each language that it registered (OpenID Connect Registration §2.1).
 
     A name that only an earlier release accepted is left out.
@@ -201,20 +201,9 @@ def _name(metadata: Mapping[str, object]) -> LocalText | None:
     return local_text(shown) if shown else None
 
 
-def _is_pairwise(metadata: Mapping[str, object]) -> bool:
-    return metadata.get("subject_type") == "pairwise"
-
-
-def _scope_of(asked: object) -> frozenset[str]:
-    try:
-        return parse_scope(asked if isinstance(asked, str) else "")
-    except InvalidScope as error:
-        raise InvalidClientMetadata("scope: expected values with spaces between them") from error
-
-
-def _tagged(asked: Mapping[str, object]) -> dict[str, object]:
-    """What a person is shown, in further languages: kept and told, as it is (§2.1)."""
-    tagged = {name: value for name, value in asked.items() if TAGGED.fullmatch(name)}
+def _check_tagged(sent: Mapping[str, object]) -> dict[str, object]:
+    """Return the members with a language tag, which are kept as they are (OpenID Connect Registration §2.1)."""
+    tagged = {name: value for name, value in sent.items() if TAGGED.fullmatch(name)}
     for name, value in tagged.items():
         is_name = name.startswith(_NAME_IN_LANGUAGE)
         check = _NAME if is_name else _LINK
@@ -228,9 +217,10 @@ def _tagged(asked: Mapping[str, object]) -> dict[str, object]:
     return tagged
 
 
-def _refusal(finding: Finding) -> OAuthError:
-    """A finding as the error that the client gets, by the metadata's registered name (RFC 7591 §3.2.2)."""
-    name = by_registered_name(str(finding.location[0]))
+def _to_error(finding: Finding) -> OAuthError:
+    """Return the error for the client, with the registered name of the metadata (RFC 7591 §3.2.2)."""
+    key = str(finding.location[0])
+    name = next((name for name, known in KEYS.items() if known == key), key)
     where = "".join(f"[{at}]" for at in finding.location[1:2] if isinstance(at, int))
     message = re.sub(r"§\s*", "section ", finding.message)
     kind = InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata

@@ -1,4 +1,4 @@
-"""Client metadata by their registered names: which are known, and what they mean where they are absent (RFC 7591 §2)."""
+"""Lists the client metadata by their registered names, with their defaults (RFC 7591 §2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEYS: Mapping[str, str] = {
     "grant_types": "allowed_grant_types",
     "response_types": "allowed_response_types",
 }
-"""Where the configuration has another name for the same thing."""
+"""Metadata that have another name in config.yaml."""
 
 REGISTRABLE = frozenset(
     {
@@ -36,18 +36,18 @@ REGISTRABLE = frozenset(
         *("introspection_signed_response_alg", "authorization_signed_response_alg"),
     }
 )
-"""All others are ignored, as RFC 7591 §2 has it; `scope` and `software_statement` are seen to apart."""
+"""All others are ignored (RFC 7591 §2), except `scope` and `software_statement`."""
 
 TAGGED = re.compile(
     r"(client_name|client_uri|logo_uri|policy_uri|tos_uri)#[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,8}"
 )
-"""What a person is shown may be told in several languages (OpenID Connect Registration §2.1)."""
+"""Texts for users may have a language tag (OpenID Connect Registration §2.1)."""
 
 _LOGOUT_URIS = ("frontchannel_logout_uri", "backchannel_logout_uri")
 
 
-def with_defaults(asked: Mapping[str, object], *, algorithms: tuple[str, ...]) -> dict[str, object]:
-    """What is in force where the client has said nothing (OpenID Connect Registration §2)."""
+def with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -> dict[str, object]:
+    """Add the defaults for what the client has not sent (OpenID Connect Registration §2)."""
     signing = "RS256" if "RS256" in algorithms else algorithms[0]
     metadata: dict[str, object] = {
         "application_type": "web",
@@ -56,7 +56,7 @@ def with_defaults(asked: Mapping[str, object], *, algorithms: tuple[str, ...]) -
         "subject_type": "public",
         "id_token_signed_response_alg": signing,
         "require_auth_time": False,
-        **asked,
+        **sent,
     }
     grant_types = metadata["grant_types"]
     has_code = isinstance(grant_types, list) and "authorization_code" in grant_types
@@ -70,13 +70,8 @@ def with_defaults(asked: Mapping[str, object], *, algorithms: tuple[str, ...]) -
     return metadata
 
 
-def by_registered_name(key: str) -> str:
-    """The registered name of a key of the configuration."""
-    return next((name for name, known in KEYS.items() if known == key), key)
-
-
 def computes_with_secret(metadata: Mapping[str, object]) -> bool:
-    """Whether an algorithm of the client computes with its secret (OIDC Core §10)."""
+    """Return whether an algorithm of the client computes with its secret (OIDC Core §10)."""
     if any(str(metadata.get(name)).startswith("HS") for name in SIGNED):
         return True
     return any(metadata.get(name) in SYMMETRIC for name in ENCRYPTED)

@@ -1,4 +1,4 @@
-"""Which way out is open to a client's URLs? The operator's own may go anywhere, others only where the policy lets them."""
+"""Chooses the HTTP client for a client's URLs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from service.model.outgoing import HttpClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHttp:
-    """Every request to a URL of a client's registration goes out here."""
-
     free: HttpClient
     guarded: HttpClient
 
-    def for_(self, client: Client) -> HttpClient:
-        """The guarded way for a client that registered itself (RFC 7591 §5)."""
+    def choose(self, client: Client) -> HttpClient:
         return self.guarded if client.dynamically_registered else self.free
