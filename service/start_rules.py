@@ -8,7 +8,7 @@ from service.config.problem import Finding, warning
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.keys.key_files import KeyFileError, read_key_files
-from service.outgoing.certificate_authorities import why_not_trusted
+from service.outgoing.http_client import find_certificate_problem
 from service.pages.locales import has_messages, known_languages, why_not_read
 from service.pages.template_folders import folders_of
 from service.server.tls import ServerTls
@@ -42,7 +42,10 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
     location = ("server", "tls")
     unfit = False
     for name, certificates in (("certificate", tls.certificate), ("client_ca", tls.client_ca)):
-        if certificates is not None and (reason := why_not_trusted(certificates)) is not None:
+        if (
+            certificates is not None
+            and (reason := find_certificate_problem(certificates)) is not None
+        ):
             unfit = True
             yield Finding((*location, name), reason)
     try:
@@ -56,7 +59,7 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
 def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
     """Otherwise requests of the service itself would fail one by one, long after the start."""
     authorities = file.outgoing.ca_file
-    if authorities is not None and (reason := why_not_trusted(authorities)) is not None:
+    if authorities is not None and (reason := find_certificate_problem(authorities)) is not None:
         yield Finding(("outgoing", "ca_file"), reason)
 
 

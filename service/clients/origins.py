@@ -36,7 +36,7 @@ class RegisteredOrigins:
             *[origins.add(name, record.client_id, expires_at=expires_at, now=now) for name in names]
         )
         for name, count in zip(names, counts, strict=True):
-            surplus = await self.stores.surplus(origins, name, count=count)
+            surplus = await self.stores.find_surplus(origins, name, count=count)
             await self.stores.kv.write(*[origins.remove(name, one) for one in surplus])
 
     def remove(self, record: RegisteredClient) -> Iterator[Command]:

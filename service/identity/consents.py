@@ -75,7 +75,7 @@ class Consents:
             self.stores.consents.put(consent, owner, name, ttl=ttl), self._listed(owner, name, ttl)
         )
         listed = self.stores.subject_consents
-        for one in await self.stores.surplus(listed, owner, count=count):
+        for one in await self.stores.find_surplus(listed, owner, count=count):
             await self.stores.kv.write(
                 self.stores.consents.drop(owner, one), listed.remove(owner, one)
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from service.model.client import Client
 from service.model.session import LogoutDelivery, Session
 from service.model.trace import current_traceparent
-from service.store.stores import LOGOUT, TOLD_WITHIN, Stores
+from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command
 
 
@@ -42,7 +42,7 @@ def tell(stores: Stores, session: Session, client_ids: Iterable[str], *, now: in
         write
         for each in deliveries
         for write in (
-            stores.logout_deliveries.put_new(each, LOGOUT, each.id, ttl=TOLD_WITHIN),
+            stores.logout_deliveries.put_new(each, LOGOUT, each.id, ttl=DELIVERY_LIFETIME),
             stores.logout_queue.add(each.id, due=now),
         )
     ]

@@ -249,7 +249,7 @@ class Sessions:
     async def _make_room(self, newcomer: Session, count: int) -> None:
         """End the sessions of a person who has too many, those that would end first."""
         owner, listed = digest(newcomer.subject), self.stores.subject_sessions
-        for sid in await self.stores.surplus(listed, owner, count=count):
+        for sid in await self.stores.find_surplus(listed, owner, count=count):
             session = await self.by_id(sid)
             if session is None:
                 await self.stores.kv.write(listed.remove(owner, sid))

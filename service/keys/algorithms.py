@@ -1,4 +1,4 @@
-"""The algorithms, and which keys are good for them (RFC 7518)."""
+"""The algorithms, and the keys that fit them (RFC 7518)."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _ENCRYPTION_KEYS: Mapping[str, Callable[[], Any]] = {
 SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
 
 ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
-"""Those that encrypt to somebody's public key (RFC 7518 §4.3, §4.6)."""
+"""Those that encrypt to a public key (RFC 7518 §4.3, §4.6)."""
 
 MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
-"""Each with the bytes that its key has at least (RFC 7518 §3.2)."""
+"""Each with the smallest number of bytes of its key (RFC 7518 §3.2)."""
 
 _KEY_TYPES: Mapping[str, Any] = {
     "RS": jwk.RSAKey,
@@ -52,28 +52,28 @@ _OPERATIONS: Mapping[str, frozenset[str]] = {
     "RSA": frozenset({"encrypt", "decrypt", "wrapKey", "unwrapKey"}),
     "EC": frozenset({"deriveKey", "deriveBits"}),
 }
-"""What a key to encrypt to may be for, by its type (RFC 7517 §4.3)."""
+"""The operations of a key to encrypt to, by its type (RFC 7517 §4.3)."""
 
 _SIGNATURES = frozenset({"sign", "verify"})
 
 
 def new_key(alg: str) -> Any:
-    """A new private key of joserfc's."""
+    """Make a private key of joserfc's."""
     return (_SIGNING_KEYS.get(alg) or _ENCRYPTION_KEYS[alg])()
 
 
 def read_key(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
-    """The key behind a JWK, its JSON or a PEM, as joserfc has it.
+    """Read a JWK, its JSON or a PEM as a key of joserfc's.
 
-    ValueError, or whatever joserfc raises, where it is none, or none for this algorithm: by its
-    type, its length, or what it says of itself (RFC 7517 §4.2-4.4, RFC 7518 §3.3).
+    ValueError, or whatever joserfc raises, if it is not a key for this algorithm: by its type, its
+    length, or its own members (RFC 7517 §4.2-4.4, RFC 7518 §3.3).
     """
     key_type = _KEY_TYPES[alg[:2]]
     if not isinstance(source, Mapping):
         text = source.encode() if isinstance(source, str) else source
         source = orjson.loads(text) if text.lstrip().startswith(b"{") else text
     if isinstance(source, Mapping):
-        key = key_type.import_key(_for_operations(source, key_type.key_type, alg))
+        key = key_type.import_key(_check_operations(source, key_type.key_type, alg))
     else:
         key = key_type.import_key(source)
     if key_type is jwk.RSAKey and key.raw_value.key_size < MIN_RSA_BITS:
@@ -82,8 +82,8 @@ def read_key(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
     return key
 
 
-def _for_operations(key: Mapping[str, Any], kind: str, alg: str) -> dict[str, Any]:
-    """The JWK without `key_ops`, once they are judged: joserfc knows one each, and browsers export others, or none."""
+def _check_operations(key: Mapping[str, Any], kind: str, alg: str) -> dict[str, Any]:
+    """Check `key_ops` and return the JWK without it: joserfc accepts one value, and browsers export others or none."""
     bare = dict(key)
     operations = bare.pop("key_ops", None)
     wanted = _OPERATIONS[kind] if alg in ENCRYPTION_ALGORITHMS else _SIGNATURES

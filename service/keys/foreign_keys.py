@@ -1,4 +1,4 @@
-"""Verifying JWTs that somebody else signed, by the keys that they publish (RFC 7517 §5)."""
+"""Verifies JWTs that another party signed, by the keys that it publishes (RFC 7517 §5)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from service.keys.jose import (
 )
 
 MAX_BYTES = 128 * 1024
-"""Of a JWK set; a longer one counts as none."""
+"""Of a JWK set; a longer one is refused."""
 
 MAX_KEYS = 100
-"""In a JWK set; one with more counts as none."""
+"""In a JWK set; one with more is refused."""
 
 MAX_MODULUS = 2731
-"""Characters of an RSA key's `n`: 16384 bits, the most that anything computes with."""
+"""Characters of an RSA key's `n`: 16384 bits, the most that libraries compute with."""
 
 
 class UnknownKey(JwtRefused):
-    """None of the keys at hand fits; the signer may have published a new one since."""
+    """None of the known keys fits; the signer may have published a new one since."""
 
 
 class _JwkSet(TypedDict):
@@ -38,31 +38,31 @@ class _JwkSet(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ForeignKeys:
-    """A JWK set as it was fetched; a key is read when a signature first wants it, and once."""
+    """A JWK set as it was fetched; each key is read once, when a signature first needs it."""
 
     keys: tuple[dict[str, object], ...]
     _read: dict[tuple[int, str], Key | None] = field(
         default_factory=dict[tuple[int, str], "Key | None"], init=False, compare=False, repr=False
     )
-    """By place in the set and algorithm; None for what is no key for it."""
+    """By position in the set and algorithm; None if the entry is not a key for the algorithm."""
 
     @classmethod
     def parse(cls, body: bytes) -> ForeignKeys:
-        """Read a JWK set; ValueError where it is none, or larger than one is."""
+        """Read a JWK set; ValueError if it is malformed or too large."""
         if len(body) > MAX_BYTES:
             raise ValueError(f"it is longer than {MAX_BYTES} bytes")
         return cls.of(orjson.loads(body))
 
     @classmethod
     def of(cls, jwks: object) -> ForeignKeys:
-        """The keys of a JWK set that has been read; ValueError where it is none, or has too many."""
+        """Take a JWK set as JSON values; ValueError if it is malformed or has too many keys."""
         keys = msgspec.convert(jwks, _JwkSet)["keys"]
         if len(keys) > MAX_KEYS:
             raise ValueError(f"it has more than {MAX_KEYS} keys")
         return cls(keys)
 
     def find(self, kid: object, alg: str) -> Key | None:
-        """The key that a header means; without a key id, the only one that fits (OIDC Core §10.1)."""
+        """Return the key of that id; without an id, the only one that fits (OIDC Core §10.1)."""
         named = [
             place for place, one in enumerate(self.keys) if kid is None or one.get("kid") == kid
         ]
@@ -70,7 +70,7 @@ class ForeignKeys:
         return fitting[0] if len(fitting) == 1 else None
 
     def find_recipient(self, alg: str) -> Key | None:
-        """The key to encrypt to; one that says it is for that goes first (RFC 7517 §4.2)."""
+        """Return the key to encrypt to; one with `use: enc` is preferred (RFC 7517 §4.2)."""
         places = range(len(self.keys))
         for place in sorted(places, key=lambda one: self.keys[one].get("use") != "enc"):
             key = self._key(place, alg)
@@ -80,16 +80,16 @@ class ForeignKeys:
 
     def _key(self, place: int, alg: str) -> Key | None:
         if (place, alg) not in self._read:
-            self._read[place, alg] = _key_for(self.keys[place], alg)
+            self._read[place, alg] = _read_key(self.keys[place], alg)
         return self._read[place, alg]
 
 
 def accepted_header(
     token: str, *, algorithms: Collection[str], typ: Collection[str]
 ) -> Mapping[str, object]:
-    """The header of a JWT, if its type and signature algorithm are on the lists (RFC 8725 §3.1, §3.11).
+    """Return the header of a JWT if its type and algorithm are accepted (RFC 8725 §3.1, §3.11).
 
-    A header without `typ` counts as `JWT`; no list makes `none` a signature.
+    A header without `typ` counts as `JWT`; `none` is never accepted.
     """
     header = unverified_header(token)
     if "crit" in header:
@@ -105,9 +105,9 @@ def accepted_header(
 def verify_foreign(
     token: str, keys: ForeignKeys, *, algorithms: Collection[str], typ: Collection[str]
 ) -> VerifiedClaims:
-    """The claims of a JWT that one of these keys signed (RFC 8725 §3).
+    """Return the claims of a JWT that one of these keys signed (RFC 8725 §3).
 
-    Only `alg` and `kid` are taken from the header: keys and links to keys in it count for nothing.
+    Only `alg` and `kid` are taken from the header: keys and links to keys in it are ignored.
     """
     header = accepted_header(token, algorithms=algorithms, typ=typ)
     key = keys.find(header.get("kid"), str(header["alg"]))
@@ -116,11 +116,10 @@ def verify_foreign(
     return claims_signed_by(key, token)
 
 
-def _key_for(entry: Mapping[str, object], alg: str) -> Key | None:
-    """The entry as a key for this algorithm; a private key that somebody publishes is nobody's secret.
+def _read_key(entry: Mapping[str, object], alg: str) -> Key | None:
+    """Read an entry as a key for this algorithm; a private key that was published is not a secret.
 
-    It is not even read: whether the numbers of a private RSA key belong together takes half a
-    minute to find out, if somebody has chosen them so.
+    It is not even read: the check of a private RSA key takes half a minute for numbers that were chosen so.
     """
     if "d" in entry or len(str(entry.get("n", ""))) > MAX_MODULUS:
         return None

@@ -20,7 +20,7 @@ from service.model.events import Emit
 from service.model.timings import Signed, ignore_timing
 
 VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
-"""Claims whose signature has been verified, or that came from our own store."""
+"""Claims whose signature was verified, or that come from the service's own store."""
 
 MAX_JWT_LENGTH = 51200
 """Characters; a longer one is refused before any work."""
@@ -29,22 +29,19 @@ _DOTS = 2
 
 
 class JwtRefused(Exception):
-    """A text is no JWT of ours; the message says which check failed, for the log only."""
+    """A text is not an acceptable JWT; the message names the failed check, for the log only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key for one algorithm, and so for one use, under the key id that headers name (RFC 7517 §4.5).
-
-    What is a secret itself has no key id.
-    """
+    """One key for one algorithm, and so for one use, with its key id (RFC 7517 §4.5); a secret has none."""
 
     kid: str
     alg: str
     material: Any = field(repr=False)
-    """The key as joserfc has it."""
+    """The key of joserfc's."""
     timed: Emit = field(default=ignore_timing, repr=False, compare=False)
-    """Hears how long it takes to sign."""
+    """Receives the duration of each signature."""
 
     @classmethod
     def generate(cls, alg: str) -> Key:
@@ -54,7 +51,7 @@ class Key:
 
     @classmethod
     def load(cls, source: Mapping[str, Any] | str | bytes, alg: str) -> Key:
-        """Read a JWK or PEM; ValueError where it is none, or of a type that alg cannot use."""
+        """Read a JWK or PEM; ValueError if it is not a key for `alg`."""
         try:
             key = read_key(source, alg)
         except (JoseError, TypeError, KeyError) as error:
@@ -63,7 +60,7 @@ class Key:
 
     @classmethod
     def of_secret(cls, secret: str, alg: str) -> Key:
-        """The key that is a client secret itself; ValueError where that is too short (OIDC Core §10.1)."""
+        """Return the key that is a client secret itself; ValueError if it is too short (OIDC Core §10.1)."""
         octets = secret.encode()
         if len(octets) < MAC_ALGORITHMS[alg]:
             raise ValueError(f"a secret for {alg} has at least {MAC_ALGORITHMS[alg]} bytes")
@@ -71,7 +68,7 @@ class Key:
 
     @property
     def use(self) -> str:
-        """What it is for, and never for both: `sig` or `enc` (RFC 7517 §4.2, RFC 8725 §2.7)."""
+        """`sig` or `enc`, never both (RFC 7517 §4.2, RFC 8725 §2.7)."""
         return "enc" if self.alg in ENCRYPTION_ALGORITHMS else "sig"
 
     @property
@@ -81,20 +78,19 @@ class Key:
 
     @property
     def public_jwk(self) -> dict[str, Any]:
-        """What JWKS says of it (RFC 7517 §4)."""
+        """The entry in the JWKS (RFC 7517 §4)."""
         public = self.material.as_dict(private=False)
         return {**public, "kid": self.kid, "alg": self.alg, "use": self.use}
 
     @property
     def private_jwk(self) -> dict[str, Any]:
-        """The whole key in the clear; to be encrypted before it leaves the process."""
+        """The whole key, not encrypted; it must be before it leaves the process."""
         return {**self.material.as_dict(private=True), "kid": self.kid}
 
     async def sign(self, claims: Mapping[str, object], *, typ: str) -> str:
-        """A JWT of these claims (RFC 7519 §7.1).
+        """Return a JWT of these claims (RFC 7519 §7.1).
 
-        RSA takes about a millisecond and is done in a thread; elliptic curves are faster than
-        the way there and back.
+        RSA takes about a millisecond and is done in a thread; elliptic curves are faster than that detour.
         """
         began = monotonic()
         if self.material.key_type == "RSA":
@@ -110,7 +106,6 @@ class Key:
         return (signed + b"." + _encode(signature)).decode()
 
     def verifies(self, signed: bytes, signature: bytes) -> bool:
-        """Whether the signature over these bytes is this key's."""
         try:
             return JWSRegistry.algorithms[self.alg].verify(signed, signature, self.material)
         except (JoseError, ValueError):
@@ -124,12 +119,12 @@ def _header(alg: str, kid: str, typ: str) -> bytes:
 
 
 def looks_like_jwt(token: str) -> bool:
-    """Whether it is worth a closer look: three parts, and not too long (RFC 7519 §3)."""
+    """Whether the text has three parts and is not too long (RFC 7519 §3)."""
     return len(token) <= MAX_JWT_LENGTH and token.count(".") == _DOTS
 
 
 def unverified_header(token: str) -> Mapping[str, object]:
-    """The header of what looks like a JWT, or JwtRefused."""
+    """Return the header of what looks like a JWT, or raise JwtRefused."""
     if len(token) > MAX_JWT_LENGTH:
         raise JwtRefused("it is longer than a JWT may be")
     if token.count(".") != _DOTS or not token.isascii():
@@ -138,7 +133,7 @@ def unverified_header(token: str) -> Mapping[str, object]:
 
 
 def unverified_claims(token: str) -> Mapping[str, object]:
-    """What a JWT says before anybody has looked at its signature, or JwtRefused."""
+    """Return the claims of what looks like a JWT, or raise JwtRefused; the signature is not checked."""
     unverified_header(token)
     return decode_json(token.split(".")[1])
 
@@ -146,9 +141,9 @@ def unverified_claims(token: str) -> Mapping[str, object]:
 def verify(
     token: str, find_key: Callable[[str], Key | None], *, typ: Collection[str]
 ) -> VerifiedClaims:
-    """The claims of a JWT that one of our own keys signed for this purpose (RFC 8725 §3).
+    """Return the claims of a JWT that one of the service's keys signed for this purpose (RFC 8725 §3).
 
-    Key id, algorithm and type are compared with ours before any cryptography.
+    Key id, algorithm and type are compared before any cryptography.
     """
     header = unverified_header(token)
     if "crit" in header:
@@ -157,12 +152,12 @@ def verify(
         raise JwtRefused("it is a JWT of another type")
     key = find_key(str(header.get("kid")))
     if key is None or key.alg != header.get("alg"):
-        raise JwtRefused("no key of ours has its key id and algorithm")
+        raise JwtRefused("no key of the service has its key id and algorithm")
     return claims_signed_by(key, token)
 
 
 def claims_signed_by(key: Key, token: str) -> VerifiedClaims:
-    """The claims, if the signature is this key's; all else about the token is for the caller to check."""
+    """Return the claims if the signature is this key's; the caller checks everything else."""
     signed, _, signature = token.rpartition(".")
     if not key.verifies(signed.encode(), _decode(signature)):
         raise JwtRefused("its signature does not verify")
@@ -170,7 +165,7 @@ def claims_signed_by(key: Key, token: str) -> VerifiedClaims:
 
 
 def require_claims(claims: VerifiedClaims, types: Mapping[str, type | tuple[type, ...]]) -> None:
-    """JwtRefused where one of these claims is missing or not of its type (RFC 8725 §3.11)."""
+    """Raise JwtRefused if one of these claims is missing or not of its type (RFC 8725 §3.11)."""
     for name, expected in types.items():
         if not isinstance(claims.get(name), expected):
             raise JwtRefused(f"its claim {name} is missing, or not what it has to be")
@@ -181,18 +176,18 @@ def _encode(content: bytes) -> bytes:
 
 
 def _decode(text: str) -> bytes:
-    """The bytes behind base64url; other spellings of the same bytes are refused (RFC 7515 §2)."""
+    """Decode base64url; other spellings of the same bytes are refused (RFC 7515 §2)."""
     try:
         content = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except ValueError as error:
         raise JwtRefused("a part of it is not base64url") from error
     if _encode(content) != text.encode():
-        raise JwtRefused("a part of it is not base64url as it is written")
+        raise JwtRefused("a part of it is not canonical base64url")
     return content
 
 
 def decode_json(part: str) -> Mapping[str, object]:
-    """The JSON object that a part of a JWT stands for (RFC 7515 §2)."""
+    """Decode the JSON object in a part of a JWT (RFC 7515 §2)."""
     try:
         content = orjson.loads(_decode(part))
     except orjson.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""Encrypting and decrypting what only one party shall read (RFC 7516, compact serialization)."""
+"""Encrypts and decrypts what only one party may read (RFC 7516, compact serialization)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECRET_ALGORITHMS = ("A128KW", "A256KW", "dir")
 KEY_MANAGEMENT = (*ENCRYPTION_ALGORITHMS, *SECRET_ALGORITHMS)
 
 DEFAULT_ENC = "A128CBC-HS256"
-"""Where an `alg` is registered without its `enc` (OpenID Connect Registration §2)."""
+"""For an `alg` that is registered without its `enc` (OpenID Connect Registration §2)."""
 
 _CEK_BYTES = {
     "A128CBC-HS256": 32,
@@ -33,7 +33,7 @@ CONTENT_ENCRYPTION = tuple(_CEK_BYTES)
 
 _DOTS = 4
 _BROKEN = (JoseError, ValueError, TypeError, KeyError, AttributeError, AssertionError)
-"""What joserfc raises over bytes that somebody made up."""
+"""The exceptions of joserfc for malformed input."""
 
 _REGISTRY = JWERegistry(
     algorithms=(*KEY_MANAGEMENT, *CONTENT_ENCRYPTION),  # and no `zip`
@@ -43,7 +43,7 @@ _REGISTRY = JWERegistry(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncryptionHeader:
-    """What a recipient has to know to choose the key."""
+    """The header parameters by which a recipient chooses the key."""
 
     alg: str
     enc: str
@@ -51,7 +51,7 @@ class EncryptionHeader:
 
 
 def encryption_key_of_secret(secret: str, alg: str, enc: str) -> Key:
-    """The key that is a client secret's hash, cut to the length that is needed (OIDC Core §10.2)."""
+    """Return the key that is a client secret's hash, cut to the necessary length (OIDC Core §10.2)."""
     length = {"A128KW": 16, "A256KW": 32}.get(alg, _CEK_BYTES[enc])
     digest = {16: sha256, 24: sha256, 32: sha256, 48: sha384, 64: sha512}[length]
     octets = digest(secret.encode()).digest()[:length]
@@ -59,9 +59,9 @@ def encryption_key_of_secret(secret: str, alg: str, enc: str) -> Key:
 
 
 def encrypt(content: bytes, key: Key, *, enc: str, cty: str | None) -> str:
-    """A JWE of this content; `cty` is `JWT` where that is one itself (RFC 7519 §5.2).
+    """Return a JWE of this content; `cty` is `JWT` if that is a JWT itself (RFC 7519 §5.2).
 
-    ValueError where the key is none that can be encrypted to.
+    ValueError if the key cannot be encrypted to.
     """
     header = {"alg": key.alg, "enc": enc, "kid": key.kid, "cty": cty}
     present = {name: value for name, value in header.items() if value}
@@ -77,9 +77,9 @@ def looks_encrypted(token: str) -> bool:
 
 
 def accepted_encryption_header(token: str) -> EncryptionHeader:
-    """The header of a JWE whose algorithms are on our lists, or JwtRefused (RFC 8725 §3.1, §3.6).
+    """Return the header of a JWE with accepted algorithms, or raise JwtRefused (RFC 8725 §3.1, §3.6).
 
-    Compressed content is refused: a few bytes of it may become as many as one likes.
+    Compressed content is refused: a few bytes may expand without limit.
     """
     if len(token) > MAX_JWT_LENGTH or not looks_encrypted(token) or not token.isascii():
         raise JwtRefused("it is too long, or does not have five parts of ASCII")
@@ -95,9 +95,9 @@ def accepted_encryption_header(token: str) -> EncryptionHeader:
 
 
 async def decrypt(token: str, key: Key) -> bytes:
-    """The content, if it was encrypted to this key; RSA takes a millisecond and is done in a thread.
+    """Return the content if it was encrypted to this key; RSA takes a millisecond and is done in a thread.
 
-    All that may be wrong inside is one and the same refusal (RFC 7516 §11.5).
+    Every fault inside is the same refusal (RFC 7516 §11.5).
     """
     if accepted_encryption_header(token).alg != key.alg:
         raise JwtRefused("the key is for another algorithm")

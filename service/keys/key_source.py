@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Never, Protocol
+from typing import Never
 
 import structlog
 
@@ -23,29 +23,7 @@ from service.store.keyvalue import KeyValue
 log = structlog.stdlib.get_logger(__name__)
 
 
-class KeySource(Protocol):
-    """Keeps a ring up to date."""
-
-    @property
-    def ring(self) -> KeyRing:
-        """The keys in force."""
-        ...
-
-    async def start(self) -> None:
-        """Fill the ring for the first time, with new keys if there are none."""
-        ...
-
-    async def load(self) -> None:
-        """Fill the ring with the keys that there are, and neither make nor rotate any."""
-        ...
-
-    async def refresh(self) -> None:
-        """Bring the ring up to date."""
-        ...
-
-    def read_files(self) -> None:
-        """At a reload: read the operator's files again; KeyFileError if one is wrong."""
-        ...
+KeySource = FileKeys | StoredKeys
 
 
 def key_source(

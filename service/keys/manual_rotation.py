@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from service.keys.schedule import LEAD, Keys, NewKey, signing_key, successor
+from service.keys.schedule import LEAD, Keys, signing_key, successor
 from service.keys.stored_keys import StoredKeys
 
 
@@ -56,6 +56,6 @@ class ManualRotation:
         """Add a key for the algorithm that begins to sign then, or let the one that is announced begin."""
         waiting = successor(keys, alg, now)
         if waiting is None:
-            return (*keys, await self.stored.vault.make(NewKey(alg=alg, sign_from=sign_from), now))
+            return (*keys, await self.stored.vault.make(alg, sign_from=sign_from, now=now))
         sooner = replace(waiting, sign_from=min(waiting.sign_from, sign_from))
         return tuple(sooner if key is waiting else key for key in keys)

@@ -43,14 +43,6 @@ class RotationPolicy:
         return key.retired_at is not None and key.retired_at + self.kept_after <= now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKey:
-    """A key that has to be made."""
-
-    alg: str
-    sign_from: int
-
-
 def signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
     """Return the key that signs: the latest that has begun, or else the next announced one."""
     usable = [key for key in keys if key.alg == alg and not key.is_retired(now)]
@@ -83,13 +75,13 @@ def retire_keys(keys: Keys, policy: RotationPolicy, now: int) -> Keys:
     )
 
 
-def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> tuple[NewKey, ...]:
-    """Return the keys to make now: the first of an algorithm signs at once, every other is announced before."""
-    return tuple(
-        NewKey(alg=alg, sign_from=sign_from)
+def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> dict[str, int]:
+    """Return the algorithms that need a key now, and when it signs: the first at once, others are announced before."""
+    return {
+        alg: sign_from
         for alg in policy.algorithms
         if (sign_from := _next_sign_from(keys, alg, policy, now)) is not None
-    )
+    }
 
 
 def _next_sign_from(keys: Keys, alg: str, policy: RotationPolicy, now: int) -> int | None:
@@ -103,7 +95,7 @@ def _next_sign_from(keys: Keys, alg: str, policy: RotationPolicy, now: int) -> i
 
 
 def _is_over(key: SigningKey, keys: Keys, policy: RotationPolicy, now: int) -> bool:
-    """Whether it has signed its last: another signs in its place, or its algorithm is no longer wanted."""
+    """Whether another key signs in its place, or its algorithm is no longer configured."""
     if key.retired_at is not None:
         return False
     if key is not signing_key(keys, key.alg, now):

@@ -12,7 +12,7 @@ import structlog
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from service.keys.jose import Key
-from service.keys.schedule import Keys, NewKey
+from service.keys.schedule import Keys
 from service.model.signing_key import SigningKey
 
 log = structlog.stdlib.get_logger(__name__)
@@ -96,15 +96,15 @@ class Vault:
         """Return those of the keys that could be opened."""
         return [found for key in keys if (found := self._opened.get(key.kid)) is not None]
 
-    async def make(self, wanted: NewKey, now: int) -> SigningKey:
+    async def make(self, alg: str, *, sign_from: int, now: int) -> SigningKey:
         """Make a key and seal it."""
-        key = await asyncio.to_thread(Key.generate, wanted.alg)
+        key = await asyncio.to_thread(Key.generate, alg)
         self._opened[key.kid] = key
         return SigningKey(
             kid=key.kid,
             alg=key.alg,
             announced_at=now,
-            sign_from=wanted.sign_from,
+            sign_from=sign_from,
             retired_at=None,
             sealed=self._seal.seal_key(key),
         )

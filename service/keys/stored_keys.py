@@ -66,7 +66,7 @@ class StoredKeys:
         self._fill_ring()
 
     def read_files(self) -> None:
-        """Do nothing: there is no file."""
+        """Do nothing: the operator's files are another source."""
 
     async def change(self, change: Change) -> Keys:
         """Make one change to the record; if another replica was faster, again from what it wrote."""
@@ -117,8 +117,11 @@ class StoredKeys:
     async def _apply_schedule(self, keys: Keys, now: int) -> Keys:
         policy = self.policy()
         kept = retire_keys(keys, policy, now)
-        wanted = keys_to_make(kept, policy, now)
-        return (*kept, *[await self.vault.make(one, now) for one in wanted])
+        made = [
+            await self.vault.make(alg, sign_from=sign_from, now=now)
+            for alg, sign_from in keys_to_make(kept, policy, now).items()
+        ]
+        return (*kept, *made)
 
     async def _renew_seals(self, keys: Keys, now: int) -> Keys:
         return tuple(replace(key, sealed=self.vault.renew_seal(key)) for key in keys)

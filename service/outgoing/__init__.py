@@ -1,1 +1,1 @@
-"""The HTTP client of the service, and the guarded one for URLs that clients registered dynamically."""
+"""The HTTP client of the service, and the guarded one for URLs of dynamically registered clients."""

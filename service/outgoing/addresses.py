@@ -1,4 +1,4 @@
-"""Which addresses may URLs of clients that registered themselves lead to? (RFC 7591 §5, RFC 6890)"""
+"""Decides which addresses URLs of dynamically registered clients may lead to (RFC 7591 §5, RFC 6890)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """The public ones; what is private, local or special only in the networks that the operator allows."""
+    """Allows public addresses, and others only in the networks that the operator names."""
 
     allowed_networks: Sequence[Network]
 
     def allows(self, address: str) -> bool:
-        """Whether a URL may lead there by https."""
+        """Whether a URL may lead to the address by https."""
         return self.exempts(address) or _is_public(_target(ip_address(address)))
 
     def exempts(self, address: str) -> bool:
-        """Whether the operator allows this address by name, so that plain http will do too."""
+        """Whether the operator names a network of the address, so that plain http is allowed, too."""
         target = _target(ip_address(address))
         return any(target in network for network in self.allowed_networks)
 
 
 def _target(address: Address) -> Address:
-    """Where packets to this address end: the IPv4 address within, if there is one."""
+    """Return the address that receives the packets: an embedded IPv4 address, if there is one."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:
@@ -39,7 +39,7 @@ def _target(address: Address) -> Address:
 
 
 def _is_public(address: Address) -> bool:
-    """Whether the address is one of the Internet's, and of one host (RFC 6890 §2.2)."""
+    """Whether the address belongs to one host on the Internet (RFC 6890 §2.2)."""
     site_local = isinstance(address, IPv6Address) and address.is_site_local
     special = address.is_multicast or address.is_reserved or address.is_link_local or site_local
     return address.is_global and not special

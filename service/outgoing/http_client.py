@@ -1,11 +1,14 @@
-"""The HTTP client: every request that the service itself makes goes through here."""
+"""The HTTP client: every request that the service makes to others goes through here."""
 
 from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import structlog
 from aiohttp import (
@@ -18,13 +21,15 @@ from aiohttp import (
 )
 from aiohttp.abc import AbstractResolver
 
-from service.model.outgoing import HttpAnswer, Unreachable
+from service.model.events import Emit
+from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.timings import OthersAnswered
 from service.model.trace import current_traceparent
 
 log = structlog.stdlib.get_logger(__name__)
 
 MAX_BODY = 1 << 20
-"""Bytes of an answer; a longer one is no answer."""
+"""Bytes of an answer; a longer one is refused."""
 
 PER_HOST = 20
 """Requests to one host at once; one that hangs leaves room for the others."""
@@ -36,10 +41,10 @@ _HEADERS = {
 }
 
 
-class Outgoing:
+class OutgoingHttp:
     """Waits `timeout` seconds, reads 1 MiB, follows no redirect, keeps no cookie.
 
-    URLs that the operator wrote down, or that a provider named there publishes, may go anywhere
+    URLs of the operator's configuration, or that a provider named there publishes, may lead anywhere
     (`permits=None`). A URL from a request or a token must not get here.
     """
 
@@ -50,29 +55,26 @@ class Outgoing:
         ca_file: Path | None,
         permits: Callable[[str], bool] | None,
         per_host: int = PER_HOST,
-        names: AbstractResolver | None = None,
+        resolver: AbstractResolver | None = None,
     ) -> None:
-        """Take the limits, which IP addresses may be reached, and what looks names up if not the
-        event loop; nothing is connected yet."""
+        """Take the limits, the check of IP addresses, and the resolver if not the event loop's."""
         self._timeout = ClientTimeout(total=timeout)
         self._ca_file = ca_file
         self._permits = permits
         self._per_host = per_host
-        self._names = names
+        self._resolver = resolver
         self._session: ClientSession | None = None
 
     async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
-        """Fetch something."""
         return await self._ask("GET", url, None, authorization)
 
     async def post(
         self, url: str, form: Mapping[str, str], *, authorization: str | None = None
     ) -> HttpAnswer:
-        """Send a form."""
         return await self._ask("POST", url, form, authorization)
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -81,7 +83,7 @@ class Outgoing:
     ) -> HttpAnswer:
         headers = _headers(authorization)
         try:
-            async with self._connected().request(
+            async with self._open_session().request(
                 method, url, data=form, headers=headers, allow_redirects=False
             ) as response:
                 return HttpAnswer(response.status, await _read(response))
@@ -90,7 +92,7 @@ class Outgoing:
         except (ClientError, OSError, ValueError) as error:
             raise Unreachable(f"no answer: {type(error).__name__}") from error
 
-    def _connected(self) -> ClientSession:
+    def _open_session(self) -> ClientSession:
         if self._session is None:
             trusted = ssl.create_default_context()
             if self._ca_file is not None:
@@ -100,7 +102,7 @@ class Outgoing:
                     ssl=trusted,
                     limit_per_host=self._per_host,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
-                    resolver=self._names,
+                    resolver=self._resolver,
                     socket_factory=self._socket,
                 ),
                 cookie_jar=DummyCookieJar(),
@@ -111,9 +113,9 @@ class Outgoing:
         return self._session
 
     def _socket(self, addr_info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
-        """A socket for the very address that is about to be connected to, however it was found.
+        """Return a socket for the address that is about to be connected to, however it was found.
 
-        Asked here and not where the name is resolved: no answer of a name server comes in between,
+        The check is here and not in the resolver: no other answer of a name server comes in between,
         and an address in the URL itself is never resolved.
         """
         family, kind, protocol, _, address = addr_info
@@ -124,17 +126,57 @@ class Outgoing:
 
 
 def _headers(authorization: str | None) -> dict[str, str]:
-    """The fields of this request: the trace goes on at the other end (W3C Trace Context §3.2)."""
+    """Return the header fields of this request; the trace goes on at the receiver (W3C Trace Context §3.2)."""
     given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
     return {name: value for name, value in given.items() if value is not None}
 
 
 async def _read(response: ClientResponse) -> bytes:
     if "Content-Encoding" in response.headers:
-        raise Unreachable("the answer is compressed, though that was not asked for")
+        raise Unreachable("the answer is compressed without being asked for")
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > MAX_BODY:
             raise Unreachable(f"the answer is longer than {MAX_BODY} bytes")
     return bytes(body)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedHttp:
+    """Reports the duration of each request of another client, for one purpose."""
+
+    purpose: str
+    http: HttpClient
+    timed: Emit
+
+    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
+        with self._report_duration():
+            return await self.http.get(url, authorization=authorization)
+
+    async def post(
+        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
+    ) -> HttpAnswer:
+        with self._report_duration():
+            return await self.http.post(url, form, authorization=authorization)
+
+    @contextmanager
+    def _report_duration(self) -> Generator[None]:
+        began = monotonic()
+        try:
+            yield
+        finally:
+            self.timed(OthersAnswered(self.purpose, monotonic() - began))
+
+
+def find_certificate_problem(file: Path) -> str | None:
+    """Return why the certificates in a file cannot be loaded; None if they can, or there is no file."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
+    except FileNotFoundError:
+        return None
+    except ssl.SSLError:
+        return f"{file}: holds no certificates, PEM, or broken ones"
+    except OSError as error:
+        return f"{file}: {error.strerror or 'cannot be read'}"
+    return None

@@ -17,9 +17,8 @@ from service.observe.event_log import EventLog
 from service.observe.fan_out import FanOut, both
 from service.observe.metrics import Metrics
 from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import GuardedOutgoing
-from service.outgoing.http_client import Outgoing
-from service.outgoing.outgoing_for import OutgoingFor
+from service.outgoing.guarded import GuardedHttp
+from service.outgoing.http_client import OutgoingHttp, TimedHttp
 from service.start_rules import START_RULES
 from service.store.keyvalue import KeyValue, open_store
 from service.store.memory import StoreMemory
@@ -50,8 +49,8 @@ class Shared:
     kv: KeyValue
     stores: Stores
     store_memory: StoreMemory
-    outgoing: Outgoing
-    guarded: GuardedOutgoing
+    outgoing: OutgoingHttp
+    guarded: GuardedHttp
 
     @property
     def issuer(self) -> str:
@@ -65,7 +64,7 @@ class Shared:
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""
         traced = http if self.spans is None else self.spans.http(purpose, http)
-        return OutgoingFor(purpose, traced, self.timed)
+        return TimedHttp(purpose, traced, self.timed)
 
     def client_http(self, purpose: str) -> ClientHttp:
         """Return the HTTP clients for URLs of clients."""
@@ -113,8 +112,8 @@ def build_shared(
         spans=spans,
         registry=ReloadableRegistry(configuration, environ=environ, emit=emit, rules=START_RULES),
         kv=kv,
-        stores=Stores.on(kv, prefix=store.key_prefix),
+        stores=Stores(kv, prefix=store.key_prefix),
         store_memory=StoreMemory(kv=kv),
-        outgoing=Outgoing(timeout=timeout, ca_file=ca_file, permits=None),
-        guarded=GuardedOutgoing(timeout=timeout, ca_file=ca_file, policy=policy),
+        outgoing=OutgoingHttp(timeout=timeout, ca_file=ca_file, permits=None),
+        guarded=GuardedHttp(timeout=timeout, ca_file=ca_file, policy=policy),
     )

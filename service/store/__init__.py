@@ -1,1 +1,1 @@
-"""What is kept, under which key and for how long, in Redis or its embedded stand-in."""
+"""The records, keys and lifetimes of everything that is stored in Redis or in its embedded stand-in."""

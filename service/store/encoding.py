@@ -1,4 +1,4 @@
-"""How a thing becomes bytes, and which releases' bytes can be read."""
+"""Encodes records as bytes that neighbouring releases can read (docs/decisions/record-versions.md)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ log = structlog.stdlib.get_logger(__name__)
 T = TypeVar("T")
 
 FIRST = 1
-"""The version of what carries none."""
+"""The version of bytes without a mark."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 class TooNew(ValueError):
-    """A release that is more than one ahead wrote this; what it means is not known here."""
+    """A release that is more than one ahead wrote these bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding(Generic[T]):
-    """JSON, and `v2 `, `v3 `, … before it where the kind of record has changed since its first version.
+    """JSON, after `v2 `, `v3 `, … if the kind of record has changed since its first version.
 
-    Members that this release does not know are passed over, and members that are missing have
-    defaults: so every release reads what those before it wrote, and what the next one writes.
+    Unknown members are ignored and missing ones have defaults: so every release reads what earlier
+    releases wrote, and what the next one writes.
     """
 
     kind: str
@@ -36,31 +36,31 @@ class Encoding(Generic[T]):
     version: int = FIRST
     encode: Callable[[T], bytes] = field(init=False, repr=False)
     decode: Callable[[bytes], T] = field(init=False, repr=False)
-    """ValueError where these bytes are none that this release understands."""
+    """Raises ValueError for bytes that this release does not understand."""
 
     def __post_init__(self) -> None:
-        """Build both ways once; every request takes them."""
+        """Build both functions once; every request uses them."""
         mark = b"" if self.version == FIRST else b"v%d " % self.version
         decode = msgspec.json.Decoder(self.type).decode
 
-        def marked(record: T) -> bytes:
+        def encode(record: T) -> bytes:
             return mark + _encode(record)
 
-        def decoded(value: bytes) -> T:
+        def decode_marked(value: bytes) -> T:
             try:
                 return decode(value.removeprefix(mark))
             except msgspec.DecodeError:
-                return decode(self._unmarked(value))
+                return decode(self._remove_mark(value))
 
-        object.__setattr__(self, "encode", marked if mark else _encode)
-        object.__setattr__(self, "decode", decoded)
+        object.__setattr__(self, "encode", encode if mark else _encode)
+        object.__setattr__(self, "decode", decode_marked)
 
     def is_newer(self, value: bytes) -> bool:
-        """Whether the next release wrote these bytes, and may have put into them what is unknown here."""
+        """Whether the next release wrote these bytes, which may have members that are unknown here."""
         return value[:1] == b"v" and _version(value) > self.version
 
-    def _unmarked(self, value: bytes) -> bytes:
-        """The JSON behind the mark, if it is one that can be understood."""
+    def _remove_mark(self, value: bytes) -> bytes:
+        """Return the JSON after a mark that can be understood."""
         if value[:1] != b"v":
             raise ValueError("it is neither JSON of this kind nor marked with a version")
         version = _version(value)

@@ -14,8 +14,8 @@ class Index:
 
     prefix: str
     name: str
-    most: int
-    """With more members than this, those that expire first have to make room: no key grows for ever."""
+    limit: int
+    """With more members, those that expire first have to make room: no key grows for ever."""
 
     def key(self, selector: str, digest: str = "") -> str:
         """Return the sorted set's key."""

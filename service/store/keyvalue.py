@@ -31,17 +31,17 @@ C = TypeVar("C")
 
 
 class StoreTime(msgspec.Struct):
-    """What one request may still spend waiting for Redis; what it waits for otherwise is not counted."""
+    """The seconds that one request may still wait for Redis; other waiting is not counted."""
 
     seconds: float
 
 
 store_time: ContextVar[StoreTime | None] = ContextVar("store_time", default=None)
-"""That of the current request; None outside of any."""
+"""The time of the current request; None outside of a request."""
 
 
 class StoreUnavailable(TemporarilyUnavailable):
-    """Redis did not answer in time, or refused to; never to be taken for an empty answer."""
+    """Redis did not answer in time, or refused; this never counts as an empty answer."""
 
 
 def open_store(
@@ -73,12 +73,12 @@ class KeyValue:
 
     @property
     def seconds_away(self) -> float:
-        """For how long Redis has not been reachable; 0 while it is."""
+        """The time since Redis could not be reached; 0 while it can."""
         return 0.0 if self._away_since is None else monotonic() - self._away_since
 
     @property
     def circuit_open(self) -> bool:
-        """Whether everything is refused at once, because Redis has not answered lately."""
+        """Whether calls are refused at once, because Redis has not answered lately."""
         return self._line.circuit_open or self._durable.circuit_open
 
     @overload
@@ -92,7 +92,7 @@ class KeyValue:
     @overload
     async def read(self, *reads: Read[T]) -> tuple[T | None, ...]: ...
     async def read(self, *reads: Read[Any]) -> tuple[Any, ...]:
-        """The decoded values of all these keys, None for each that is not there."""
+        """Return the decoded values of all these keys, None for each that is not there."""
         if not reads:
             return ()
         values = await self._ask(self._line, [("GET", read.key) for read in reads])
@@ -104,7 +104,7 @@ class KeyValue:
                 ]
             )
         except ValueError as error:
-            raise _unreadable(reads, values) from error
+            raise _log_unreadable(reads, values) from error
 
     async def write(self, *writes: Command, durable: bool = False) -> list[Any]:
         """Do all of these in this order; one answer for each, as its verb says.
@@ -115,12 +115,12 @@ class KeyValue:
         return await self._ask(self._durable if durable else self._line, writes) if writes else []
 
     async def members(self, index: str, *, now: int) -> tuple[str, ...]:
-        """The members of an index that have not expired."""
+        """Return the members of an index that have not expired."""
         (found,) = await self._ask(self._line, [("ZRANGEBYSCORE", index, f"({now}", "+inf")])
         return tuple(member.decode() for member in found)
 
     async def due(self, queue: str, *, now: int, at_most: int) -> tuple[tuple[str, ...], int]:
-        """The members of a queue whose time has come, the earliest first, and how many wait in all."""
+        """Return the members of a queue that are due, the earliest first, and how many wait in all."""
         found, waiting = await self._ask(
             self._line,
             [("ZRANGEBYSCORE", queue, "-inf", now, "LIMIT", 0, at_most), ("ZCARD", queue)],
@@ -128,7 +128,7 @@ class KeyValue:
         return tuple(member.decode() for member in found), waiting
 
     async def get(self, key: str) -> bytes | None:
-        """The raw value of a key, for `replace`."""
+        """Return the raw value of a key, for `replace`."""
         value: bytes | None
         (value,) = await self._ask(self._line, [("GET", key)])
         return value
@@ -139,7 +139,7 @@ class KeyValue:
         return bool(replaced)
 
     async def keys(self, pattern: str) -> AsyncIterator[str]:
-        """Every key that matches a glob pattern; walks the whole store, so only for operators."""
+        """Return every key that matches a glob pattern; walks the whole store, so only for operators."""
         try:
             async for key in self._engine.find_keys(pattern):
                 yield key
@@ -147,11 +147,11 @@ class KeyValue:
             raise self._unavailable() from error
 
     async def ping(self) -> None:
-        """Raise StoreUnavailable where Redis does not answer."""
+        """Raise StoreUnavailable if Redis does not answer."""
         await self._ask(self._line, [("PING",)])
 
     async def eviction_policy(self) -> str | None:
-        """What Redis does when it is full, or None where it does not tell."""
+        """Return what Redis does when it is full; None if it does not tell."""
         try:
             (answer,) = await self._ask(self._line, [("CONFIG", "GET", "maxmemory-policy")])
         except StoreUnavailable:
@@ -174,9 +174,9 @@ class KeyValue:
         await self._engine.close()
 
     async def _ask(self, line: Line, commands: Sequence[Command]) -> list[Any]:
-        """All replies in one round trip, or StoreUnavailable.
+        """Return all replies of one round trip, or raise StoreUnavailable.
 
-        Written out, because a context manager costs more here than all of this.
+        Written out, because a context manager would cost more than all of this.
         """
         allowed = store_time.get()
         seconds = self._timeout
@@ -211,8 +211,8 @@ class KeyValue:
         return StoreUnavailable("the store cannot be reached")
 
 
-def _unreadable(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> StoreUnavailable:
-    """Tell the log which records these are; what another release wrote, or a fault, is trouble and not nothing."""
+def _log_unreadable(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> StoreUnavailable:
+    """Log the keys of the records that cannot be decoded; such a record never counts as missing."""
     for read, value in zip(reads, values, strict=True):
         try:
             if value is not None:

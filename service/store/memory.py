@@ -1,4 +1,4 @@
-"""Is Redis nearly full? Looked at now and then, beside the requests."""
+"""Watches how full Redis is, in the background."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ LOOK_EVERY = 30
 """Seconds between two looks."""
 
 NEARLY_FULL = 0.9
-"""The share of its `maxmemory` from which on somebody has to act."""
+"""The share of `maxmemory` above which an operator has to act."""
 
 log = structlog.stdlib.get_logger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
 class StoreMemory:
-    """What Redis said at the last look; of a Cluster, the server that is nearest to its limit."""
+    """The memory of Redis at the last look; of a Cluster, of the server nearest to its limit."""
 
     kv: KeyValue
     used: int | None = None
-    """Bytes; None where Redis does not tell."""
+    """Bytes; None if Redis does not tell."""
     limit: int = 0
-    """Bytes; 0 where there is no limit."""
+    """Bytes; 0 if there is no limit."""
 
     @property
     def is_nearly_full(self) -> bool:
@@ -35,13 +35,12 @@ class StoreMemory:
         return self.used is not None and 0 < self.limit * NEARLY_FULL <= self.used
 
     async def follow(self) -> Never:
-        """Look again and again."""
         while True:
-            await self.look()
+            await self.refresh()
             await asyncio.sleep(LOOK_EVERY)
 
-    async def look(self) -> None:
-        """Look once, and log where it has changed."""
+    async def refresh(self) -> None:
+        """Ask Redis, and log a change."""
         before = self.is_nearly_full
         self.used, self.limit = await self.kv.memory() or (None, 0)
         if self.is_nearly_full and not before:

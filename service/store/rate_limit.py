@@ -1,4 +1,4 @@
-"""How often a client or network may ask per minute, counted in the store for all replicas together."""
+"""Limits the requests of a client or network per minute, counted in the store for all replicas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINUTE = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimit:
-    """A fixed window of one minute for each caller; None is no limit and costs nothing."""
+    """A fixed window of one minute for each caller; without a limit (None) nothing is counted."""
 
     kv: KeyValue
     prefix: str
@@ -24,7 +24,7 @@ class RateLimit:
     now: Callable[[], int]
 
     async def count(self, caller: str, amount: int = 1) -> None:
-        """Count one request, or one that weighs as many; TooManyRequests where it is too much (RFC 6585 §4)."""
+        """Count a request with its weight, or raise TooManyRequests (RFC 6585 §4)."""
         if self.per_minute is None:
             return
         window, elapsed = divmod(self.now(), MINUTE)

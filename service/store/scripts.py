@@ -1,7 +1,6 @@
-"""What takes several commands and must be all or nothing, such as a key and its end, without which it would stay for good.
+"""Scripts for several commands that must be executed together, such as a write and its expiry.
 
-A script is the one way to it that is one command: it is whole on a connection that dies in the
-middle of a write, in a Cluster, and on Redis 6.2.
+Only a script is complete on a connection that dies in the middle of a write, in a Cluster, and on Redis 6.2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What is stored: every kind of record, its name in the key, and how long it lives."""
+"""Everything that is stored: each kind of record, its name in the key, and how long it lives."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from service.model.authorization import Authorization
 from service.model.one_time import AuthorizationCode, RefreshToken
@@ -22,102 +20,71 @@ from service.store.records import OneTimeRecords, Records
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
 
-MOST = 10_000
-"""Live members of an index: what one person or one token has that many of, a program has made."""
+MAX_MEMBERS = 10_000
+"""Live members of an index; only a program makes more of anything for one user or one token."""
 
-MOST_SESSIONS = 1_000
-"""Sessions of one person; each may have clients to tell of its end."""
+MAX_SESSIONS = 1_000
+"""Sessions of one user; each may have clients to notify of its end."""
 
 LOGOUT = "logout"
-"""The selector of all that tells clients of ended sessions: one slot of a Redis Cluster."""
+"""The selector of everything about notifying clients of ended sessions: one slot of a Redis Cluster."""
 
-TOLD_WITHIN = 24 * 3600
-"""Seconds after which a client is not told any more that a session has ended."""
+DELIVERY_LIFETIME = 24 * 3600
+"""Seconds after which a client is not notified any more that a session has ended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """Everything that is kept in Redis; the table of names and lifetimes is `on`."""
+    """The table of all that is stored; an index lives as long as the last of its members."""
 
-    kv: KeyValue
-    authorizations: Records[Authorization]
-    codes: OneTimeRecords[AuthorizationCode]
-    access_tokens: Records[dict[str, object]]
-    refresh_tokens: OneTimeRecords[RefreshToken]
-    revoked: Records[bool]
-    delegated: Index
-    sessions: Records[Session]
-    session_uses: Records[int]
-    session_authorizations: Index
-    session_clients: Index
-    logout_queue: Queue
-    logout_deliveries: Records[LogoutDelivery]
-    logout_leases: Records[bool]
-    consents: Records[Consent]
-    subject_sessions: Index
-    subject_authorizations: Index
-    subject_consents: Index
-    parked: Records[SealedRequest]
-    parked_answers: Records[str]
-    pending_sign_ins: OneTimeRecords[PendingSignIn]
-    partial_sign_ins: Records[SealedSignIn]
-    registered_clients: Records[RegisteredClient]
-    registered_origins: Index
-    used_assertions: Records[str]
+    def __init__(self, kv: KeyValue, *, prefix: str) -> None:
+        def index(name: str, limit: int = MAX_MEMBERS) -> Index:
+            return Index(prefix, name, limit)
 
-    async def surplus(
+        self.kv = kv
+        # Under an authorization's id:                              until
+        self.authorizations = Records(prefix, "az", Authorization, 3)  # its last token expires
+        self.codes = OneTimeRecords(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
+        self.access_tokens = Records(prefix, "at", dict[str, object])  # its lifetime ends
+        self.refresh_tokens = OneTimeRecords(Records(prefix, "rt", RefreshToken, 3))  # its end
+        self.revoked = Records(prefix, "rv", bool)  # the JWT with that jti expires
+        self.delegated = index("de")  # source token → tokens that were made from it
+        # Under a session's sid:
+        self.sessions = Records(prefix, "ss", Session, 3)  # its idle or absolute end
+        self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
+        self.session_authorizations = index("sa")  # those that end with the session
+        self.session_clients = index("sc")  # those that are notified of its end
+        # Under LOGOUT:
+        self.logout_queue = Queue(prefix, LOGOUT, "lq", DELIVERY_LIFETIME)
+        self.logout_deliveries = Records(prefix, "ld", LogoutDelivery)  # DELIVERY_LIFETIME
+        self.logout_leases = Records(prefix, "ll", bool)  # an attempt, and some seconds
+        # Under the digest of a subject:
+        self.consents = Records(prefix, "co", Consent)  # consent_lifetime
+        self.subject_sessions = index("us", MAX_SESSIONS)
+        self.subject_authorizations = index("ua")
+        self.subject_consents = index("uc")
+        # Under the digest of an opaque id, for 15 minutes:
+        self.parked = Records(prefix, "pk", SealedRequest)
+        self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
+        self.pending_sign_ins = OneTimeRecords(Records(prefix, "ps", PendingSignIn))
+        self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
+        # Under a part of the client_id:
+        self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
+        # Under the digest of an origin, the clients that registered it:
+        self.registered_origins = index("ro")
+        # Under the digest of a client_id and a jti, the first attempt that used the assertion:
+        self.used_assertions = Records(prefix, "ja", str)  # exp
+
+    async def find_surplus(
         self, index: Index, selector: str, digest: str = "", *, count: int
     ) -> tuple[str, ...]:
-        """Which members have to make room where there are so many.
+        """Return the members that have to make room if there are `count`, those that expire first.
 
-        It is a hundredth more than is needed, so that it costs something once in a hundred times;
-        and never many more, so that no request has to do the work of ten thousand others.
+        It is a hundredth more than necessary, so that it is needed once in a hundred times; and
+        never many more, so that no request has to do the work of ten thousand others.
         """
-        if count <= index.most:
+        if count <= index.limit:
             return ()
-        hundredth = index.most // 100
-        leaving = min(count - index.most, hundredth + 1) + hundredth
+        hundredth = index.limit // 100
+        leaving = min(count - index.limit, hundredth + 1) + hundredth
         (found,) = await self.kv.write(index.first(selector, digest, count=leaving))
         return tuple(member.decode() for member in found)
-
-    @classmethod
-    def on(cls, kv: KeyValue, *, prefix: str) -> Stores:
-        """Lay out the store; an index lives as long as what it names."""
-
-        def index(name: str, most: int = MOST) -> Index:
-            return Index(prefix, name, most)
-
-        return cls(
-            kv=kv,
-            # Under an authorization's id:              it lives until
-            authorizations=Records(prefix, "az", Authorization, 3),  # its last token expires
-            codes=OneTimeRecords(Records(prefix, "ac", AuthorizationCode)),  # REPLAY_WINDOW
-            access_tokens=Records(prefix, "at", dict[str, object]),  # access_token_lifetime
-            refresh_tokens=OneTimeRecords(Records(prefix, "rt", RefreshToken, 3)),  # its end
-            revoked=Records(prefix, "rv", bool),  # the JWT with that jti expires
-            delegated=index("de"),  # source token → tokens that were made from it
-            # Under a session's sid:
-            sessions=Records(prefix, "ss", Session, 3),  # idle or absolute end
-            session_uses=Records(prefix, "su", int),  # likewise; when it was last used
-            session_authorizations=index("sa"),  # what ends with the session
-            session_clients=index("sc"),  # who is told when it ends
-            logout_queue=Queue(prefix, LOGOUT, "lq", TOLD_WITHIN),  # under LOGOUT, as are:
-            logout_deliveries=Records(prefix, "ld", LogoutDelivery),  # TOLD_WITHIN
-            logout_leases=Records(prefix, "ll", bool),  # an attempt, and some seconds
-            # Under the digest of a subject:
-            consents=Records(prefix, "co", Consent),  # consent_lifetime
-            subject_sessions=index("us", MOST_SESSIONS),
-            subject_authorizations=index("ua"),
-            subject_consents=index("uc"),
-            # Under the digest of an opaque id:
-            parked=Records(prefix, "pk", SealedRequest),  # 15 minutes
-            parked_answers=Records(prefix, "pa", str),  # likewise; who was the first to answer it
-            pending_sign_ins=OneTimeRecords(Records(prefix, "ps", PendingSignIn)),  # likewise
-            partial_sign_ins=Records(prefix, "pl", SealedSignIn),  # likewise; lacks a step
-            # Under a part of the client_id:
-            registered_clients=Records(prefix, "rc", RegisteredClient),  # client_lifetime, if any
-            # Under the digest of an origin, the clients that registered it:
-            registered_origins=index("ro"),
-            # Under the digest of a client_id and a jti:
-            used_assertions=Records(prefix, "ja", str),  # exp; who used the assertion first
-        )

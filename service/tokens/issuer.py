@@ -200,13 +200,13 @@ class TokenIssuer:
         if bool(answers[-1]) is not is_reference:
             await self.revocation.drop(access.selector, access.name, expires_at=access.expires_at)
             raise InvalidGrant("the token has been revoked")
-        if answers[0] > stores.delegated.most:
+        if answers[0] > stores.delegated.limit:
             await self._make_room_below(source, access, answers[0])
 
     async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
         """Revoke the tokens that expire first where too many were derived from one."""
         delegated, selector = self.stores.delegated, source.selector
-        surplus = await self.stores.surplus(delegated, selector, source.name, count=count)
+        surplus = await self.stores.find_surplus(delegated, selector, source.name, count=count)
         names = [name for name in surplus if name != access.name]
         if names:
             await self.revocation.drop(selector, *names, expires_at=source.expires_at)

@@ -35,7 +35,7 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
     Those of the newcomer's own client go before all others: no client shall push others out.
     """
     subject, listed = digest(str(newcomer.subject)), stores.subject_authorizations
-    surplus = await stores.surplus(listed, subject, count=count)
+    surplus = await stores.find_surplus(listed, subject, count=count)
     if not surplus:
         return
     near = await _near_the_ends(stores, subject, without=newcomer.id)

@@ -134,7 +134,7 @@ async def test_a_jwt_that_was_changed_is_told(service: RunningService, command: 
 
 async def test_a_jwt_of_someone_else_is_told(command: Command) -> None:
     facts = await explained(command, "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IngifQ.e30.x")
-    assert (facts["kind"], "no key of ours" in facts["state"]) == ("JWT", True)
+    assert (facts["kind"], "no key of the service" in facts["state"]) == ("JWT", True)
 
 
 async def test_an_identity_token_is_no_access_token(app: ClientApp, command: Command) -> None:

@@ -19,8 +19,8 @@ from service.keys.jose import Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import GuardedOutgoing
-from service.outgoing.http_client import Outgoing
+from service.outgoing.guarded import GuardedHttp
+from service.outgoing.http_client import OutgoingHttp
 
 JWT = {"jwt"}
 RS256 = {"RS256"}
@@ -86,8 +86,8 @@ class Party:
 async def party() -> AsyncIterator[Party]:
     """A client that registers no key yet."""
     now = [1_800_000_000]
-    free = Outgoing(timeout=2, ca_file=None, permits=None)
-    guarded = GuardedOutgoing(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    free = OutgoingHttp(timeout=2, ca_file=None, permits=None)
+    guarded = GuardedHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
 
     def clock() -> int:
         return now[0]

@@ -51,7 +51,7 @@ def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def stores(kv: KeyValue) -> Stores:
-    return Stores.on(kv, prefix="ts")
+    return Stores(kv, prefix="ts")
 
 
 @pytest.fixture

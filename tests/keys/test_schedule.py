@@ -42,13 +42,8 @@ class History:
 
     def look(self) -> None:
         kept = retire_keys(self.keys, self.policy, self.now)
-        self.keys = (
-            *kept,
-            *[
-                self.make(new.alg, new.sign_from)
-                for new in keys_to_make(kept, self.policy, self.now)
-            ],
-        )
+        wanted = keys_to_make(kept, self.policy, self.now)
+        self.keys = (*kept, *[self.make(alg, sign_from) for alg, sign_from in wanted.items()])
         for alg in self.policy.algorithms:
             if key := signing_key(self.keys, alg, self.now):
                 self.last_signed[key.kid] = self.now

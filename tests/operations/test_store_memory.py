@@ -40,7 +40,7 @@ async def look(service: RunningService, mortal_redis: Any, maxmemory: str) -> li
     with Redis.from_url(mortal_redis[0]) as redis:
         redis.config_set("maxmemory", maxmemory)
     with capture_logs() as logged:
-        await service.parts.shared.store_memory.look()
+        await service.parts.shared.store_memory.refresh()
     return logged
 
 
@@ -106,5 +106,5 @@ async def test_the_log_and_metrics_know_no_memory_of_the_embedded_store(
     start: Any, config: dict[str, Any]
 ) -> None:
     service = await start(config | {"store": {"url": "memory://"}})
-    await service.parts.shared.store_memory.look()
+    await service.parts.shared.store_memory.refresh()
     assert not service.parts.shared.store_memory.is_nearly_full

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from service.model.outgoing import Unreachable
 from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import PER_HOST, GuardedOutgoing
+from service.outgoing.guarded import PER_HOST, GuardedHttp
 from service.outgoing.http_client import MAX_BODY
 
 pytestmark = pytest.mark.rfc("7591#5", "openid-core#6.2")
@@ -61,26 +61,26 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def guarded() -> AsyncIterator[GuardedOutgoing]:
+async def guarded() -> AsyncIterator[GuardedHttp]:
     """With no exception."""
-    guarded = GuardedOutgoing(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    guarded = GuardedHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
     yield guarded
     await guarded.close()
 
 
 @pytest.fixture
-async def exempt(certificate: Path) -> AsyncIterator[GuardedOutgoing]:
+async def exempt(certificate: Path) -> AsyncIterator[GuardedHttp]:
     """Where the operator allows loopback."""
     policy = AddressPolicy(LOOPBACK)
-    exempt = GuardedOutgoing(timeout=60, ca_file=certificate, policy=policy)
+    exempt = GuardedHttp(timeout=60, ca_file=certificate, policy=policy)
     yield exempt
     await exempt.close()
 
 
 @pytest.fixture
-async def impatient() -> AsyncIterator[GuardedOutgoing]:
+async def impatient() -> AsyncIterator[GuardedHttp]:
     """Waits for an answer hardly at all."""
-    impatient = GuardedOutgoing(timeout=0.5, ca_file=None, policy=AddressPolicy(LOOPBACK))
+    impatient = GuardedHttp(timeout=0.5, ca_file=None, policy=AddressPolicy(LOOPBACK))
     yield impatient
     await impatient.close()
 
@@ -102,7 +102,7 @@ async def impatient() -> AsyncIterator[GuardedOutgoing]:
     ],
 )
 async def test_no_spelling_of_loopback_is_reached(
-    guarded: GuardedOutgoing, site: Site, scheme: str, host: str
+    guarded: GuardedHttp, site: Site, scheme: str, host: str
 ) -> None:
     with pytest.raises(Unreachable):
         await guarded.get(f"{scheme}://{host}:{site.port}/")
@@ -112,7 +112,7 @@ async def test_no_spelling_of_loopback_is_reached(
 
 
 async def test_a_name_is_judged_by_the_address_that_is_connected_to(
-    guarded: GuardedOutgoing, site: Site, monkeypatch: pytest.MonkeyPatch
+    guarded: GuardedHttp, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def resolved(*_: Any, **__: Any) -> list[Any]:
         kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -124,39 +124,35 @@ async def test_a_name_is_judged_by_the_address_that_is_connected_to(
     assert site.visits == []
 
 
-async def test_an_allowed_network_is_reached_by_http_too(
-    exempt: GuardedOutgoing, site: Site
-) -> None:
+async def test_an_allowed_network_is_reached_by_http_too(exempt: GuardedHttp, site: Site) -> None:
     answer = await exempt.get(f"http://localhost:{site.port}/")
     assert (answer.status, answer.body) == (200, b"hello")
     assert (await exempt.post(f"http://127.0.0.1:{site.port}/", {"a": "b"})).status == 200
 
 
 @pytest.mark.needs("openssl")
-async def test_and_by_https(exempt: GuardedOutgoing, https: str) -> None:
+async def test_and_by_https(exempt: GuardedHttp, https: str) -> None:
     assert (await exempt.get(https)).status == 404
 
 
-async def test_a_redirect_is_not_followed(exempt: GuardedOutgoing, site: Site) -> None:
+async def test_a_redirect_is_not_followed(exempt: GuardedHttp, site: Site) -> None:
     assert (await exempt.get(f"http://127.0.0.1:{site.port}/redirect")).status == 302
     assert site.visits == ["GET /redirect"]
 
 
 async def test_an_answer_that_does_not_come_is_unreachable(
-    impatient: GuardedOutgoing, site: Site
+    impatient: GuardedHttp, site: Site
 ) -> None:
     with pytest.raises(Unreachable):
         await impatient.get(f"http://127.0.0.1:{site.port}/slow")
 
 
-async def test_an_answer_that_is_too_long_is_unreachable(
-    exempt: GuardedOutgoing, site: Site
-) -> None:
+async def test_an_answer_that_is_too_long_is_unreachable(exempt: GuardedHttp, site: Site) -> None:
     with pytest.raises(Unreachable):
         await exempt.get(f"http://127.0.0.1:{site.port}/long")
 
 
-async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedOutgoing, site: Site) -> None:
+async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedHttp, site: Site) -> None:
     url = f"http://127.0.0.1:{site.port}"
     slow = [asyncio.create_task(exempt.get(f"{url}/slow")) for _ in range(PER_HOST + 5)]
     while len(site.visits) < PER_HOST:  # noqa: ASYNC110 - no event tells of it
@@ -170,6 +166,6 @@ async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedOutgoing, 
 @pytest.mark.parametrize(
     "url", ["", "//", "http://", "file:///etc/passwd", "gopher://x/", "http://["]
 )
-async def test_what_is_no_web_address_is_unreachable(guarded: GuardedOutgoing, url: str) -> None:
+async def test_what_is_no_web_address_is_unreachable(guarded: GuardedHttp, url: str) -> None:
     with pytest.raises(Unreachable):
         await guarded.get(url)

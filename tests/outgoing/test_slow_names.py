@@ -13,9 +13,9 @@ import pytest
 
 from service.model.outgoing import Unreachable
 from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import GuardedOutgoing
-from service.outgoing.guarded_names import AT_ONCE, PER_DOMAIN
-from service.outgoing.http_client import Outgoing
+from service.outgoing.guarded import GuardedHttp
+from service.outgoing.guarded_resolver import AT_ONCE, PER_DOMAIN
+from service.outgoing.http_client import OutgoingHttp
 
 pytestmark = pytest.mark.rfc("7591#5")
 
@@ -46,14 +46,14 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
 
 
 @pytest.fixture
-async def guarded() -> AsyncIterator[GuardedOutgoing]:
+async def guarded() -> AsyncIterator[GuardedHttp]:
     """It gives up soon, as does whoever has asked it."""
-    guarded = GuardedOutgoing(timeout=0.2, ca_file=None, policy=AddressPolicy(()))
+    guarded = GuardedHttp(timeout=0.2, ca_file=None, policy=AddressPolicy(()))
     yield guarded
     await guarded.close()
 
 
-async def fetch(guarded: GuardedOutgoing, *hosts: str) -> None:
+async def fetch(guarded: GuardedHttp, *hosts: str) -> None:
     """All at once; none of them is reached."""
     asked = [guarded.get(f"https://{host}/") for host in hosts]
     ends = await asyncio.gather(*asked, return_exceptions=True)
@@ -61,18 +61,18 @@ async def fetch(guarded: GuardedOutgoing, *hosts: str) -> None:
 
 
 async def test_providers_and_redis_never_wait_for_registered_clients_names(
-    guarded: GuardedOutgoing, names: NameServer, https: str
+    guarded: GuardedHttp, names: NameServer, https: str
 ) -> None:
     await fetch(guarded, *[f"www.client{n}.slow" for n in range(100)])
     assert names.asked
-    free = Outgoing(timeout=5, ca_file=None, permits=None)
+    free = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable, match="Certificate"):  # that is, it was found and connected to
         await free.get(https.replace("127.0.0.1", "localhost"))
     await free.close()
 
 
 async def test_look_ups_are_counted_until_their_threads_are_back(
-    guarded: GuardedOutgoing, names: NameServer
+    guarded: GuardedHttp, names: NameServer
 ) -> None:
     for attempt in range(3):
         await fetch(guarded, *[f"www{attempt}.client{n}.slow" for n in range(30)])
@@ -84,7 +84,7 @@ async def test_look_ups_are_counted_until_their_threads_are_back(
 
 
 async def test_one_slow_domain_leaves_room_for_the_others(
-    guarded: GuardedOutgoing, names: NameServer
+    guarded: GuardedHttp, names: NameServer
 ) -> None:
     await fetch(guarded, *[f"www{n}.client.slow" for n in range(30)])
     await fetch(guarded, "www.other.slow")
@@ -92,7 +92,7 @@ async def test_one_slow_domain_leaves_room_for_the_others(
 
 
 async def test_look_ups_go_on_after_the_system_had_no_thread_for_some(
-    guarded: GuardedOutgoing, names: NameServer
+    guarded: GuardedHttp, names: NameServer
 ) -> None:
     def start(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

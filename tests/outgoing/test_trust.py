@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from service.model.outgoing import Unreachable
-from service.outgoing.http_client import Outgoing
+from service.outgoing.http_client import OutgoingHttp
 
 pytestmark = pytest.mark.needs("openssl")
 
 
 async def test_a_further_authority_is_trusted(https: str, certificate: Path) -> None:
-    outgoing = Outgoing(timeout=5, ca_file=certificate, permits=None)
+    outgoing = OutgoingHttp(timeout=5, ca_file=certificate, permits=None)
     assert (await outgoing.get(https)).status == 404
     await outgoing.close()
 
 
 async def test_a_stranger_is_not(https: str) -> None:
-    outgoing = Outgoing(timeout=5, ca_file=None, permits=None)
+    outgoing = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable, match="Certificate"):
         await outgoing.get(https)
     await outgoing.close()
@@ -29,7 +29,7 @@ async def test_a_stranger_is_not(https: str) -> None:
     "url", ["http://127.0.0.1:1/", "http://[", "ftp://x/", "http://x.invalid/"]
 )
 async def test_what_cannot_be_asked_is_unreachable(url: str) -> None:
-    outgoing = Outgoing(timeout=5, ca_file=None, permits=None)
+    outgoing = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable):
         await outgoing.get(url)
     await outgoing.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
@@ -27,11 +27,9 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(), below, max_size=3),
     max_leaves=6,
 )
-STORES = Stores.on(cast("Any", None), prefix="ts")
+STORES = Stores(cast("Any", None), prefix="ts")
 KINDS: Mapping[str, Records[Any] | OneTimeRecords[Any]] = {
-    field.name: kind
-    for field in fields(Stores)
-    if isinstance(kind := getattr(STORES, field.name), Records | OneTimeRecords)
+    name: kind for name, kind in vars(STORES).items() if isinstance(kind, Records | OneTimeRecords)
 }
 
 

@@ -50,7 +50,9 @@ async def test_a_redirect_uri_that_is_not_registered_is_not_trusted_in_an_object
 
 
 async def test_a_refusal_of_what_is_asked_goes_where_the_object_says(web: Sender) -> None:
-    page = await web.send(await web.signed(scope="openid unheard-of", response_mode="form_post"))
+    page = await web.send(
+        await web.signed(scope="openid ignore_timing-of", response_mode="form_post")
+    )
     assert (page.error, page.parameters["state"]) == ("invalid_scope", "the-state")
 
 

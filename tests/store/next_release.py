@@ -27,8 +27,10 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
     "service/model/one_time.py": {
         "    ends_at: int\n": '    device: str = "unknown"\n    ends_at: int\n',
     },
-    "service/store/records.py": {'Encoding("spent", Spent, 2)': 'Encoding("spent", Spent, 3)'},
-    "service/keys/rotation.py": {'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'},
+    "service/store/records.py": {'Encoding("spent", Spent, 3)': 'Encoding("spent", Spent, 4)'},
+    "service/keys/stored_keys.py": {
+        'Encoding("keys", KeyRecord)': 'Encoding("keys", KeyRecord, 2)'
+    },
 }
 
 CHANGED_KINDS = ("az", "ac", "rt", "ss", "pk", "co")

@@ -15,8 +15,8 @@ async def test_whatever_a_probe_ends_with_the_next_one_may_close_the_circuit() -
             raise error
 
     circuit = Circuit(probe)
-    circuit.opens(ConnectionError("lost"))
+    circuit.open(ConnectionError("lost"))
     async with asyncio.timeout(10):
-        while circuit.open:  # noqa: ASYNC110 - it is no event
+        while circuit.is_open:  # noqa: ASYNC110 - it is no event
             await asyncio.sleep(0.01)
     assert not ends

@@ -37,7 +37,7 @@ def writes(stores: Stores) -> list[Command]:
 
 
 def test_wherever_a_write_is_cut_every_key_has_an_end(tmp_path: Path) -> None:
-    told = writes(Stores.on(None, prefix="ts"))  # type: ignore[arg-type]
+    told = writes(Stores(None, prefix="ts"))  # type: ignore[arg-type]
     sent = b"".join(hiredis.pack_command(command) for command in told)  # type: ignore[arg-type]
     with redis_running(tmp_path) as (url, _), Redis.from_url(url) as redis:
         seen: set[bytes] = set()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from service.store.engine.group_commit import GroupCommit
-from service.store.engine.multiplexed import Multiplexed
 from service.store.verbs import Command
 
 REPLICA_TAKES = 0.2
@@ -31,7 +30,7 @@ class Line:
 
 
 async def test_one_who_has_little_time_left_takes_nobody_along() -> None:
-    durable = GroupCommit(cast("Multiplexed", Line()), replicas=1)
+    durable = GroupCommit(Line(), replicas=1)
     results: list[object] = await asyncio.gather(
         durable.ask([("SET", "a", "1")], seconds=REPLICA_TAKES / 4),
         durable.ask([("SET", "b", "1")], seconds=REPLICA_TAKES * 20),

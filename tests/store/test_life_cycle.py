@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -64,8 +63,7 @@ def kinds(service: RunningService) -> set[str]:
     """Every kind of key that the service has, so that none is forgotten here."""
     stores = service.parts.shared.stores
     found = {"rl", "lf", "keys"}
-    for field in fields(stores):
-        kind = getattr(stores, field.name)
+    for kind in vars(stores).values():
         if isinstance(kind, Records | Index | Queue):
             found.add(kind.name)
         elif isinstance(kind, OneTimeRecords):

@@ -24,8 +24,8 @@ MORE = 5
 @pytest.fixture
 def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Room for three of everything, and clients whose tokens expire in the order of the file."""
-    monkeypatch.setattr("service.store.stores.MOST", MOST)
-    monkeypatch.setattr("service.store.stores.MOST_SESSIONS", MOST)
+    monkeypatch.setattr("service.store.stores.MAX_MEMBERS", MOST)
+    monkeypatch.setattr("service.store.stores.MAX_SESSIONS", MOST)
     usual = client_in(config, "opaque")
     for number in range(MORE):
         config["clients"].append(

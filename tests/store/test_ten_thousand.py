@@ -16,7 +16,7 @@ from service.model.one_time import RefreshToken
 from service.model.session import Session
 from service.protocol.errors import InvalidGrant
 from service.store.indexes import Index
-from service.store.stores import TOLD_WITHIN
+from service.store.stores import DELIVERY_LIFETIME
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -78,7 +78,7 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
 async def test_a_person_with_ten_thousand_sessions_gets_no_more(
     redis: Redis, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.store.stores.MOST_SESSIONS", ROOM)
+    monkeypatch.setattr("service.store.stores.MAX_SESSIONS", ROOM)
     sessions, now = service.parts.records.sessions, service.parts.shared.now()
     await ten_thousand_sessions(sessions, now)
     listed = sessions.stores.subject_sessions.key(digest("818727"))
@@ -125,9 +125,9 @@ async def test_no_index_takes_more_than_two_mebibytes(
             ]
         )
         count = int(redis.zcard(index.key("s")))
-        surplus = await stores.surplus(index, "s", count=count)
+        surplus = await stores.find_surplus(index, "s", count=count)
         await stores.kv.write(*[index.remove("s", one) for one in surplus])
-    assert int(redis.zcard(index.key("s"))) <= index.most
+    assert int(redis.zcard(index.key("s"))) <= index.limit
     assert size(redis, index.key("s")) < 2 * KIB * KIB
 
 
@@ -135,7 +135,7 @@ async def test_a_delivery_that_nobody_made_for_a_day_leaves_the_queue(
     redis: Redis, service: RunningService
 ) -> None:
     queue, now = service.parts.shared.stores.logout_queue, service.parts.shared.now()
-    old = [queue.add(f"old{number}", due=now - TOLD_WITHIN - 1) for number in range(MANY)]
+    old = [queue.add(f"old{number}", due=now - DELIVERY_LIFETIME - 1) for number in range(MANY)]
     await service.parts.shared.kv.write(*old)
     assert int(redis.zcard(queue.key)) == MANY
     await service.parts.shared.kv.write(queue.add("new", due=now + 60))

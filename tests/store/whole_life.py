@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.identity.sessions import SignIn
 from service.store import scripts
 from tests.clients.signing import SECRET, Signer
 from tests.driving.browser import Browser
@@ -26,9 +27,10 @@ CONSTANTS = {
     "service.tokens.revocation.SKEW": 0,
     "service.authorize.parking.LIFETIME": 2,
     "service.identity.providers.sign_in.LIFETIME": 2,
+    "service.identity.partial_sign_ins.LIFETIME": 2,
     "service.identity.consents.YEAR": 2,
-    "service.identity.participants.TOLD_WITHIN": 3,
-    "service.store.stores.TOLD_WITHIN": 3,
+    "service.identity.participants.DELIVERY_LIFETIME": 3,
+    "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,
     "service.logout.back_channel.PAUSES": (1,),
 }
@@ -165,6 +167,14 @@ async def request_object(service: RunningService, browser: Browser, _: FakeProvi
     assert (await sender.send(await sender.signed())).has("login")
 
 
+async def partial_sign_in(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """A sign-in that lacks a factor; as no built-in step asks for one, it is stored directly."""
+    now = service.parts.shared.now()
+    sign_in = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now)
+    records = service.parts.records.partial_sign_ins
+    assert (await records.keep(sign_in, parked_id="", browser="some browser")).sign_in == sign_in
+
+
 EVERYTHING: tuple[Doing, ...] = (
     code_with_refresh,
     tokens_of_the_front_channel,
@@ -175,4 +185,5 @@ EVERYTHING: tuple[Doing, ...] = (
     registration,
     provider_sign_in,
     request_object,
+    partial_sign_in,
 )

@@ -1,1 +1,1 @@
-"""The connections to Redis: one server, Sentinel, a Cluster, or the embedded store; all behind `service.store.keyvalue`."""
+"""The engine behind `service.store.keyvalue`: one server, Sentinel, a Cluster, or the embedded store."""

@@ -1,4 +1,4 @@
-"""A Redis Cluster: each command goes to the server that has its key, over the line that all share to that server."""
+"""A Redis Cluster: each command goes to the server that has its key, over the shared line to that server."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from service.store.engine.slots import Address, Slots
 from service.store.verbs import Command
 
 REDIRECTIONS = 3
-"""How often one command follows its key to another server; more than once only while servers disagree."""
+"""Servers that one command follows its key to; more than one only while servers disagree."""
 
 
 class Clustered:
-    """Asks each server for what it has; an order across servers is kept by asking one after another."""
+    """Splits commands by server; writes keep their order, because servers are asked one after another."""
 
     def __init__(self, slots: Slots, line_to: Callable[[Address], Line]) -> None:
-        """Take who has what, and what makes a line to a server."""
         self._slots = slots
         self._line_to = line_to
         self._lines: dict[Address, Line] = {}
 
     @property
     def circuit_open(self) -> bool:
-        """Whether some server has not answered; what the others have goes on."""
+        """Whether some server has not answered lately; the others go on."""
         return any(line.circuit_open for line in self._lines.values())
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """The replies, in order; reads at once from all servers, writes in their order."""
+        """Return the replies, in order; reads go to all servers at once, writes in their order."""
         due = monotonic() + seconds
-        await self._slots.know(due=due)
-        parts = [list(part) for _, part in groupby(commands, self._slots.owner)]
+        await self._slots.ask_once(due=due)
+        parts = [list(part) for _, part in groupby(commands, self._slots.find_owner)]
         if len(parts) == 1:
             return await self._ask(parts[0], due=due)
         if all(command[0] == "GET" for command in commands):
@@ -45,14 +44,14 @@ class Clustered:
         return list(chain.from_iterable(answers))
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self._slots.close()
         for line in self._lines.values():
             line.close()
 
     async def _ask(self, commands: list[Command], *, due: float) -> list[Any]:
-        """Ask the one server that has all these keys; another, if that has taken over meanwhile."""
-        owner = self._slots.owner(commands[0])
+        """Ask the one server that has all these keys, or the one that has taken over from it meanwhile."""
+        owner = self._slots.find_owner(commands[0])
         line = self._line(owner)
         known_to_be_away = line.circuit_open
         try:
@@ -61,25 +60,25 @@ class Clustered:
             self._slots.refresh()
             if known_to_be_away:
                 raise
-            owner = await self._successor(commands[0], owner, due=due)
+            owner = await self._find_successor(commands[0], owner, due=due)
             replies = await self._line(owner).ask(commands, seconds=due - monotonic())
         for index, reply in enumerate(replies):
             if isinstance(reply, Exception):
-                replies[index] = await self._followed(commands[index], reply, owner, due=due)
+                replies[index] = await self._follow(commands[index], reply, owner, due=due)
         return replies
 
-    async def _successor(self, command: Command, lost: Address, *, due: float) -> Address:
-        """Who has taken over from a server that was lost."""
+    async def _find_successor(self, command: Command, lost: Address, *, due: float) -> Address:
+        """Return the server that has taken over from one that was lost."""
         await self._slots.ask_again(due=due)
-        owner = self._slots.owner(command)
+        owner = self._slots.find_owner(command)
         if owner == lost:
-            raise ConnectionLost("nobody has taken over yet")
+            raise ConnectionLost("no server has taken over yet")
         return owner
 
-    async def _followed(
+    async def _follow(
         self, command: Command, refusal: Exception, asked: Address, *, due: float
     ) -> Any:
-        """The reply of the server that has the key now: for good (MOVED), or while slots move (ASK)."""
+        """Return the reply of the server that has the key now: for good (MOVED), or while slots move (ASK)."""
         reply: Any = refusal
         for _ in range(REDIRECTIONS):
             word, _, rest = str(reply).partition(" ")
@@ -88,8 +87,8 @@ class Clustered:
             host, _, port = rest.split()[1].rpartition(":")
             asked = (host or asked[0], int(port))
             asking: list[Command] = [("ASKING",)] if word == "ASK" else []
-            told = await self._line(asked).ask([*asking, command], seconds=due - monotonic())
-            reply = told[-1]
+            replies = await self._line(asked).ask([*asking, command], seconds=due - monotonic())
+            reply = replies[-1]
             if word == "MOVED":
                 self._slots.refresh()
         return reply
@@ -97,10 +96,7 @@ class Clustered:
     def _line(self, address: Address) -> Line:
         line = self._lines.get(address)
         if line is None:
-            self._forget_all_but(self._slots.masters)
+            for gone in self._lines.keys() - self._slots.masters:
+                self._lines.pop(gone).close()
             line = self._lines[address] = self._line_to(address)
         return line
-
-    def _forget_all_but(self, masters: frozenset[Address]) -> None:
-        for gone in self._lines.keys() - masters:
-            self._lines.pop(gone).close()

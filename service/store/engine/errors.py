@@ -1,36 +1,27 @@
-"""What can go wrong between this service and Redis, by the names of redis-py."""
+"""What can go wrong between this service and Redis."""
 
 from __future__ import annotations
 
-from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import RedisError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeout
+from redis import exceptions
 
-__all__ = [
-    "TROUBLE",
-    "UNREACHABLE",
-    "ConnectionLost",
-    "NotAsked",
-    "NotReplicated",
-    "Overwhelmed",
-    "RedisError",
-    "ResponseError",
-]
+ConnectionLost = exceptions.ConnectionError
+RedisError = exceptions.RedisError
+ResponseError = exceptions.ResponseError
 
-UNREACHABLE = (ConnectionLost, RedisTimeout, OSError)
-"""Redis was not there, or has not answered; it may or may not have done what it was asked."""
+UNREACHABLE = (ConnectionLost, exceptions.TimeoutError, OSError)
+"""Redis was not there, or has not answered; it may or may not have executed the commands."""
 
 TROUBLE = (RedisError, OSError)
 """Everything; asyncio's TimeoutError is an OSError."""
 
 
 class NotAsked(ConnectionLost):
-    """Redis has not answered lately, so it was not asked."""
+    """Redis has not answered lately, so nothing was sent."""
 
 
 class Overwhelmed(RedisError):
-    """Too much is waiting for Redis already; nothing was asked."""
+    """Too many commands wait for Redis already; nothing was sent."""
 
 
 class NotReplicated(RedisError):
-    """Fewer replicas than are configured have confirmed a write in time; the master has done it."""
+    """Fewer replicas than are configured have confirmed a write in time; the master has executed it."""

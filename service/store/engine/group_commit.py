@@ -1,7 +1,7 @@
-"""Writes that count only when replicas have them, too: what comes while one WAIT runs goes together before the next.
+"""Confirms writes only when replicas have them; writes that come while one WAIT runs go together before the next.
 
-WAIT holds its connection up, so these writes have one of their own; one WAIT for each would
-leave only as many per second as there are round trips to a replica.
+WAIT blocks its connection, so these writes have their own; one WAIT for each would leave only as
+many writes per second as there are round trips to a replica.
 """
 
 from __future__ import annotations
@@ -12,29 +12,33 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+from service.store.engine.engine import Line
 from service.store.engine.errors import TROUBLE, NotReplicated, Overwhelmed
 from service.store.engine.link import MAX_WAITING
-from service.store.engine.multiplexed import Multiplexed
 from service.store.verbs import Command
 
 PATIENCE = 0.9
-"""How much of the time that is left a replica may take; in the rest the refusal reaches us."""
+"""Share of the time that is left which a replica may take; in the rest the refusal reaches us."""
 
 
 @dataclass(slots=True)
 class _Commit:
-    """Commands that were asked together, and who waits for them."""
+    """Commands that were sent together, and the future of their replies."""
 
     commands: Sequence[Command]
     due: float
     answered: asyncio.Future[list[Any]]
 
+    def fail(self, error: Exception) -> None:
+        if not self.answered.done():
+            self.answered.set_exception(error)
+
 
 class GroupCommit:
-    """Asks over a line of its own, and answers when so many replicas have what was written."""
+    """Sends commands over its own line, and answers when enough replicas have executed them."""
 
-    def __init__(self, line: Multiplexed, *, replicas: int) -> None:
-        """Take the line, which nobody else may use."""
+    def __init__(self, line: Line, *, replicas: int) -> None:
+        """Take the line, which nothing else may use."""
         self._line = line
         self._replicas = replicas
         self._collected: list[_Commit] = []
@@ -42,11 +46,11 @@ class GroupCommit:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether everything is refused, because Redis has not answered."""
+        """Whether commands are refused at once, because Redis has not answered lately."""
         return self._line.circuit_open
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """The replies, once they are safe; NotReplicated where too few replicas said so in time."""
+        """Return the replies once they are safe; NotReplicated if too few replicas confirm in time."""
         if len(self._collected) >= MAX_WAITING:
             raise Overwhelmed("too many writes wait for replicas")
         answered: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
@@ -57,7 +61,7 @@ class GroupCommit:
             return await answered
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         if self._committing is not None:
             self._committing.cancel()
         self._line.close()
@@ -73,9 +77,9 @@ class GroupCommit:
             self._committing = None
 
     async def _commit(self, commits: Sequence[_Commit]) -> None:
-        """All in one round trip, told as one: a lost connection repeats them together, WAIT included.
+        """Send all in one round trip: after a lost connection they are repeated together, with WAIT.
 
-        It may take as long as the last of them has; who has less gives up alone.
+        It may take as long as the most patient caller has; the others give up alone.
         """
         seconds = max(each.due for each in commits) - monotonic()
         commands = [command for each in commits for command in each.commands]
@@ -84,18 +88,13 @@ class GroupCommit:
             *replies, confirmed = await self._line.ask([*commands, wait], seconds=seconds)
         except TROUBLE as error:
             for each in commits:
-                _fail(each, error)
+                each.fail(error)
             return
         for each in commits:
             own, replies = replies[: len(each.commands)], replies[len(each.commands) :]
             if isinstance(confirmed, Exception):
-                _fail(each, confirmed)
+                each.fail(confirmed)
             elif confirmed < self._replicas:
-                _fail(each, NotReplicated(f"{confirmed} replicas have confirmed the write"))
+                each.fail(NotReplicated(f"{confirmed} replicas have confirmed the write"))
             elif not each.answered.done():
                 each.answered.set_result(own)
-
-
-def _fail(commit: _Commit, error: Exception) -> None:
-    if not commit.answered.done():
-        commit.answered.set_exception(error)

@@ -1,4 +1,4 @@
-"""An open connection to Redis that all requests of an event loop share: what is asked in one turn is written at once."""
+"""An open connection to Redis, shared by all requests of an event loop: commands of one turn are written at once."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from service.store.engine.errors import ConnectionLost, Overwhelmed
 from service.store.verbs import Command
 
 MAX_WAITING = 10_000
-"""Questions without a reply; one more is refused at once, so that a slow Redis piles nothing up."""
+"""Questions without a reply; one more is refused at once, so that a slow Redis does not fill the memory."""
 
 _packed = cast("Callable[[Command], bytes]", hiredis.pack_command)  # whose own type is too narrow
 
 TICK = 0.025
-"""Seconds between two looks at who has waited too long."""
+"""Seconds between two looks for questions that have waited too long."""
 
 _NO_MASTER = ("READONLY", "MASTERDOWN")
-"""How a refusal begins where Redis has become a replica: then the new master is to be looked for."""
+"""How an error reply begins if Redis has become a replica: then the new master has to be found."""
 
 SETTLING = 1.0
-"""Seconds in which nobody looks again, because the last look has found this connection."""
+"""Seconds for which a new connection is not given up for another: the last search has found it."""
 
 
 @dataclass(slots=True)
 class _Question:
-    """Commands that were asked together, and the replies so far."""
+    """Commands that were sent together, and the replies so far."""
 
     asked: int
     due: float
@@ -40,9 +40,9 @@ class _Question:
 
 
 class Link(asyncio.Protocol):
-    """A connection that is open: questions go out, replies come back in the same order.
+    """Sends questions and matches replies, which come in the same order.
 
-    A question whose asker has given up stays in line, so that its reply is nobody else's.
+    A question whose caller has given up stays in the queue, so that no other caller gets its reply.
     """
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
@@ -58,20 +58,20 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = cast("asyncio.Transport", writer.transport)
         self._transport.set_protocol(self)
         self.heard_at = self._opened_at = monotonic()
-        """When Redis last said anything, and when it could first be asked."""
+        """When Redis last sent anything; at first, when the connection was opened."""
 
     @property
-    def open(self) -> bool:
-        """Whether questions can be asked, and it is the master that they reach."""
+    def is_open(self) -> bool:
+        """Whether commands can be sent, and reach the master."""
         return self._transport is not None and not self._outdated
 
     def ask(self, commands: Sequence[Command], *, due: float) -> asyncio.Future[list[Any]]:
-        """The future replies; written together with all else that this turn of the loop asks."""
+        """Return the future replies; the commands are written with all others of this turn of the loop."""
         if self._transport is None:
             raise ConnectionLost("the connection was lost as soon as it was there")
         if len(self._waiting) >= MAX_WAITING:
             raise Overwhelmed("too many questions wait for Redis")
-        # First, so that what cannot be written stands in no line, and shifts nobody's replies.
+        # First, so that what cannot be packed enters no queue, and shifts no other replies.
         packed = [_packed(command) for command in commands]
         question = _Question(len(commands), due, self._loop.create_future())
         self._waiting.append(question)
@@ -98,20 +98,20 @@ class Link(asyncio.Protocol):
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail everybody who waits, at once."""
+        """Fail all questions that wait."""
         self.abort(ConnectionLost(f"Redis closed the connection: {exc}"))
 
     def pause_writing(self) -> None:
-        """The socket takes no more; questions collect until it does."""
+        """Collect questions, because the socket takes no more."""
         self._paused = True
 
     def resume_writing(self) -> None:
-        """The socket takes more."""
+        """Write what was collected."""
         self._paused = False
         self._flush()
 
     def abort(self, error: Exception) -> None:
-        """Give the connection up."""
+        """Close the connection and fail all questions that wait."""
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
@@ -136,9 +136,9 @@ class Link(asyncio.Protocol):
             self.abort(ConnectionLost("Redis has become a replica"))
 
     def _watch(self, looked_at: float) -> None:
-        """Tell those who had waited too long at the last look; a connection that says nothing at all is dead.
+        """Fail questions that had waited too long at the last look; abort a connection that is silent.
 
-        Not those of now: if it was this process that stood still, what Redis has said is yet to be read.
+        The time of the last look counts: if this process was paused, replies may have come that are yet to be read.
         """
         for question in self._waiting:
             if question.due < looked_at and not question.answered.done():

@@ -1,6 +1,6 @@
 """One shared connection to one Redis, opened when it is first needed, and again when it was lost.
 
-A connection per request costs a write, a time-out and a wake-up for each. redis-py opens
+A connection per request would cost a write, a timeout and a wake-up for each. redis-py opens
 the connection: it knows TLS, AUTH, databases, unix sockets and Sentinel.
 """
 
@@ -19,10 +19,10 @@ from service.store.verbs import Command
 
 
 class Multiplexed:
-    """Asks Redis over one link; while Redis is away it refuses at once, and looks by itself whether it is back."""
+    """Sends commands over one link; while Redis is away it refuses them at once, and probes."""
 
     def __init__(self, connect: Callable[[], Any], *, patience: float) -> None:
-        """Take what makes a connection of redis-py, and for how many seconds Redis may say nothing."""
+        """Take what makes a connection of redis-py, and the seconds for which Redis may be silent."""
         self._connect = connect
         self._patience = patience
         self._link: Link | None = None
@@ -32,34 +32,34 @@ class Multiplexed:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether everything is refused, because Redis has not answered."""
-        return self._circuit.open
+        """Whether commands are refused at once, because Redis has not answered lately."""
+        return self._circuit.is_open
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """The replies, in order; whatever redis-py or asyncio raise where there are none."""
-        if self._circuit.open:
+        """Return the replies, in order, or raise what redis-py or asyncio raises."""
+        if self._circuit.is_open:
             raise NotAsked("Redis has not answered lately")
         began = monotonic()
         due = began + seconds
         try:
             link = self._link
-            if link is None or not link.open:
-                link = await self._opened(due)
+            if link is None or not link.is_open:
+                link = await self._open_link(due)
             try:
                 return await link.ask(commands, due=due)
             except ConnectionLost:
                 # Once more: Redis may have closed an idle connection, and every verb bears repetition.
-                return await (await self._opened(due)).ask(commands, due=due)
+                return await (await self._open_link(due)).ask(commands, due=due)
         except TimeoutError as error:
             if self._silent_for(began) >= self._patience:
-                self._circuit.opens(error)
+                self._circuit.open(error)
             raise
         except UNREACHABLE as error:
-            self._circuit.opens(error)
+            self._circuit.open(error)
             raise
 
     def close(self) -> None:
-        """Give the connection back; who asks from now on is refused."""
+        """Close the connection; commands are refused from now on."""
         self._closed = True
         self._circuit.close()
         self._opening.cancel_all()
@@ -67,24 +67,24 @@ class Multiplexed:
             self._link.abort(ConnectionLost("the store is closed"))
 
     def _silent_for(self, began: float) -> float:
-        """For how long nobody has got any answer, as far as who began then can tell."""
+        """Return for how long no answer has come, as far as a call that began then can tell."""
         heard = began if self._link is None else max(began, self._link.heard_at)
         return monotonic() - heard
 
     async def _probe(self) -> None:
-        """Any answer will do; an error is one, too."""
+        """Wait for any answer, even an error reply."""
         due = monotonic() + self._patience
-        await (await self._opened(due)).ask([("PING",)], due=due)
+        await (await self._open_link(due)).ask([("PING",)], due=due)
 
-    async def _opened(self, due: float) -> Link:
-        """The link; those who ask while it is being opened wait for the same one, until they are due."""
+    async def _open_link(self, due: float) -> Link:
+        """Return the open link; all callers wait for the same one to be opened, each until it is due."""
         if self._closed:
             raise ConnectionLost("the store is closed")
-        if self._link is not None and self._link.open:
+        if self._link is not None and self._link.is_open:
             return self._link
         opening = self._opening.start(None, self._open)
         while not opening.done():
-            # Before the wait, so that a process that stood still itself lets it go on.
+            # Before the wait, so that a process that was paused itself does not give up.
             looked_at = monotonic()
             await asyncio.wait({opening}, timeout=TICK)
             if due < looked_at and not opening.done():

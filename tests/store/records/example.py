@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -160,8 +159,8 @@ EXAMPLES: Mapping[str, object] = {
 
 def encodings() -> dict[str, Encoding[Any]]:
     """How every kind of record is written, by its name."""
-    stores = Stores.on(cast("Any", None), prefix="ts")
-    kinds = [getattr(stores, field.name) for field in fields(stores)]
+    stores = Stores(cast("Any", None), prefix="ts")
+    kinds = vars(stores).values()
     one_time = [kind.live for kind in kinds if isinstance(kind, OneTimeRecords)]
     plain = [kind for kind in kinds if isinstance(kind, Records)]
     found: list[Encoding[Any]] = [one.encoding for one in (*plain, *one_time)]
