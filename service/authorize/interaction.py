@@ -66,7 +66,7 @@ class Interaction:
 
     def _is_meant(self, session: Session) -> bool:
         """Whether the client names nobody, or this person."""
-        return all(named.is_subject(session.subject) for named in self.request.named)
+        return all(named.has_subject(session.subject) for named in self.request.named)
 
     def _sign_in_is_accepted(self, session: Session) -> bool:
         """Whether the client takes people from where this one signed in."""

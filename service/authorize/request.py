@@ -25,7 +25,7 @@ from service.protocol.response_type import (
 )
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.id_token_hint import IdTokenHints
-from service.tokens.subject import NamedPerson
+from service.tokens.subject import RequestedUser
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class AuthorizeRequest:
     nonce: str | None
     prompt: frozenset[str]
     max_age: int | None
-    named: tuple[NamedPerson, ...]
+    named: tuple[RequestedUser, ...]
     """The user that the client names, in every way in which it does; no other user will do."""
     login_hint: str | None
     ui_locales: str | None
@@ -118,15 +118,18 @@ def _read_max_age(params: Params, client: Client) -> int | None:
 
 async def _read_named(
     params: Params, claims: ClaimsParameter, client: Client, hints: IdTokenHints
-) -> tuple[NamedPerson, ...]:
+) -> tuple[RequestedUser, ...]:
     """Return the user in the claims parameter and in id_token_hint, which may have expired (OIDC Core §3.1.2.2)."""
-    named = [hints.identifiers.named(client, *subjects) for subjects in claims.subjects]
+    named = [
+        RequestedUser(client=client, subs=frozenset(subs), identifiers=hints.identifiers)
+        for subs in claims.subjects
+    ]
     text = params.get("id_token_hint")
     if text is not None:
         hint = await hints.read(text, sender=client)
         if hint is None:
             raise InvalidRequest("id_token_hint is not an ID token of this service")
-        named.append(hint.person)
+        named.append(hint.user)
     return tuple(named)
 
 

@@ -113,7 +113,7 @@ class IntrospectionEndpoint:
             return INACTIVE
         claims = dict(token.claims)
         if token.subject is not None:
-            claims["sub"] = self.identifiers.of(client, token.subject)
+            claims["sub"] = self.identifiers.find_sub(client, token.subject)
         return {"active": True, **claims, "token_type": token_type(token.cnf)}
 
     def _claims_of_refresh_token(
@@ -127,7 +127,7 @@ class IntrospectionEndpoint:
         return {
             "active": True,
             "client_id": authorization.client_id,
-            "sub": self.identifiers.of(client, str(authorization.subject)),
+            "sub": self.identifiers.find_sub(client, str(authorization.subject)),
             "scope": format_scope(authorization.scope),
             **({} if slides else {"exp": token.record.ends_at}),
             "token_type": "refresh_token",

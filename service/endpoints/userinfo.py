@@ -83,7 +83,7 @@ class UserinfoEndpoint:
         if requested is not None:
             names, locales = requested.userinfo, requested.locales
             claims |= individual_claims(self.registry.current, client, names, user_claims, locales)
-        return {**claims, "sub": self.identifiers.of(client, str(token.subject))}
+        return {**claims, "sub": self.identifiers.find_sub(client, str(token.subject))}
 
     async def _sign_and_encrypt(self, claims: Mapping[str, object], client: Client) -> str | None:
         """Return the JWT that the client registered for, if any (OIDC Core §5.3.2)."""

@@ -1,4 +1,4 @@
-"""Every grant type that is served, by its string."""
+"""All grants by their grant type (RFC 6749 §4)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from service.tokens.revocation import Revocation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantParts:
-    """What the built-in grants are made of."""
-
     services: GrantServices
     stores: Stores
     sign_in: LocalSignIn
@@ -35,7 +33,7 @@ class BuiltinGrant(Grant, Protocol):
 
     grant_type: ClassVar[str]
     is_registrable: ClassVar[bool]
-    """Whether a client may register it dynamically: not where a person's password or token is handed over."""
+    """Whether a client may register it dynamically: not if users would give it a password or token."""
 
 
 BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
@@ -52,31 +50,31 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
 }
-"""How each is made. To add one: a file in this folder, and an entry here."""
+"""To add one: a file in this folder, and an entry here."""
 
 
 class Grants:
     """Built-in and extension grants by grant type; a new registry brings its own extension grants."""
 
     def __init__(self, parts: GrantParts) -> None:
-        """Make every grant; ExtensionGrantError where two serve one type or one cannot be made."""
+        """Make every grant; raise ExtensionGrantError if two have one type or one cannot be made."""
         self._parts = parts
         self._by_generation: Mapping[str, Mapping[str, Grant]] = {}
         self.prepare(parts.services.registry.current)
 
     def prepare(self, registry: Registry) -> None:
-        """Make the grants of a registry that is about to be in force, beside today's."""
-        today = self._parts.services.registry.current.generation
-        kept = {name: made for name, made in self._by_generation.items() if name == today}
+        """Make the grants of the next registry, and keep those of the present one."""
+        present = self._parts.services.registry.current.generation
+        kept = {name: made for name, made in self._by_generation.items() if name == present}
         self._by_generation = kept | {registry.generation: _by_type(self._parts, registry)}
 
     def find(self, grant_type: str) -> Grant | None:
-        """The grant of this type, with today's options."""
+        """Return the grant of this type, with the present options."""
         return self._current.get(grant_type)
 
     @property
     def types(self) -> frozenset[str]:
-        """Every grant type that is installed."""
+        """All grant types, also those that no client uses."""
         return frozenset(self._current)
 
     @property
@@ -88,7 +86,7 @@ def _by_type(parts: GrantParts, registry: Registry) -> Mapping[str, Grant]:
     grants = {grant.grant_type: make(parts) for grant, make in BUILTIN_GRANTS.items()}
     made = extension_grants(registry.extension_grants, parts.services)
     for at, extension in enumerate(made):
-        # Of two the first is told of: the last one, delegation, need not stand in the file.
+        # Report the first of two: the last one, delegation, need not be in the file.
         later = {each.grant_type for each in made[at + 1 :]}
         if extension.grant_type in grants.keys() | later:
             raise ExtensionGrantError(at, f"{extension.grant_type} is served by another already")

@@ -27,7 +27,7 @@ class DelegationGrant:
     only_asks_the_store: ClassVar[bool] = True
 
     def __init__(self, options: Mapping[str, object], services: GrantServices) -> None:
-        """Read `source_scopes`: a client that is no API exchanges only tokens with one of them."""
+        """Read `source_scopes`: a client that is not an API exchanges only tokens with one of them."""
         self._source_scopes = frozenset(cast("list[str]", options.get("source_scopes", ())))
         self._active_tokens = services.active_tokens
 

@@ -206,7 +206,7 @@ class Sessions:
 
     def _without(self, authorizations: list[Authorization], owner: str) -> list[Command]:
         """What ends those that do not outlive their session (OIDC Core §11)."""
-        ended = [one.id for one in authorizations if not one.offline]
+        ended = [one.id for one in authorizations if not one.is_offline]
         return [
             *[self.stores.authorizations.drop(one) for one in ended],
             *[self.stores.subject_authorizations.remove(owner, one) for one in ended],

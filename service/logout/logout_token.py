@@ -29,7 +29,7 @@ class LogoutTokens:
         """The signed token; it can never pass for an identity token, which has no `events` (OIDC Back-Channel Logout §4.1)."""
         claims: dict[str, object] = {
             "iss": self.issuer,
-            "sub": self.identifiers.of(client, delivery.subject),
+            "sub": self.identifiers.find_sub(client, delivery.subject),
             "aud": client.client_id,
             "iat": now,
             "exp": now + LIFETIME,

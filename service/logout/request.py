@@ -44,7 +44,7 @@ class LogoutRequest:
 
     def continue_after(self, session: Session | None) -> str | None:
         """Where the person goes; nowhere after a hint about somebody else."""
-        foreign = self.hint and session and not self.hint.person.is_subject(session.subject)
+        foreign = self.hint and session and not self.hint.user.has_subject(session.subject)
         return None if foreign else self.continue_uri
 
     def _is_about(self, session: Session) -> bool:
@@ -52,7 +52,7 @@ class LogoutRequest:
 
         It names the session: who signs identity tokens by a secret can make up all the rest.
         """
-        if self.hint is None or not self.hint.person.is_subject(session.subject):
+        if self.hint is None or not self.hint.user.has_subject(session.subject):
             return False
         return self.hint.claims.get("sid") == session.id
 

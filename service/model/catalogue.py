@@ -8,7 +8,7 @@ from enum import Enum, StrEnum
 
 
 class Credential(Enum):
-    """What a client has to register so that it can use an authentication method."""
+    """The metadata that a client has to register so that it can use an authentication method."""
 
     SECRET = "client_secrets"
     SECRET_VALUE = "a client secret with its value"

@@ -1,4 +1,4 @@
-"""What a client's registration says (RFC 7591 §2, OpenID Connect Dynamic Client Registration §2)."""
+"""The registration of a client (RFC 7591 §2, OpenID Connect Dynamic Client Registration §2)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
 
 MARK_LENGTH = 8
-"""Characters of a client's mark, as `client_mark` makes it."""
+"""Characters that `client_mark` returns."""
 
 NEVER_MATCHES = bytes(32)
-"""Compared with where there is no secret, so that an unknown client takes as long as a known one."""
+"""Compared if there is no secret, so that an unknown client takes as long as a known one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
-    """A shared secret, kept as its SHA-256; the value itself only where a method cannot do without."""
+    """A shared secret, kept as its SHA-256; with its value only where a method needs it."""
 
     sha256: bytes = field(repr=False)
     value: str | None = field(repr=False)
@@ -33,7 +33,7 @@ class Secret:
 
 
 def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
-    """Whether a secret is one of these and has not expired; takes no less time for none at all."""
+    """Return whether a secret is one of these and has not expired; as slow if there are none."""
     digest = sha256(given.encode()).digest()
     known = [
         secret.sha256 for secret in secrets if secret.expires_at is None or now < secret.expires_at
@@ -43,13 +43,13 @@ def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
 
 
 def client_mark(client_id: str) -> str:
-    """Return a few characters by which the service recognises the client, and nobody else does."""
+    """Return a few characters that identify the client to this service alone."""
     return digest(client_id)[:MARK_LENGTH]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """What a client may do; clients that may do the same can share one object."""
+    """The permissions of a client; clients with the same permissions can share one object."""
 
     grant_types: frozenset[str]
     scope: frozenset[str]
@@ -58,7 +58,7 @@ class Permissions:
     """Empty for all of them."""
 
     def accepts_users_of(self, idp: str | None) -> bool:
-        """Return whether people who signed in there may use the client."""
+        """Return whether users who signed in at this provider may use the client."""
         if idp == LOCAL:
             return self.enable_local_login
         return not self.identity_providers or idp in self.identity_providers
@@ -66,7 +66,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A registered client; every member bears the name of its key in the registry."""
+    """A registered client; every member has the name of its key in the registry."""
 
     client_id: str
     client_name: str | LocalText | None
@@ -141,7 +141,7 @@ class Client:
     backchannel_logout_session_required: bool
     properties: Mapping[str, object]
     metadata: Mapping[str, object]
-    """Every other registered metadata name, such as `contacts` or `initiate_login_uri`."""
+    """All other registered metadata, such as `contacts` or `initiate_login_uri`."""
     dynamically_registered: bool
     """Whether it was registered by RFC 7591: then `outgoing.allowed_networks` limits where its URLs may lead."""
     unsupported_feature: Feature | None
@@ -154,13 +154,13 @@ class Client:
 
     @property
     def login_uri(self) -> str | None:
-        """Where a third party may begin a login at the client (OIDC Core §4)."""
+        """The URL at which a third party may begin a login at the client (OIDC Core §4)."""
         uri = self.metadata.get("initiate_login_uri")
         return None if uri is None else str(uri)
 
     @property
     def permissions(self) -> Permissions:
-        """What the client may do today, also with what was issued before."""
+        """The permissions today, which count for older tokens, too."""
         offline = {OFFLINE_ACCESS} if self.allow_offline_access else frozenset[str]()
         return Permissions(
             grant_types=self.allowed_grant_types,
@@ -170,16 +170,16 @@ class Client:
         )
 
     def has_redirect_uri(self, uri: str) -> bool:
-        """Return whether this is one of its redirect URIs; a public client's loopback port may vary (RFC 8252 §7.3)."""
+        """Return whether this URI is registered; a public client's loopback port may vary (RFC 8252 §7.3)."""
         return is_registered(uri, self.redirect_uris, loopback_port_may_vary=self.is_public)
 
     def under_host(self, host: str) -> Client:
-        """Return the client with its host in place of the words and pictures that it chose for itself."""
+        """Return the client with its host in place of the name, logo and links that it chose for itself."""
         return replace(
             self, client_name=host, client_uri=None, logo_uri=None, policy_uri=None, tos_uri=None
         )
 
     @property
     def display_name(self) -> str:
-        """What a person is shown as the client's name."""
+        """The client's name for people."""
         return str(self.client_name or self.client_id)

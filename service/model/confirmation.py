@@ -1,4 +1,4 @@
-"""The key that a token is bound to: whoever sends the token has to prove possession of it (RFC 7800)."""
+"""The key that a token is bound to: its sender has to prove possession of the key (RFC 7800)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an authorization response reaches the client: by a redirect, or by a form that the browser posts."""
+"""The two ways of an authorization response to the client: a redirect, or a form that the browser posts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opaque handles: what a code, a token or a session cookie looks like from outside."""
+"""Opaque handles: the form of codes, reference and refresh tokens, and session cookies."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ _WELL_FORMED_SELECTOR = re.compile(rf"[A-Za-z0-9_-]{{{_SELECTOR}}}")
 class Handle(msgspec.Struct, frozen=True):
     """A well-formed handle: `<prefix><selector><256 random bits><checksum>`.
 
-    The selector names the authorization (or session) it belongs to and is no secret: it keeps
-    all records of one authorization in one Redis hash slot, and finds them in one round trip.
+    The selector is the id of the authorization (or session) and not secret: it keeps all records
+    of one authorization in one Redis hash slot, so that one round trip finds them.
     """
 
     kind: HandleKind
     selector: str
     text: str
     digest: str
-    """The hash under which Redis knows it: a stolen dump holds no usable handle."""
+    """The hash in the key of its record: a stolen dump of Redis holds no usable handle."""
 
 
 def new_selector() -> str:
-    """A fresh identifier of 96 random bits, from a fixed alphabet."""
+    """Return an identifier of 96 random bits, from a fixed alphabet."""
     return secrets.token_urlsafe(12)
 
 
 def new_handle(kind: HandleKind, selector: str) -> Handle:
-    """A fresh handle with 256 bits of randomness."""
+    """Return a handle with 256 random bits."""
     return handle_from_secret(kind, selector, secrets.token_bytes(32))
 
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
-    """The handle with this secret (32 bytes): the same secret always gives the same handle."""
+    """Return the handle with this secret of 32 bytes."""
     body = PREFIXES[kind] + selector + base64url(secret)
     text = body + _checksum(body.encode())
     return Handle(kind, selector, text, digest(text))
 
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
-    """Read a handle of one kind; a typo or another kind is None without any look-up."""
+    """Read a handle of one kind; None for a typo or another kind."""
     if not text.startswith(PREFIXES[kind]) or _WELL_FORMED.fullmatch(text) is None:
         return None
     encoded = text.encode()
@@ -79,12 +79,12 @@ def parse_handle(text: str, kind: HandleKind) -> Handle | None:
 
 
 def kind_of(text: str) -> HandleKind | None:
-    """What a text claims to be by its prefix, well-formed or not."""
+    """Return the kind that a text has by its prefix, well-formed or not."""
     return _KINDS.get(text[:_PREFIX])
 
 
 def digest(text: str) -> str:
-    """SHA-256, base64url: how anything secret or caller-chosen becomes part of a Redis key."""
+    """Return the SHA-256, base64url: the form of secrets and of callers' values in Redis keys."""
     return _digest(text.encode())
 
 
@@ -93,7 +93,7 @@ def _digest(text: bytes) -> str:
 
 
 def is_selector(text: str) -> bool:
-    """Whether a text can be a selector and may thus stand in a Redis key."""
+    """Return whether a text has the form of a selector, and so may be part of a Redis key."""
     return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""What the operator registered, as one immutable whole that a reload replaces."""
+"""The registry of the operator, as one immutable value that a reload replaces."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class IdentityProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """What `acr_values=tenant:<name>` may pass to the login page."""
+    """A tenant that `acr_values=tenant:<name>` names to the login page."""
 
     name: str
     display_name: str | LocalText
@@ -49,7 +49,7 @@ class AuthenticationContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionGrantRegistration:
-    """Which handler serves an extension grant, how long it may take in seconds, and its options."""
+    """A handler of an extension grant, with its timeout in seconds and its options."""
 
     handler: str
     timeout: float
@@ -63,7 +63,7 @@ class Registry:
     clients: Mapping[str, Client]
     api_resources: Mapping[str, ApiResource]
     api_scopes: Mapping[str, ApiScope]
-    """Every scope of every API resource, also those that the file does not describe further."""
+    """Every scope value of every API resource, also without an entry of its own in the file."""
     identity_resources: Mapping[str, IdentityResource]
     identity_providers: Mapping[str, IdentityProvider]
     tenants: Mapping[str, Tenant]
@@ -73,32 +73,32 @@ class Registry:
     user_store: str | None
     """The import path of the operator's own `UserStore`, or None where `users` holds them."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
-    """Derived: which API resources understand a scope value."""
+    """Derived: the API resources of each scope value."""
     longest_token: int
-    """Derived: the longest that a token which a key signs for one of the clients may live, in seconds."""
+    """Derived: the longest lifetime in seconds of a signed token of any client."""
     clients_by_mark: Mapping[str, Client]
-    """Derived: the clients that a person whose sign-in has expired can be sent back to, by their marks."""
+    """Derived: the clients to which an expired sign-in can lead back, by their marks."""
     permissions: Mapping[str, Permissions]
-    """Derived: what each enabled client may do, by its id, in one small piece of memory.
+    """Derived: the permissions of each enabled client, by its id, close together in memory.
 
-    Every introspection asks about another one of perhaps ten thousand clients, and each that lies
-    somewhere else in memory costs some percent of the request.
+    Each introspection reads those of another one of perhaps ten thousand clients, and a miss of
+    the processor's cache costs some percent of the request.
     """
     generation: str
-    """A short hash of the content, to see whether replicas agree."""
+    """A short hash of the content; replicas with the same registry have the same."""
 
     def scope(self, name: str) -> Scope | None:
-        """The API scope or identity resource of that name."""
+        """Return the API scope or identity resource of that name."""
         return self.api_scopes.get(name) or self.identity_resources.get(name)
 
     def find_tenant(self, name: str) -> Tenant | None:
-        """Return the tenant of that name; where none is configured, any proper name is one."""
+        """Return the tenant of that name; any valid name is one if no tenants are configured."""
         if self.tenants or not _TENANT_NAME.fullmatch(name):
             return self.tenants.get(name)
         return Tenant(name=name, display_name=name, logo_uri=None)
 
     def trusts_methods_of(self, idp: str) -> bool:
-        """Return whether the amr and acr of a sign-in there count as this service's own."""
+        """Return whether the amr and acr of that provider count as this service's own."""
         provider = self.identity_providers.get(idp)
         return idp == LOCAL or (provider is not None and provider.trust_acr)
 
@@ -124,5 +124,5 @@ class LiveRegistry(Protocol):
 
     @property
     def current(self) -> Registry:
-        """The registry that the next request is judged by."""
+        """The registry for the next request."""
         ...

@@ -37,4 +37,4 @@ class OthersAnswered(msgspec.Struct, frozen=True):
 
 
 def ignore_timing(_: object) -> None:
-    """Take the place of a listener where there is none."""
+    """Ignore an event; the listener where no other is configured."""

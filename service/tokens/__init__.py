@@ -1,1 +1,1 @@
-"""How tokens are made, and when one is active."""
+"""Makes tokens, decides which ones are active, and revokes them."""

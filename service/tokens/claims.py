@@ -1,4 +1,4 @@
-"""Which claims of a user go where (OIDC Core §5.4, §5.5)."""
+"""Selects the user claims for ID tokens, userinfo and APIs (OIDC Core §5.4, §5.5)."""
 
 from __future__ import annotations
 
@@ -11,35 +11,13 @@ from service.protocol.claim_names import find_claim, untagged
 from service.protocol.claims_request import ClaimsRequest
 
 PROTOCOL_CLAIMS = frozenset(
-    {
-        "iss",
-        "aud",
-        "sub",
-        "client_id",
-        "iat",
-        "nbf",
-        "exp",
-        "jti",
-        "scope",
-        "auth_time",
-        "amr",
-        "acr",
-        "azp",
-        "idp",
-        "sid",
-        "cnf",
-        "act",
-        "nonce",
-        "at_hash",
-        "c_hash",
-        "s_hash",
-        "token_type",
-        "active",
-        "typ",
-        "events",
-    }
+    (
+        *("iss", "aud", "sub", "client_id", "iat", "nbf", "exp", "jti", "scope", "auth_time"),
+        *("amr", "acr", "azp", "idp", "sid", "cnf", "act", "nonce", "at_hash", "c_hash", "s_hash"),
+        *("token_type", "active", "typ", "events"),
+    )
 )
-"""Claims that mean something to the protocol: no user, client or grant can set them."""
+"""Claims of the protocol itself: no user, client or grant can set them."""
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
@@ -50,9 +28,9 @@ def identity_claims(
     user_claims: Mapping[str, object],
     request: ClaimsRequest | None,
 ) -> dict[str, object]:
-    """What the granted identity resources tell of the user, in the languages asked for."""
+    """Return the claims of the granted identity resources, in the languages asked for."""
     locales = request.locales if request is not None else ()
-    return _told(user_claims, claims_of_scope(registry, scope), locales)
+    return _select_claims(user_claims, claims_of_scope(registry, scope), locales)
 
 
 def individual_claims(
@@ -62,12 +40,12 @@ def individual_claims(
     user_claims: Mapping[str, object],
     locales: Collection[str],
 ) -> dict[str, object]:
-    """What was asked for by name, as far as the client may ask for it today (OIDC Core §5.5.1)."""
-    return _told(user_claims, askable(registry, client, names), locales)
+    """Return the claims asked for by name that the client may still ask for (OIDC Core §5.5.1)."""
+    return _select_claims(user_claims, askable(registry, client, names), locales)
 
 
 def askable(registry: Registry, client: Client, names: Collection[str]) -> tuple[str, ...]:
-    """Those claims, in any language, that belong to a scope which the client may ask for."""
+    """Return the names, in any language, of claims of a scope that the client may ask for."""
     if not names:
         return ()
     known = frozenset(claims_of_scope(registry, client.allowed_scopes)) - PROTOCOL_CLAIMS
@@ -75,7 +53,7 @@ def askable(registry: Registry, client: Client, names: Collection[str]) -> tuple
 
 
 def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
-    """The claims that the identity resources among these scope values stand for (OIDC Core §5.4)."""
+    """Return the claim names of the identity resources among these scope values (OIDC Core §5.4)."""
     return [
         name
         for value in sorted(scope)
@@ -85,7 +63,7 @@ def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
 
 
 def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -> frozenset[str]:
-    """The names of the user's claims that these API scopes and resources ask for."""
+    """Return the names of the user claims that these API scopes and resources ask for."""
     scopes = (registry.api_scopes[name] for name in scope if name in registry.api_scopes)
     resources = (
         registry.api_resources[name] for name in audience if name in registry.api_resources
@@ -99,7 +77,7 @@ def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]
 def foreign_claims(
     registry: Registry, audience: Collection[str], scope: Iterable[str], api: Api
 ) -> frozenset[str]:
-    """Return the names of user claims that stand in a token for other APIs than this one (RFC 7662 §5)."""
+    """Return the names of user claims that a token holds for other APIs than this one (RFC 7662 §5)."""
     own_audience = (api.name,) if isinstance(api, ApiResource) else ()
     if len(audience) == len(own_audience) and registry.api_scopes.keys().isdisjoint(
         set(scope) - api.scopes
@@ -109,24 +87,24 @@ def foreign_claims(
     return api_claims(registry, scope, audience) - own
 
 
-def _told(
+def _select_claims(
     claims: Mapping[str, object], names: Iterable[str], locales: Collection[str]
 ) -> dict[str, object]:
-    """The claims of these names; an empty one is as good as none (OIDC Core §5.3.2)."""
-    told: dict[str, object] = {}
+    """Return the claims of these names that are not empty (OIDC Core §5.3.2)."""
+    selected: dict[str, object] = {}
     for name in names:
         found = find_claim(claims, name, locales) if locales or "#" in name else name
         if found not in claims or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
             continue
-        told[found if "#" in name else name] = claims[found]
-    return told
+        selected[found if "#" in name else name] = claims[found]
+    return selected
 
 
 def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """The claims of these names, without any that would pose as the protocol's own."""
+    """Return the claims of these names, without claims of the protocol."""
     return {name: claims[name] for name in names if name in claims and name not in PROTOCOL_CLAIMS}
 
 
 def without_protocol_claims(claims: Mapping[str, object]) -> dict[str, object]:
-    """Claims that somebody else provides, without any that would pose as the protocol's own."""
+    """Return claims of another party without those of the protocol."""
     return {name: value for name, value in claims.items() if name not in PROTOCOL_CLAIMS}

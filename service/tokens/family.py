@@ -1,7 +1,7 @@
-"""How a refresh token shows of which family it is, when nothing is stored of it any more (RFC 9700 §4.14.2).
+"""Recognises every refresh token that a family ever had, without a record of it (RFC 9700 §4.14.2).
 
-The last bytes of its secret are a code of the others under the family's key. So every token that a
-family ever had is known again, while its records take no more room than one token does.
+The last bytes of a token's secret are a keyed hash of the others, under the family's key. So the
+records of a family take no more room than one token does.
 
 Both derivations are keyed BLAKE2b (RFC 7693 §2.9): a quarter of HMAC's time, 6 % of a rotation.
 """
@@ -16,30 +16,30 @@ from service.model.authorization import Authorization
 from service.model.handle import Handle, handle_from_secret
 
 _RANDOM = 20
-"""Bytes that nobody can guess, whatever they know but the token before (RFC 6749 §10.10)."""
+"""Random bytes of a secret, which cannot be guessed even from the token before (RFC 6749 §10.10)."""
 
 _CODE = 12
 _IN_TEXT = slice(-49, -6)
-"""Where a handle has its secret: before the checksum."""
+"""The place of the secret in a handle: before the checksum."""
 
 
 def first_token(authorization: Authorization) -> Handle:
-    """The token that a family begins with."""
-    return _of_family(authorization, secrets.token_bytes(_RANDOM))
+    """Make the first token of a family."""
+    return _token_of_family(authorization, secrets.token_bytes(_RANDOM))
 
 
 def successor(authorization: Authorization, token: Handle, seed: str) -> Handle:
-    """The token that follows this one: always the same, and known to nobody without the seed.
+    """Derive the token that follows this one: always the same, and secret without the seed.
 
     So a client that lost the answer gets it again, racing replicas agree without a lock, and
     neither the old token alone nor a dump of Redis alone yields the new one.
     """
     derived = blake2b(token.text.encode(), key=seed.encode(), digest_size=_RANDOM)
-    return _of_family(authorization, derived.digest())
+    return _token_of_family(authorization, derived.digest())
 
 
 def is_of_family(token: Handle, authorization: Authorization) -> bool:
-    """Whether the family ever had this token: if nothing is stored of it, it was used long ago."""
+    """Return whether the family ever had this token; one without a record was used long ago."""
     if authorization.family_key is None:
         return False
     secret = urlsafe_b64decode(token.text[_IN_TEXT] + "=")
@@ -47,7 +47,7 @@ def is_of_family(token: Handle, authorization: Authorization) -> bool:
     return secrets.compare_digest(code, secret[_RANDOM:])
 
 
-def _of_family(authorization: Authorization, random: bytes) -> Handle:
+def _token_of_family(authorization: Authorization, random: bytes) -> Handle:
     code = _code(authorization.family_key or "", random)
     return handle_from_secret("refresh_token", authorization.id, random + code)
 

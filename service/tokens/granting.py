@@ -160,7 +160,7 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def authorization(self) -> Authorization:
-        """The user and the sign-in of the source, for this client; InvalidGrant if there is no user."""
+        """The source's user and sign-in, for this client; raises InvalidGrant for a token without a user."""
         origin = self.source.authorization
         if origin is None or origin.subject is None:
             raise InvalidGrant("the token is not one of a user")

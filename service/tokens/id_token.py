@@ -61,7 +61,7 @@ class IdTokens:
         key = self.keys.signing_key(client, client.id_token_signed_response_alg)
         claims: dict[str, object | None] = {
             "iss": self.issuer,
-            "sub": self.identifiers.of(client, str(authorization.subject)),
+            "sub": self.identifiers.find_sub(client, str(authorization.subject)),
             "aud": client.client_id,
             "exp": now + client.identity_token_lifetime,
             "iat": now,

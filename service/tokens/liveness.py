@@ -1,4 +1,4 @@
-"""The writes that let an authorization live, and be found by who may end it."""
+"""Writes authorizations and the indexes of a user's and a session's authorizations."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from service.store.stores import Stores
 from service.store.verbs import Command
 
 LOOKED_AT = 250
-"""Authorizations at either end of a person's index that are looked at for some to end."""
+"""Authorizations at either end of a user's index among which some are chosen to end."""
 
 
 def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
-    """Write the authorization's record for `ttl` seconds, and note whose it is.
+    """Return the commands that write an authorization of a user for `ttl` seconds.
 
-    One without a user has none: nothing but its one access token ever comes of it.
+    One of a client for itself has no record: it has only its one access token.
     """
     if authorization.subject is None:
         return []
@@ -24,27 +24,27 @@ def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -
 
 
 def prolong(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
-    """Let it live `ttl` seconds from now; one that was revoked meanwhile stays revoked."""
+    """Return the commands that keep it for `ttl` seconds from now, unless it was revoked meanwhile."""
     record = stores.authorizations.extend(authorization.id, ttl=ttl)
     return [*_index(stores, authorization, ttl=ttl, now=now), record]
 
 
 async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit: Emit) -> None:
-    """End what expires first, where that makes too many authorizations of one person.
+    """End authorizations of the user, those that expire first, if there are too many.
 
-    Those of the newcomer's own client go before all others: no client shall push others out.
+    Those of the newcomer's own client are ended before all others, so that no client can end
+    those of other clients by asking for many.
     """
-    subject, listed = digest(str(newcomer.subject)), stores.subject_authorizations
-    surplus = await stores.find_surplus(listed, subject, count=count)
+    subject, index = digest(str(newcomer.subject)), stores.subject_authorizations
+    surplus = await stores.find_surplus(index, subject, count=count)
     if not surplus:
         return
-    near = await _near_the_ends(stores, subject, without=newcomer.id)
-    leaving = sorted(near, key=lambda one: _rank(one[1], newcomer))[: len(surplus)]
-    ids = [authorization_id for authorization_id, _ in leaving]
-    ended = [one for _, one in leaving if one is not None]
+    candidates = await _find_candidates(stores, subject, without=newcomer.id)
+    ending = sorted(candidates, key=lambda one: _rank(one[1], newcomer))[: len(surplus)]
+    ended = [one for _, one in ending if one is not None]
     await stores.kv.write(
-        *[stores.authorizations.drop(one) for one in ids],
-        *[listed.remove(subject, one) for one in ids],
+        *[stores.authorizations.drop(authorization_id) for authorization_id, _ in ending],
+        *[index.remove(subject, authorization_id) for authorization_id, _ in ending],
         *[
             stores.session_authorizations.remove(one.session_id, one.id)
             for one in ended
@@ -59,16 +59,16 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
         )
 
 
-async def _near_the_ends(
+async def _find_candidates(
     stores: Stores, subject: str, *, without: str
 ) -> list[tuple[str, Authorization | None]]:
-    """Those of a person that expire first, and those that expire last.
+    """Return the authorizations of a user that expire first, and those that expire last.
 
-    Who has made nearly all of ten thousand has some among these, however long they live.
+    A client with nearly all of ten thousand has some among these, however long they live.
     """
-    listed = stores.subject_authorizations
+    index = stores.subject_authorizations
     first, last = await stores.kv.write(
-        listed.first(subject, count=LOOKED_AT), listed.last(subject, count=LOOKED_AT)
+        index.first(subject, count=LOOKED_AT), index.last(subject, count=LOOKED_AT)
     )
     ids = [one.decode() for one in dict.fromkeys((*first, *last))]
     ids = [one for one in ids if one != without]
@@ -77,22 +77,17 @@ async def _near_the_ends(
 
 
 def _rank(authorization: Authorization | None, newcomer: Authorization) -> int:
-    """In which order they leave: what is over already, the client's own, those of others."""
+    """Return the order of ending: those already gone, the client's own, those of others."""
     if authorization is None:
         return 0
     return 1 if authorization.client_id == newcomer.client_id else 2
 
 
 def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
-    expires_at = now + ttl
-    subject = digest(str(authorization.subject))
-    entries: list[Command] = [
-        stores.subject_authorizations.add(subject, authorization.id, expires_at=expires_at, now=now)
-    ]
-    if authorization.session_id is not None and not authorization.offline:
-        entries.append(
-            stores.session_authorizations.add(
-                authorization.session_id, authorization.id, expires_at=expires_at, now=now
-            )
-        )
+    subject, expires_at = digest(str(authorization.subject)), now + ttl
+    users, sessions = stores.subject_authorizations, stores.session_authorizations
+    entries = [users.add(subject, authorization.id, expires_at=expires_at, now=now)]
+    sid = authorization.session_id
+    if sid is not None and not authorization.is_offline:
+        entries.append(sessions.add(sid, authorization.id, expires_at=expires_at, now=now))
     return entries

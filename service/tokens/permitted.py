@@ -43,7 +43,7 @@ def check_permissions(authorization: Authorization | None, permissions: Permissi
 
 
 def continue_authorization(authorization: Authorization, permissions: Permissions) -> Authorization:
-    """Return the authorization with the scope that is still allowed; InvalidGrant if there is none."""
+    """Return the authorization with the scope that is still allowed; InvalidGrant if nothing is left."""
     check_permissions(authorization, permissions)
     scope = permitted_scope(authorization.scope, permissions)
     if scope is None:
@@ -52,7 +52,7 @@ def continue_authorization(authorization: Authorization, permissions: Permission
 
 
 def continue_offline(authorization: Authorization, permissions: Permissions) -> Authorization:
-    """Do the same for a refresh token, which needs two permissions more (OIDC Core §11)."""
+    """Continue an authorization by a refresh token, which needs two permissions more (OIDC Core §11)."""
     if "refresh_token" not in permissions.grant_types or OFFLINE_ACCESS not in permissions.scope:
         raise InvalidGrant("the client may no longer use refresh tokens")
     return continue_authorization(authorization, permissions)
@@ -98,7 +98,7 @@ async def check_derived(
 def _actors(act: object, named_by_grant: Mapping[str, object] | None) -> Iterator[str]:
     """Return the clients that act, and acted before them (RFC 8693 §4.1).
 
-    An extension grant may name actors that are no clients; they are the end of the chain.
+    An extension grant may name actors that are not clients; they end the chain.
     """
     while isinstance(act, Mapping) and act != named_by_grant:
         actor = cast("Mapping[str, object]", act)

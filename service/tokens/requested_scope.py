@@ -18,7 +18,7 @@ from service.tokens.granting import ScopeRule
 def requested_scope(
     params: Params, client: Client, registry: Registry, rule: ScopeRule
 ) -> frozenset[str]:
-    """Return the scope asked for, or the one that the rule gives where there is none."""
+    """Return the scope asked for, or the one that the rule gives for a request without scope."""
     asked = params.get("scope")
     if asked is not None:
         scope = parse_scope(asked)

@@ -1,6 +1,6 @@
-"""The user's claims beside a refresh token, which nothing but the token itself opens (RFC 9700 §4.14).
+"""Encrypts the user's claims in the record of a refresh token with a key derived from the token (RFC 9700 §4.14).
 
-The store knows the token's hash and none of these keys. AES-GCM, because every refresh opens and seals them.
+The store knows the token's hash and none of these keys. AES-GCM, because every refresh decrypts and encrypts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def seal_claims(claims: Mapping[str, object], token: Handle) -> bytes:
-    """The claims as they are kept beside this token; nothing where there are none."""
+    """Return the claims as the record of this token has them; no bytes for no claims."""
     if not claims:
         return b""
     nonce = secrets.token_bytes(_NONCE)
@@ -34,17 +34,17 @@ def seal_claims(claims: Mapping[str, object], token: Handle) -> bytes:
 
 
 def open_claims(record: RefreshToken, token: Handle) -> Mapping[str, object]:
-    """The claims again; StoreUnavailable where something else was put beside the token."""
+    """Return the claims of the record; StoreUnavailable if they were sealed for another token."""
     sealed = record.sealed_claims
     if not sealed:
         return record.user_claims
     try:
         return _decode(_cipher(token).decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
     except (InvalidTag, ValueError) as error:
-        log.error("the claims beside a refresh token cannot be read", selector=token.selector)  # noqa: TRY400 - it says nothing more
+        log.error("the claims of a refresh token cannot be read", selector=token.selector)  # noqa: TRY400 - a traceback adds nothing
         raise StoreUnavailable("the store holds a record that cannot be read") from error
 
 
 def _cipher(token: Handle) -> AESGCM:
-    """Under another hash of the token than the one that the store knows."""
+    """Derive the key by another hash of the token than the one that the store knows."""
     return AESGCM(blake2b(token.text.encode(), digest_size=32, person=b"user claims").digest())

@@ -136,10 +136,10 @@ def test_another_salt_makes_other_identifiers(service: RunningService) -> None:
         service.parts.shared.registry.current.clients["shop"],
     )
     other = SubjectIdentifiers(pairwise_salt="another salt, as long as it has to be")
-    assert identifiers.of(shop, SUB) != other.of(shop, SUB)
+    assert identifiers.find_sub(shop, SUB) != other.find_sub(shop, SUB)
 
 
 def test_without_a_salt_there_is_none(service: RunningService) -> None:
     shop = service.parts.shared.registry.current.clients["shop"]
     with pytest.raises(ServerError):
-        SubjectIdentifiers(pairwise_salt=None).of(shop, SUB)
+        SubjectIdentifiers(pairwise_salt=None).find_sub(shop, SUB)
