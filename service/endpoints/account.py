@@ -1,4 +1,4 @@
-"""/account: where a person sees and ends the own sessions, consents and grants (RFC 7009 §1)."""
+"""/account: the user sees and ends the own sessions, consents and grants (RFC 7009 §1)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ from service.tokens.claims import claims_of_scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountEndpoint:
-    """Shows a person what is the own, and ends nothing that is another's."""
-
     issuer: str
     sign_in: SignInPages
     sessions: Sessions
@@ -46,7 +44,7 @@ class AccountEndpoint:
         return self.errors.page_and_form(ACCOUNT, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show it all; a stranger is asked to log in."""
+        """Show the account, or the login page if nobody is signed in."""
         visit = await self.sign_in.open_page(request)
         visitor, params = visit.visitor, visit.params
         if visitor.session is None:
@@ -71,19 +69,18 @@ class AccountEndpoint:
         return self.sign_in.show(visit, "account.html", images=logos, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        """End a session, or take back what a client was granted."""
+        """End sessions, or revoke what a client was granted."""
         visit = await self.sign_in.open_form(request)
         visitor, params = visit.visitor, visit.params
         if visitor.session is None:
             return self._go(request, visitor, LOGIN.path)
         match params.get("action"):
             case "end-session" if params.require("session") == visitor.session.id:
-                return await self._signed_out(request, visitor, visitor.session)
-            case "end-session":
-                await self._end(params.require("session"), visitor.session)
-            case "end-other-sessions":
+                return await self._sign_out(request, visitor, visitor.session)
+            case "end-session" | "end-other-sessions" as action:
+                ended = params.require("session") if action == "end-session" else None
                 for session in await self.sessions.of_subject(visitor.session.subject):
-                    if session.id != visitor.session.id:
+                    if session.id != visitor.session.id and ended in {None, session.id}:
                         await self.sessions.end(session)
             case "revoke":
                 await self.access.take_back(visitor.session.subject, params.require("client_id"))
@@ -91,16 +88,10 @@ class AccountEndpoint:
                 raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
         return self._go(request, visitor, ACCOUNT)
 
-    async def _end(self, sid: str, current: Session) -> None:
-        """End another session of the same person, at whichever browser it is."""
-        for session in await self.sessions.of_subject(current.subject):
-            if session.id == sid:
-                await self.sessions.end(session)
-
-    async def _signed_out(
+    async def _sign_out(
         self, request: web.Request, visitor: Visitor, current: Session
     ) -> web.Response:
-        """Sign out at this browser, whose frames tell the clients that want it so."""
+        """End this browser's session; frames tell the clients that use front-channel logout."""
         took_part = await self.sessions.end(current)
         self.emit(LoggedOut(subject=current.subject, session_id=current.id))
         frames = await self.front_channel.uris(current, took_part)
@@ -112,7 +103,7 @@ class AccountEndpoint:
         return response
 
     async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
-        """Where the person is signed in, here first."""
+        """Return the user's sessions, the current one first."""
         sessions = await self.sessions.of_subject(current.subject)
         uses = await self.sessions.last_uses(sessions)
         shown = [
@@ -131,18 +122,19 @@ class AccountEndpoint:
     async def _applications(
         self, granted: Iterable[Client | None], named: str | None
     ) -> list[Client]:
-        """Who takes a login that starts here: the operator's clients, and those that registered
-        themselves only where the person has granted them something, or was sent here for them.
+        """Return the clients at which a login can start from here.
+
+        Those are the clients of config.yaml, those with grants, and the one that sent the user here.
         """
-        written_down = self.registry.current.clients.values()
-        asked = await self.clients.find(named) if named else None
-        known = {one.client_id: one for one in (*written_down, *granted, asked) if one is not None}
-        return [one for one in known.values() if one.enabled and one.login_uri]
+        configured = self.registry.current.clients.values()
+        sender = await self.clients.find(named) if named else None
+        found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
+        return [one for one in found.values() if one.enabled and one.login_uri]
 
     def _start(self, client: Client, *, is_known: bool) -> Mapping[str, Any]:
-        """The link that begins a login at the client; who the person is, it is not told (OIDC Core §4).
+        """Return the link that begins a login at the client (OIDC Core §4).
 
-        Anybody may send a person here for a client that registered itself: only its host is shown.
+        Anybody can link here for a dynamically registered client, so only its host is shown.
         """
         host = urlsplit(client.login_uri or "").hostname or ""
         shown = client if is_known else client.under_host(host)
@@ -154,14 +146,13 @@ class AccountEndpoint:
         }
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
-        """What a client may do; of one that is registered no longer only the id is known."""
+        """Return what a client may do; of a deleted one only the id is known."""
+        registry = self.registry.current
+        deleted = {"client_id": access.client_id, "client_name": None, "logo_uri": None}
         return {
-            "client": client
-            or {"client_id": access.client_id, "client_name": None, "logo_uri": None},
-            "scopes": shown_scopes(self.registry.current, access.scope),
-            "claims": sorted(
-                access.claims.difference(claims_of_scope(self.registry.current, access.scope))
-            ),
+            "client": client or deleted,
+            "scopes": shown_scopes(registry, access.scope),
+            "claims": sorted(access.claims.difference(claims_of_scope(registry, access.scope))),
             "granted_at": access.since,
         }
 

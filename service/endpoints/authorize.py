@@ -31,7 +31,7 @@ DISPLAYS = ["page", "popup", "touch"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizeEndpoint:
-    """Takes requests in and hands them to the flow; two zones: first a page, then the client."""
+    """Errors are shown on a page until the redirect URI is verified, and then sent to the client."""
 
     sign_in: SignInPages
     errors: ErrorPages
@@ -45,7 +45,6 @@ class AuthorizeEndpoint:
         )
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is and what it understands (RFC 8414 §2, RFC 9207 §3)."""
         clients = [c for c in self.sign_in.flow.registry.current.clients.values() if c.enabled]
         used = {name for client in clients for name in client.allowed_response_types}
         used |= self.registrable.response_types
@@ -62,20 +61,20 @@ class AuthorizeEndpoint:
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
-        """Answer, or lead the person to the first page."""
+        """Send the browser to the first page, or the answer to the client."""
         flow, visitor = self.sign_in.flow, None
         arrival = await self._arrival(request, query_params(request))
         try:
             visitor = await self.sign_in.visits.find_visitor(request)
             outcome = await flow.begin(arrival, visitor)
         except TooManyRequests:
-            raise  # as a page: the client would only send the person again
+            raise  # as a page, because the client would only send the user again
         except TemporarilyUnavailable as error:
             outcome = flow.refuse_with(flow.reader.reply_to(arrival), error)
         except Exception:
             log.exception("unforeseen error in an authorization request")
-            accident = ServerError("something unforeseen happened")
-            outcome = flow.refuse_with(flow.reader.reply_to(arrival), accident)
+            unforeseen = ServerError("something unforeseen happened")
+            outcome = flow.refuse_with(flow.reader.reply_to(arrival), unforeseen)
         return self.sign_in.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:
@@ -89,7 +88,7 @@ class AuthorizeEndpoint:
         return await self.sign_in.flow.arrive(sent, address=self.client_address.find(request))
 
     async def go_on(self, request: web.Request) -> web.Response:
-        """Go on with what came by POST, now with the browser's cookies."""
+        """Continue a request that came by POST, now with the browser's cookies."""
         visit = await self.sign_in.open_page(request)
         flow, parked_id = self.sign_in.flow, visit.params.get("request") or ""
         with self.sign_in.explain_end(parked_id):

@@ -1,4 +1,4 @@
-"""/account/consent: may the client do that? (OIDC Core §3.1.2.4, §5.5, RFC 6749 §10.2)"""
+"""/account/consent: the user allows what the client asks for (OIDC Core §3.1.2.4, §5.5, RFC 6749 §10.2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATH = CONSENT.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentEndpoint:
-    """Shows each scope value and each claim beyond, and takes the person's word for what is ticked."""
+    """Shows each scope value, and each claim that was requested individually."""
 
     sign_in: SignInPages
     registry: LiveRegistry
@@ -38,7 +38,6 @@ class ConsentEndpoint:
         return self.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show what the client asks for."""
         visit = await self.sign_in.open_page(request)
         visitor, waiting = visit.visitor, await self.sign_in.require_waiting(visit)
         if visitor.session is None:
@@ -60,7 +59,6 @@ class ConsentEndpoint:
         return self.sign_in.show(visit, "consent.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        """Note the decision and go on."""
         visit = await self.sign_in.open_form(request)
         waiting, session = await self.sign_in.require_waiting(visit), visit.form_session
         if session is None:
@@ -110,12 +108,12 @@ class ConsentEndpoint:
         )
 
     def _values(self, scope: Scope, visitor: Visitor) -> list[tuple[str, str]]:
-        """What the client or an API learns of the person by the scope value."""
+        """Return the user's data that the client or an API gets by the scope value."""
         resources = self.registry.current.resources_by_scope.get(scope.name, ())
         names = [*scope.user_claims, *(name for one in resources for name in one.user_claims)]
         return shown_values(visitor.user_claims, names)
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
-        """What is shown of each value; openid is what makes it a sign-in at all."""
+        """Return the scope values to show; openid is required, or it would not be a sign-in."""
         shown = shown_scopes(self.registry.current, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]

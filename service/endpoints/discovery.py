@@ -1,4 +1,4 @@
-"""GET /.well-known/openid-configuration: what is there, derived from what is there (RFC 8414, OIDC Discovery)."""
+"""GET /.well-known/openid-configuration: the metadata of the service, derived from its endpoints (RFC 8414, OIDC Discovery)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from service.protocol.scope import OFFLINE_ACCESS
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
 MAX_AGE = 300
-"""Seconds that a cache may keep it."""
 
 _FIELDS = document_fields(max_age=MAX_AGE)
 
 
 @dataclass(slots=True, kw_only=True)
 class DiscoveryEndpoint:
-    """Publishes what every other endpoint says of itself; the bytes are made anew when that changes."""
+    """Keeps the document as bytes until the registry or the keys change."""
 
     issuer: str
     endpoints: tuple[Endpoint, ...]
@@ -47,7 +46,7 @@ class DiscoveryEndpoint:
         ]
 
     def metadata(self) -> Mapping[str, object]:
-        """What belongs to no single endpoint."""
+        """Return the metadata that belong to no single endpoint."""
         return {
             "issuer": self.issuer,
             "scopes_supported": _scopes(self.registry.current, self.registrable),
@@ -63,10 +62,9 @@ class DiscoveryEndpoint:
         }
 
     async def configuration(self, _: Message) -> Answer:
-        """The document, with every path under the configured issuer, whatever Host says."""
-        made_of = self.registry.current.generation, self.keys.encryption_algorithms
-        if self._document[0] != made_of:
-            self._document = (made_of, orjson.dumps(self._build()))
+        state = self.registry.current.generation, self.keys.encryption_algorithms
+        if self._document[0] != state:
+            self._document = (state, orjson.dumps(self._build()))
         return Answer(_FIELDS, self._document[1])
 
     def _build(self) -> Mapping[str, object]:
@@ -74,7 +72,7 @@ class DiscoveryEndpoint:
         for endpoint in self.endpoints:
             if isinstance(endpoint, Described):
                 document |= endpoint.metadata()
-        base = self.issuer.rstrip("/")
+        base = self.issuer.rstrip("/")  # never the Host header
         return {
             name: base + value if isinstance(value, str) and value.startswith("/") else value
             for name, value in document.items()

@@ -1,4 +1,4 @@
-"""/connect/endsession and /account/logout: a client or a person ends the session (RP-Initiated Logout)."""
+"""/connect/endsession and /account/logout: a client or the user ends the session (RP-Initiated Logout)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+import structlog
 from aiohttp import web
 
 from service.authorize.flow import Visitor
@@ -24,7 +25,10 @@ from service.pages.sign_in_pages import ACCOUNT
 from service.pages.visits import Visits
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
+from service.protocol.refused_value import RefusedValue
 from service.tokens.id_token_hint import IdTokenHints
+
+log = structlog.stdlib.get_logger(__name__)
 
 PATH = "/connect/endsession"
 CONFIRM = "/account/logout"
@@ -32,7 +36,7 @@ CONFIRM = "/account/logout"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndSessionEndpoint:
-    """Ends a session at once where its own client proves to ask; else asks the person."""
+    """Ends a session at once if one of its clients proves that it asks; otherwise asks the user."""
 
     clients: Clients
     hints: IdTokenHints
@@ -47,11 +51,10 @@ class EndSessionEndpoint:
     def routes(self) -> Iterable[web.RouteDef]:
         return (
             *self.errors.page_and_form(PATH, self.by_get, self.by_post),
-            *self.errors.page_and_form(CONFIRM, self.confirm, self.confirmed),
+            *self.errors.page_and_form(CONFIRM, self.confirm, self.submit),
         )
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is, and who is told (RP-Initiated Logout §2.1, Front- and Back-Channel Logout §2.1)."""
         return {
             "end_session_endpoint": PATH,
             "frontchannel_logout_supported": True,
@@ -61,73 +64,69 @@ class EndSessionEndpoint:
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
-        """End the session, or ask."""
         params = query_params(request)
         params.refuse_repeated()
         params.refuse_too_long()
-        return await self._asked(request, params)
+        visitor = await self.visits.find_visitor(request)
+        logout = await self._read(params)
+        if not logout.must_ask(visitor.session):
+            return await self._end(request, logout, visitor)
+        response = await self._ask(request, params, browser=visitor.browser)
+        return self.visits.mark(request, response, visitor)
 
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
-        params = await form_params(request)
-        return await self._to_confirmation(request, params, browser=None)
+        return await self._ask(request, await form_params(request), browser=None)
 
     async def confirm(self, request: web.Request) -> web.Response:
-        """What came by POST goes on; otherwise ask the person."""
+        """Continue what came by POST, or ask the user."""
         visitor = await self.visits.find_visitor(request)
         parked_id = query_params(request).get("request")
-        params = await self._parked(parked_id, visitor)
-        asked = await self._read(params)
-        if not asked.must_ask(visitor.session):
-            return await self._ended(request, asked, visitor, parked_id)
+        params = await self._find_parked(parked_id, visitor)
+        logout = await self._read(params)
+        if not logout.must_ask(visitor.session):
+            return await self._end(request, logout, visitor, parked_id)
         page = self.pages.render(
             request,
             "logout.html",
-            ui_locales=asked.ui_locales,
-            form_action=(asked.continue_uri, *self.pages.further) if asked.continue_uri else (),
+            ui_locales=logout.ui_locales,
+            form_action=(logout.continue_uri, *self.pages.further) if logout.continue_uri else (),
             context={
                 "action": CONFIRM,
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": parked_id or "",
-                "client": asked.shown_client,
+                "client": logout.shown_client,
                 "user": await self.visits.shown_user(visitor),
             },
         )
         return self.visits.mark(request, page, visitor)
 
-    async def confirmed(self, request: web.Request) -> web.Response:
-        """The person said yes, or goes back to the account without signing out."""
+    async def submit(self, request: web.Request) -> web.Response:
+        """End the session, or return to the account if the user cancels."""
         params = await form_params(request)
         check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
         if params.get("action") == "cancel":
             return see_other(self.pages.url(ACCOUNT))
         visitor = await self.visits.find_visitor(request)
         parked_id = params.get("request")
-        asked = await self._read(await self._parked(parked_id, visitor))
-        return await self._ended(request, asked, visitor, parked_id)
+        logout = await self._read(await self._find_parked(parked_id, visitor))
+        return await self._end(request, logout, visitor, parked_id)
 
-    async def _asked(self, request: web.Request, params: Params) -> web.Response:
-        visitor = await self.visits.find_visitor(request)
-        asked = await self._read(params)
-        if not asked.must_ask(visitor.session):
-            return await self._ended(request, asked, visitor)
-        response = await self._to_confirmation(request, params, browser=visitor.browser)
-        return self.visits.mark(request, response, visitor)
-
-    async def _ended(
+    async def _end(
         self,
         request: web.Request,
-        asked: LogoutRequest,
+        logout: LogoutRequest,
         visitor: Visitor,
         parked_id: str | None = None,
     ) -> web.Response:
-        """The session is over, in the store first; then clients are told and the person goes where it may."""
+        """End the session in the store, then tell the clients, and send the user to the client or a page."""
         session, frames = visitor.session, tuple[str, ...]()
         if session is not None:
             took_part = await self.visits.sessions.end(session)
             self.emit(LoggedOut(subject=session.subject, session_id=session.id))
             frames = await self.front_channel.uris(session, took_part)
-        continue_uri = asked.continue_after(session)
+        self._warn_of_refused_uri(logout)
+        continue_uri = logout.continue_after(session)
         if continue_uri is not None and not await self._is_first_answer(parked_id):
             continue_uri = None
         if continue_uri is not None and not frames:
@@ -136,16 +135,25 @@ class EndSessionEndpoint:
             response = self.pages.logged_out(
                 request,
                 frames=frames,
-                client=asked.shown_client,
+                client=logout.shown_client,
                 continue_uri=continue_uri,
-                ui_locales=asked.ui_locales,
+                ui_locales=logout.ui_locales,
             )
         if self.visits.cookies.session(request) is not None:
             self.visits.cookies.clear_session(response)
         return response
 
+    def _warn_of_refused_uri(self, logout: LogoutRequest) -> None:
+        if logout.client is None or logout.wanted_uri is None or logout.continue_uri is not None:
+            return
+        client_id = logout.client.client_id
+        refused = RefusedValue("post_logout_redirect_uri", logout.wanted_uri, client_id)
+        log.warning(
+            "post_logout_redirect_uri is not registered", client_id=client_id, value=refused.shown
+        )
+
     async def _is_first_answer(self, parked_id: str | None) -> bool:
-        """Whether no other post of the same form leads back to the client; the logout itself may be repeated."""
+        """Return whether no other submission of the form leads to the client; the logout may be repeated."""
         try:
             if parked_id is not None:
                 await self.parking.claim(parked_id).make()
@@ -153,8 +161,8 @@ class EndSessionEndpoint:
             return False
         return True
 
-    async def _parked(self, parked_id: str | None, visitor: Visitor) -> Params:
-        """The parameters that wait; none where a person came by itself, or too late."""
+    async def _find_parked(self, parked_id: str | None, visitor: Visitor) -> Params:
+        """Return the parked parameters; none if there are none, or no longer."""
         try:
             parked = await self.parking.find_or_bind(parked_id or "", browser=visitor.browser)
         except InvalidRequest:
@@ -164,7 +172,7 @@ class EndSessionEndpoint:
     async def _read(self, params: Params) -> LogoutRequest:
         return await read_logout_request(params, self.clients, self.hints)
 
-    async def _to_confirmation(
+    async def _ask(
         self, request: web.Request, params: Params, *, browser: str | None
     ) -> web.Response:
         address = self.client_address.find(request)

@@ -1,4 +1,4 @@
-"""/account/error: the page that says what went wrong, for who comes to it by itself."""
+"""/account/error: an error page for users who open the address themselves."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ PATH = "/account/error"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorEndpoint:
-    """Errors are shown where they happen; here there is none to show but this one."""
-
     errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (web.get(PATH, self.errors.around(self.page), allow_head=False),)
 
     async def page(self, _: web.Request) -> web.Response:
-        """The error page."""
         raise InvalidRequest("no request waits here; go back to the application and try again")

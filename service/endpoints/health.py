@@ -1,4 +1,4 @@
-"""`/health/live` and `/health/ready`: is the process alive, and may it get requests?"""
+"""/health/live and /health/ready: whether the process is alive, and should get requests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_
 from service.store.memory import StoreMemory
 
 PROBE_SECONDS = 0.25
-"""How long a probe waits for the store; balancers allow a second for the whole answer."""
+"""Until the store has to answer; load balancers allow a second for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthEndpoint:
-    """Liveness shows nothing but that requests are answered; readiness names every reason against it."""
+    """A restart mends neither the store nor the keys, so liveness never depends on them."""
 
     ring: KeyRing
     store: KeyValue
@@ -34,11 +34,9 @@ class HealthEndpoint:
         return (web.get("/health/live", self.live), web.get("/health/ready", self.ready))
 
     async def live(self, request: web.Request) -> web.Response:
-        """Always 200: a restart mends neither the store nor the keys."""
         return json_answer({"status": "live"}).for_aiohttp()
 
     async def ready(self, request: web.Request) -> web.Response:
-        """200, or 503 with the reasons."""
         store_time.set(StoreTime(PROBE_SECONDS))
         with suppress(StoreUnavailable):
             await self.store.ping()  # so that an idle process notices, too
@@ -59,7 +57,5 @@ class HealthEndpoint:
         if self.ring.missing:
             yield f"keys: none to sign with {', '.join(self.ring.missing)}"
         away = self.store.seconds_away
-        if (
-            away >= self.unready_after
-        ):  # not at once: all replicas share it, and the JWKS must go on
+        if away >= self.unready_after:  # later, because all replicas share it and serve the JWKS
             yield f"store: has not answered for {away:.0f} s"

@@ -1,4 +1,4 @@
-"""/account/provider and /account/provider/callback: to an OpenID provider and back (OIDC Core §3.1.2)."""
+"""/account/provider and its callback: the user signs in at an OpenID provider (OIDC Core §3.1.2)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATH = IDENTITY_PROVIDER.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProviderEndpoint:
-    """Has no page of its own: whatever fails is told on the login page, beside the other ways in."""
+    """Has no page of its own; the login page shows its errors."""
 
     sign_in: SignInPages
     login: LoginPage
@@ -41,15 +41,15 @@ class IdentityProviderEndpoint:
         )
 
     async def leave(self, request: web.Request) -> web.Response:
-        """Send the person to the provider that the link or the client's request names."""
+        """Send the user to the provider that the link or the client's request names."""
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
         known = self.providers.registry.current
         name = visit.params.get("idp") or (waiting and find_provider(waiting.request, known))
-        if waiting is not None and name is None:  # it was taken from the registry meanwhile
+        if waiting is not None and name is None:  # a reload has removed it
             login = NextStep(LOGIN.path, waiting.parked_id)
             return self.sign_in.send(request, login, visit.visitor, None)
-        provider = self._allowed(name or "", waiting)
+        provider = self._find_provider(name or "", waiting)
         try:
             url = await self.providers.begin(
                 provider,
@@ -63,7 +63,7 @@ class IdentityProviderEndpoint:
         return self.sign_in.visits.mark(request, see_other(url), visit.visitor)
 
     async def come_back(self, request: web.Request) -> web.Response:
-        """Begin a session for whom the provider vouches, and go on."""
+        """Begin a session for the user that the provider names, and continue."""
         visit = await self.sign_in.open_page(request)
         params, parked_id = visit.params, parked_id_in(visit.params)
         with self.sign_in.explain_end(parked_id):
@@ -75,8 +75,8 @@ class IdentityProviderEndpoint:
             return self._explain(visit, waiting, provider, failure)
         return await self.login.continue_as(visit, waiting, who)
 
-    def _allowed(self, name: str, waiting: WaitingRequest | None) -> IdentityProvider:
-        """The provider of that name, if the client takes people from there."""
+    def _find_provider(self, name: str, waiting: WaitingRequest | None) -> IdentityProvider:
+        """Return the provider; raise InvalidRequest if the client does not accept its users."""
         provider = self.providers.provider(name)
         allowed = waiting.request.client.permissions if waiting else None
         if provider is None or (allowed and not allowed.accepts_users_of(name)):
@@ -100,13 +100,13 @@ class IdentityProviderEndpoint:
 
 
 def _wishes(waiting: WaitingRequest | None) -> Wishes:
-    """What of the client's request is for the provider."""
+    """Return the parameters of the client's request that are for the provider."""
     if waiting is None:
         return Wishes()
-    asked = waiting.request
+    sent = waiting.request
     return Wishes(
-        prompt=asked.prompt,
-        max_age=asked.max_age,
-        login_hint=asked.login_hint,
-        ui_locales=asked.ui_locales,
+        prompt=sent.prompt,
+        max_age=sent.max_age,
+        login_hint=sent.login_hint,
+        ui_locales=sent.ui_locales,
     )

@@ -1,4 +1,4 @@
-"""POST /connect/introspect: is this token active, and what may you know of it? (RFC 7662)"""
+"""POST /connect/introspect: tells an API or a client whether a token is active, and its claims (RFC 7662)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SIGNED = "application/token-introspection+jwt"
 _SIGNED = jwt_fields(SIGNED)
 
 INACTIVE: Mapping[str, object] = {"active": False}
-"""All that is said of a token that is not the caller's to know about (RFC 7662 §2.2)."""
+"""The answer also for an active token that is not for the caller (RFC 7662 §2.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectionEndpoint:
-    """Answers API resources and scopes about tokens for them, and clients about their own."""
+    """Tells API resources and scopes about tokens for them, and clients about their own."""
 
     callers: CallerAuthentication
     active_tokens: ActiveTokens
@@ -48,7 +48,6 @@ class IntrospectionEndpoint:
         return (Direct("POST", PATH, self.introspect),)
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is and how to authenticate there (RFC 8414 §2)."""
         return {
             "introspection_endpoint": PATH,
             **self.callers.client_auth.metadata("introspection_endpoint", without="none"),
@@ -56,23 +55,21 @@ class IntrospectionEndpoint:
         }
 
     async def introspect(self, request: Message) -> Answer:
-        """Answer about one token."""
         params = await form_params(request)
         try:
             caller = await self.callers.authenticate(self.credentials.read(request, params))
         except InvalidClient as refused:
-            self.emit(
-                ClientRefused(client_id=refused.claimed, endpoint=PATH, cause=refused.description)
-            )
+            client_id, cause = refused.claimed, refused.description
+            self.emit(ClientRefused(client_id=client_id, endpoint=PATH, cause=cause))
             raise
-        answer = await self._answer(params.require("token"), caller)
+        answer = await self._find_claims(params.require("token"), caller)
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
         if _wants_signature(request, caller):
-            return await self._signed(answer, caller)
+            return await self._sign(answer, caller)
         return json_answer(answer)
 
-    async def _signed(self, answer: Mapping[str, object], caller: Caller) -> Answer:
-        """The answer as a JWT of its own type, for this caller alone (RFC 9701 §5)."""
+    async def _sign(self, answer: Mapping[str, object], caller: Caller) -> Answer:
+        """Return the answer as a JWT for this caller (RFC 9701 §5)."""
         alg = caller.introspection_signed_response_alg if isinstance(caller, Client) else None
         claims = {
             "iss": self.active_tokens.issuer,
@@ -83,7 +80,7 @@ class IntrospectionEndpoint:
         jwt = await self.keys.signing_key(alg).sign(claims, typ="token-introspection+jwt")
         return Answer(_SIGNED, jwt.encode())
 
-    async def _answer(self, token: str, caller: Caller) -> Mapping[str, object]:
+    async def _find_claims(self, token: str, caller: Caller) -> Mapping[str, object]:
         found = await self.active_tokens.find(token)
         if not isinstance(caller, Client):
             return INACTIVE if found is None else self._claims_for_api(found, caller)
@@ -108,7 +105,7 @@ class IntrospectionEndpoint:
         }
 
     def _claims_for_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
-        """The token's claims, with the person called as the client knows it (OIDC Core §8)."""
+        """Return the token's claims, with the `sub` that this client knows (OIDC Core §8)."""
         if token.claims["client_id"] != client.client_id:
             return INACTIVE
         claims = dict(token.claims)
@@ -122,7 +119,7 @@ class IntrospectionEndpoint:
         authorization = token.authorization
         if authorization.client_id != client.client_id:
             return INACTIVE
-        # When a sliding one ends unused, its record knows by its time to live alone.
+        # The record does not say when a sliding one expires; only its time to live does.
         slides = client.refresh_token_expiration == "sliding"
         return {
             "active": True,
@@ -135,7 +132,7 @@ class IntrospectionEndpoint:
 
 
 def _wants_signature(request: Message, caller: Caller) -> bool:
-    """Whether the caller asked for a signed answer, now or by its registration (RFC 9701 §4)."""
+    """Return whether the request or the registration asks for a signed answer (RFC 9701 §4)."""
     registered = isinstance(caller, ApiResource) and caller.introspection_signed_response
     return registered or prefers(",".join(request.headers.getall("Accept", ())), SIGNED, to=JSON)
 

@@ -1,4 +1,4 @@
-"""GET /.well-known/jwks.json: the keys that our signatures verify with (RFC 7517 §5)."""
+"""GET /.well-known/jwks.json: the keys to verify signatures with, and to encrypt to (RFC 7517 §5)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,20 @@ from service.keys.keyring import KeyRing
 
 PATH = "/.well-known/jwks.json"
 MAX_AGE = 300
-"""Seconds that a cache may keep it; much shorter than keys are announced before they sign."""
+"""Seconds; much shorter than the time from a key's announcement to its first signature."""
 
 _FIELDS = document_fields(max_age=MAX_AGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwksEndpoint:
-    """Publishes announced, signing and retired keys, and those to encrypt to, from memory."""
-
     keys: KeyRing
 
     def routes(self) -> Iterable[Route]:
         return (Direct("GET", PATH, self.jwks, head=True, scripts=ANY_ORIGIN),)
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is."""
         return {"jwks_uri": PATH}
 
     async def jwks(self, _: Message) -> Answer:
-        """The key set, as bytes made when the keys last changed."""
         return Answer(_FIELDS, self.keys.public_jwks())

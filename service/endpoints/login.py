@@ -1,4 +1,4 @@
-"""/account/login: who is there? (OIDC Core §3.1.2.3)"""
+"""/account/login: the user signs in by password (OIDC Core §3.1.2.3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATH = LOGIN.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginEndpoint:
-    """The login page, for a client's request or, without one, for the person's own account."""
+    """Serves a client's request or, without one, the user's account."""
 
     sign_in: SignInPages
     login: LoginPage
@@ -35,14 +35,12 @@ class LoginEndpoint:
         return self.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show the form, with the user name that the client suggests."""
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
         hint = waiting.request.login_hint if waiting else None
         return self.login.show(visit, waiting, username=hint or "")
 
     async def submit(self, request: web.Request) -> web.Response:
-        """Verify the password, begin a session, and go on."""
         visit = await self.sign_in.open_form(request)
         params = visit.params
         waiting = await self.sign_in.find_waiting(visit, params.get("request"))
@@ -52,11 +50,8 @@ class LoginEndpoint:
         if waiting and not waiting.request.client.enable_local_login:
             raise InvalidRequest("this client does not accept passwords of this service")
         username = params.get("username") or ""
-        user = await self.local.verify(
-            username,
-            params.get("password") or "",
-            address=self.client_address.find(request),
-        )
+        address, password = self.client_address.find(request), params.get("password") or ""
+        user = await self.local.verify(username, password, address=address)
         if user is None:
             return self.login.show_failure(visit, waiting, username=username)
         sign_in = SignIn(

@@ -1,4 +1,4 @@
-"""`/metrics`: what was counted and measured, for Prometheus."""
+"""/metrics: counters and histograms for Prometheus."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from service.observe.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class MetricsEndpoint:
-    """Shows the metrics."""
-
     metrics: Metrics
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (web.get("/metrics", self.show),)
 
     async def show(self, request: web.Request) -> web.Response:
-        """All metrics as text."""
         return web.Response(
             body=self.metrics.render(), headers={"Content-Type": self.metrics.content_type}
         )

@@ -1,4 +1,4 @@
-"""POST /connect/revocation: a client gives a token back (RFC 7009)."""
+"""POST /connect/revocation: revokes a token of the calling client (RFC 7009)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATH = "/connect/revocation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevocationEndpoint:
-    """Ends tokens of the calling client; says nothing of others (RFC 7009 §2.2)."""
+    """Answers the same for a token that is unknown or another client's (RFC 7009 §2.2)."""
 
     client_auth: ClientAuthentication
     active_tokens: ActiveTokens
@@ -34,29 +34,23 @@ class RevocationEndpoint:
         return (Direct("POST", PATH, self.revoke, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is and how to authenticate there (RFC 8414 §2)."""
-        return {
-            "revocation_endpoint": PATH,
-            **self.client_auth.metadata("revocation_endpoint"),
-        }
+        return {"revocation_endpoint": PATH, **self.client_auth.metadata("revocation_endpoint")}
 
     async def revoke(self, request: Message) -> Answer:
-        """200 with an empty body, whatever the token was (RFC 7009 §2.2)."""
         params = await form_params(request)
         try:
             client = await self.client_auth.authenticate(self.credentials.read(request, params))
         except InvalidClient as refused:
-            self.emit(
-                ClientRefused(client_id=refused.claimed, endpoint=PATH, cause=refused.description)
-            )
+            client_id, cause = refused.claimed, refused.description
+            self.emit(ClientRefused(client_id=client_id, endpoint=PATH, cause=cause))
             raise
-        kind = await self._revoked(params.require("token"), client)
+        kind = await self._revoke(params.require("token"), client)
         if kind is not None:
             self.emit(TokenRevoked(client_id=client.client_id, token_kind=kind))
         return empty_answer()
 
-    async def _revoked(self, token: str, client: Client) -> str | None:
-        """What was revoked: a refresh token takes its whole grant with it (RFC 7009 §2.1)."""
+    async def _revoke(self, token: str, client: Client) -> str | None:
+        """Return the kind of the token; with a refresh token its whole grant ends (RFC 7009 §2.1)."""
         authorization = await self.active_tokens.find_grant_to_revoke(token)
         if authorization is not None and authorization.client_id == client.client_id:
             await self.revocation.end_authorization(authorization.id)

@@ -1,4 +1,4 @@
-"""/account/select: go on with this account, or with another? (OIDC Core §3.1.2.1, prompt=select_account)"""
+"""/account/select: the user chooses this account or another (OIDC Core §3.1.2.1, prompt=select_account)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ PATH = SELECT_ACCOUNT.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectAccountEndpoint:
-    """The account that is signed in at this browser, or the login page for another."""
-
     sign_in: SignInPages
     errors: ErrorPages
 
@@ -28,14 +26,12 @@ class SelectAccountEndpoint:
         return self.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show who is signed in."""
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.require_waiting(visit)
         context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visit.visitor)}
         return self.sign_in.show(visit, "select_account.html", waiting, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        """Go on with the account, sign in with another, or cancel."""
         visit = await self.sign_in.open_form(request)
         waiting = await self.sign_in.require_waiting(visit)
         match visit.params.get("action"):

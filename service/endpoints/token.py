@@ -1,4 +1,4 @@
-"""POST /connect/token: a grant goes in, tokens come out (RFC 6749 §3.2)."""
+"""POST /connect/token: issues tokens for a grant (RFC 6749 §3.2)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PATH = "/connect/token"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenEndpoint:
-    """Does what all grants share, in the contract's order, and leaves the rest to the grant."""
+    """Makes the checks that all grants share, in the contract's order."""
 
     client_auth: ClientAuthentication
     grants: Grants
@@ -53,13 +53,8 @@ class TokenEndpoint:
         return (Direct("POST", PATH, self.token, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
-        """Where it is, what it grants, and how clients authenticate there."""
-        usable = {
-            grant_type
-            for client in self.registry.current.clients.values()
-            if client.enabled
-            for grant_type in client.allowed_grant_types
-        } | self.registrable.grant_types
+        clients = [each for each in self.registry.current.clients.values() if each.enabled]
+        usable = self.registrable.grant_types.union(*(each.allowed_grant_types for each in clients))
         return {
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
@@ -67,26 +62,25 @@ class TokenEndpoint:
         }
 
     async def token(self, request: Message) -> Answer:
-        """Answer a token request (RFC 6749 §5)."""
         params = await form_params(request)
         client: Client | None = None
         try:
             credentials = self.credentials.read(request, params)
             client = await self.client_auth.authenticate(credentials)
-            response = await self._granted(request, credentials, client)
+            response = await self._handle_grant(request, credentials, client)
         except OAuthError as error:
-            self._refused(params, client, error)
+            self._emit_refusal(params, client, error)
             raise
         return json_answer(response)
 
-    async def _granted(
+    async def _handle_grant(
         self, request: Message, credentials: RequestCredentials, client: Client
     ) -> Mapping[str, object]:
         params = credentials.params
         if self.rate_limit.per_minute is not None:
             await self.rate_limit.count(client.client_id)
         grant_type = params.require("grant_type")
-        grant = self._grant(grant_type, client)
+        grant = self._find_grant(grant_type, client)
         registry = self.registry.current
         scope = requested_scope(params, client, registry, grant.scope_rule)
         token_request = TokenRequest(
@@ -108,33 +102,28 @@ class TokenEndpoint:
             raise InvalidGrant("the user is not active")
         return await self.issuer.issue(token_request, result, user_claims=user_claims)
 
-    def _grant(self, grant_type: str, client: Client) -> Grant:
+    def _find_grant(self, grant_type: str, client: Client) -> Grant:
         grant = self.grants.find(grant_type)
+        refused = RefusedValue("grant_type", grant_type, client.client_id)
         if grant is None:
-            raise UnsupportedGrantType(
-                "grant_type is not one that this server knows",
-                refused=RefusedValue("grant_type", grant_type, client.client_id),
-            )
+            description = "grant_type is not one that this server knows"
+            raise UnsupportedGrantType(description, refused=refused)
         if grant_type not in client.allowed_grant_types:
-            raise UnauthorizedClient(
-                "the client is not registered for this grant_type",
-                refused=RefusedValue("grant_type", grant_type, client.client_id),
-            )
+            description = "the client is not registered for this grant_type"
+            raise UnauthorizedClient(description, refused=refused)
         if client.unsupported_feature is not None:
             feature = client.unsupported_feature
-            raise UnauthorizedClient(
-                f"the client requires {feature}, which this server does not support"
-            )
+            description = f"the client requires {feature}, which this server does not support"
+            raise UnauthorizedClient(description)
         return grant
 
-    def _refused(self, params: Params, client: Client | None, error: OAuthError) -> None:
-        """Tell the log, without anything that looks like a credential: it may be in the wrong place."""
-        asked = params.get("grant_type")
+    def _emit_refusal(self, params: Params, client: Client | None, error: OAuthError) -> None:
+        sent = params.get("grant_type")
         claimed = error.claimed if isinstance(error, InvalidClient) else None
         self.emit(
             TokenRefused(
                 client_id=client.client_id if client else claimed,
-                grant_type=asked if asked in self.grants.types else None,
+                grant_type=sent if sent in self.grants.types else None,  # no credential by mistake
                 error=error.code,
                 cause=error.description,
                 parameter=error.refused.parameter,

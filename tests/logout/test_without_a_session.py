@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
+from service.protocol.refused_value import LONGEST
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService
@@ -88,3 +90,19 @@ async def test_a_request_without_cookies_clears_none(service: RunningService) ->
 
 async def test_the_page_is_in_the_persons_language(stranger: Browser, send: Logout) -> None:
     assert (await send(stranger, ui_locales="fr de")).lang == "fr"
+
+
+async def test_a_refused_uri_is_logged_with_its_client(stranger: Browser, send: Logout) -> None:
+    uri = "https://evil.example/" + "a" * 2000
+    with capture_logs() as logged:
+        await send(stranger, post_logout_redirect_uri=uri, client_id="web")
+    (warning,) = [line for line in logged if line["log_level"] == "warning"]
+    assert warning["client_id"] == "web"
+    assert warning["value"].startswith("https://evil.example/")
+    assert len(warning["value"]) <= LONGEST + 1
+
+
+async def test_a_registered_uri_causes_no_warning(stranger: Browser, send: Logout) -> None:
+    with capture_logs() as logged:
+        await send(stranger, post_logout_redirect_uri=BYE, client_id="web")
+    assert [line for line in logged if line["log_level"] == "warning"] == []
