@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
 
 import click
@@ -23,6 +24,8 @@ NPM = ("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
 MAVEN = ("mvn", "--batch-mode", "--quiet", "--strict-checksums", "package")
 GO = ("go", "build", "-o", "api", ".")
 APPLICATION, API = "3000", "3001"
+ONE_MAVEN = Lock()
+"""Two of them would write to the same local repository at the same time."""
 NGINX_MODULE = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 
 
@@ -71,7 +74,7 @@ ALL = {
     ),
     "clients/argo_cd": Guide(check=programs.check_argo_cd),
     "clients/grafana": Guide(check=programs.check_grafana),
-    "clients/kube_apiserver": Guide(check=kubernetes.check),
+    "clients/kube_apiserver": Guide(check=kubernetes.check, install=kubernetes.COMPILE),
 }
 
 
@@ -85,34 +88,42 @@ def folders() -> set[str]:
     }
 
 
-async def run(name: str, guide: Guide, site: Site, steps: Steps) -> None:
-    """Install and start one, and check it."""
-    click.echo(f"\n{name}")
+async def run(name: str, site: Site, installing: Awaitable[Path], steps: Steps) -> None:
+    """Start one once it is installed, and check it."""
+    guide = ALL[name]
     with steps.step("it is installed and starts"), ExitStack() as running:
-        folder = site.copy(name)
-        await asyncio.to_thread(install, guide, folder)
+        folder = await installing
         if guide.start:
             command = [site.ports.get(word, word) for word in guide.start]
             running.enter_context(site.running(command, folder, guide.listens))
         await guide.check(site, steps)
 
 
-def install(guide: Guide, folder: Path) -> None:
-    """Install what a guide needs, from Debian and from its own package manager."""
+def install(name: str, site: Site) -> Path:
+    """Install what a guide needs, from Debian and from its own package manager; return its folder."""
+    guide, folder = ALL[name], site.copy(name)
     if guide.packages and not NGINX_MODULE.exists():
         subprocess.run([REPOSITORY / "scripts/apt-install", *guide.packages], check=True)
-    if guide.install:
+    if guide.install == MAVEN:
+        with ONE_MAVEN:
+            subprocess.run(guide.install, cwd=folder, check=True)
+    elif guide.install:
         subprocess.run(guide.install, cwd=folder, check=True)
+    return folder
 
 
 async def run_all(names: tuple[str, ...]) -> Steps:
-    """Run the guides one after the other, against one service."""
+    """Run the guides one after the other, against one service; all are installed meanwhile."""
     steps = Steps()
     with TemporaryDirectory(prefix="guides-") as folder:
         site = Site(Path(folder))
         with site.service():
-            for name in names:
-                await run(name, ALL[name], site, steps)
+            installing = [
+                asyncio.create_task(asyncio.to_thread(install, name, site)) for name in names
+            ]
+            for name, installed in zip(names, installing, strict=True):
+                click.echo(f"\n{name}")
+                await run(name, site, installed, steps)
     return steps
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.interop.steps import Steps
 
 FILE = "clients/kube_apiserver/authentication.yaml"
 PROGRAM = Path(__file__).parent / "kubernetes_authenticator"
+COMPILE = ("go", "build", "-C", str(PROGRAM), "-o", os.devnull, ".")
+"""What takes long of a build; Go keeps it in its cache."""
 REDIRECT_URI = "http://localhost:8000"
 """Where kubelogin listens."""
 

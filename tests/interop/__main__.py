@@ -15,7 +15,7 @@ from aiohttp import web
 
 from tests.driving.chromium import headless_chromium
 from tests.interop.client_keys import new_client_keys
-from tests.interop.clients import Outcome, every_client, run
+from tests.interop.clients import Outcome, every_client, prepare, run
 from tests.interop.errands import Errands
 from tests.interop.listening import listening
 from tests.interop.service import free_origins, serving
@@ -50,8 +50,10 @@ async def run_all(
     async with headless_chromium() as browser:
         app = web.Application()
         app.add_routes(Errands(browser, published).routes())
-        async with listening(app, environ["ERRANDS"]):
-            return [await run(name, environ) for name in names]
+        async with listening(app, environ["ERRANDS"]), asyncio.TaskGroup() as preparing:
+            # What the later ones need is downloaded and built while the first ones run.
+            ready = {name: preparing.create_task(prepare(name, environ)) for name in names}
+            return [await run(name, environ, ready[name]) for name in names]
 
 
 def show(outcomes: Sequence[Outcome]) -> None:

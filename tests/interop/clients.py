@@ -1,4 +1,4 @@
-"""Which clients there are, and how each is run: a folder with a program `run` that installs what it needs and starts."""
+"""Which clients there are, and how each is run: a folder with a program `run`, and perhaps `prepare`, which installs what that needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import signal
 import time
 from asyncio.subprocess import PIPE, STDOUT, Process
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,9 @@ import click
 
 FOLDER = Path(__file__).parent
 PATIENCE = 300
-"""Seconds that a client may take, with its installation."""
+"""Seconds that a client may take."""
+PATIENCE_FOR_DOWNLOADS = 900
+"""Seconds that its installation may take, while others are installed, too."""
 
 
 @dataclass
@@ -45,13 +47,31 @@ def every_client() -> list[str]:
     return sorted(program.parent.name for program in FOLDER.glob("*/run"))
 
 
-async def run(name: str, environ: Mapping[str, str]) -> Outcome:
-    """Let a client do all that it does, and show what it says."""
-    click.echo(f"\n{name}")
+async def prepare(name: str, environ: Mapping[str, str]) -> str | None:
+    """Install what a client needs; return what was said where that failed."""
+    program = FOLDER / name / "prepare"
+    if not program.exists():
+        return None
+    process = await _start(program, environ)
+    try:
+        async with asyncio.timeout(PATIENCE_FOR_DOWNLOADS):
+            said, _ = await process.communicate()
+    except TimeoutError:
+        return f"the installation has not ended after {PATIENCE_FOR_DOWNLOADS} s"
+    finally:
+        _end(process)
+    return said.decode(errors="replace") if process.returncode else None
+
+
+async def run(name: str, environ: Mapping[str, str], preparing: Awaitable[str | None]) -> Outcome:
+    """Let a client do all that it does once it is installed, and show what it says."""
     outcome, begun = Outcome(name), time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        FOLDER / name / "run", env=environ, stdout=PIPE, stderr=STDOUT, start_new_session=True
-    )
+    failure = await preparing
+    click.echo(f"\n{name}")
+    if failure is not None:
+        click.echo(f"  FAIL  it cannot be installed\n{failure}")
+        return outcome
+    process = await _start(FOLDER / name / "run", environ)
     try:
         async with asyncio.timeout(PATIENCE):
             await _listen(process, outcome)
@@ -59,10 +79,21 @@ async def run(name: str, environ: Mapping[str, str]) -> Outcome:
     except TimeoutError:
         click.echo(f"  FAIL  it has not ended after {PATIENCE} s")
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _end(process)
     outcome.seconds = time.monotonic() - begun
     return outcome
+
+
+async def _start(program: Path, environ: Mapping[str, str]) -> Process:
+    return await asyncio.create_subprocess_exec(
+        program, env=environ, stdout=PIPE, stderr=STDOUT, start_new_session=True
+    )
+
+
+def _end(process: Process) -> None:
+    """End whatever of it is left."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _listen(process: Process, outcome: Outcome) -> None:
