@@ -6,6 +6,8 @@ INSTALL := $(BIN)/python scripts/install.py
 # One more than there are cores: some tests wait for time to pass.
 PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1)
 BENCH := $(BIN)/python -m benchmarks --results build/benchmarks
+# Many processes are started from these files, and each of them would compile them all anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## every target with a line
@@ -19,29 +21,28 @@ run: install ## the service on http://localhost:8080 with config.yaml and the em
 	@sed "s/localhost:8080/localhost:$${SERVICE_PORT:-8080}/g" examples/requests.txt
 	@exec $(BIN)/python -m service serve
 
-.PHONY: test
-test: .venv/developing ## all tests, on the embedded store and on a real Redis, and in a real browser
+.PHONY: tools
+tools: ## the programs that tests need, installed or built where they are missing
 	@scripts/system-packages
+
+.PHONY: test
+test: .venv/developing tools ## all tests, on the embedded store and on a real Redis, and in a real browser
 	$(PYTEST)
 
 .PHONY: interop
-interop: .venv/developing ## the real clients in other languages, against a running service
-	@scripts/system-packages
+interop: .venv/developing tools ## the real clients in other languages, against a running service
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
 .PHONY: guides
-guides: .venv/developing ## the guides of docs/guides.md, installed and run from their own files
-	@scripts/system-packages
+guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files
 	$(BIN)/python -m tests.guides $(GUIDES)
 
 .PHONY: chaos
-chaos: .venv/developing ## replicas, Redis, registry and keys fail or change under load; all promises are checked
-	@scripts/system-packages
+chaos: .venv/developing tools ## replicas, Redis, registry and keys fail or change under load; all promises are checked
 	$(BIN)/python -m tests.chaos $(SCENARIOS)
 
 .PHONY: chaos-short
-chaos-short: .venv/developing ## the same with some seconds for each fault, as CI does
-	@scripts/system-packages
+chaos-short: .venv/developing tools ## the same with some seconds for each fault, as CI does
 	$(BIN)/python -m tests.chaos --short $(SCENARIOS)
 
 .PHONY: image
@@ -56,13 +57,21 @@ k8s-test: .venv/developing ## k8s/ applied to a real API server, which is built 
 	@scripts/go-tools tests/k8s/cluster
 	PATH="$(CURDIR)/build/bin:$$PATH" REQUIRE_ALL=1 $(BIN)/python -m pytest tests/k8s/cluster
 
-.PHONY: lint
-lint: .venv/developing ## format, lint, types, import contracts and generated documents, nothing changed
+LINTERS := format-check ruff mypy basedpyright import-contracts docs-check
+.PHONY: lint $(LINTERS)
+lint: $(LINTERS) ## format, lint, types, import contracts and generated documents, nothing changed
+$(LINTERS): .venv/developing
+format-check:
 	$(BIN)/ruff format --check .
+ruff:
 	$(BIN)/ruff check .
+mypy:
 	$(BIN)/mypy
+basedpyright:
 	$(BIN)/basedpyright
+import-contracts:
 	$(BIN)/lint-imports --no-cache
+docs-check:
 	$(BIN)/python -m scripts.docs --check
 
 .PHONY: check
@@ -144,7 +153,8 @@ LOCKING := --quiet --upgrade --universal --generate-hashes --no-header
 	@$(INSTALL) requirements.lock
 	@touch $@
 
-.venv/developing: requirements-dev.lock .venv/installed
+# What the service needs is among it.
+.venv/developing: requirements-dev.lock requirements.lock pyproject.toml | .venv/bin/python
 	@echo "installing what the tests need into .venv"
 	@$(INSTALL) requirements-dev.lock
-	@touch $@
+	@touch .venv/installed $@

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import Any
 
 import click
@@ -21,11 +20,11 @@ from tests.interop.steps import Steps
 
 PYTHON = (sys.executable, "-m", "uvicorn", "--host", "localhost")
 NPM = ("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
-MAVEN = ("mvn", "--batch-mode", "--quiet", "--strict-checksums", "package")
+# Two of Maven would write to the same local repository at the same time.
+ONE_MAVEN = (str(REPOSITORY / "scripts/one-at-a-time"), "maven", "mvn")
+MAVEN = (*ONE_MAVEN, "--batch-mode", "--quiet", "--strict-checksums", "package")
 GO = ("go", "build", "-o", "api", ".")
 APPLICATION, API = "3000", "3001"
-ONE_MAVEN = Lock()
-"""Two of them would write to the same local repository at the same time."""
 NGINX_MODULE = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 
 
@@ -104,10 +103,7 @@ def install(name: str, site: Site) -> Path:
     guide, folder = ALL[name], site.copy(name)
     if guide.packages and not NGINX_MODULE.exists():
         subprocess.run([REPOSITORY / "scripts/apt-install", *guide.packages], check=True)
-    if guide.install == MAVEN:
-        with ONE_MAVEN:
-            subprocess.run(guide.install, cwd=folder, check=True)
-    elif guide.install:
+    if guide.install:
         subprocess.run(guide.install, cwd=folder, check=True)
     return folder
 
