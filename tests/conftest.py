@@ -39,18 +39,24 @@ Start = Callable[..., Awaitable[RunningService]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test on both stores; one that moves the time only where the store's time moves too.
+    """Run a test on both stores; one that moves the time, or asks for `one_store`, on the embedded one.
 
     One that runs a command beside the service needs a store that both can reach, one that kills
     the store needs its own, and one with a real browser or of every kind runs on a real store only.
     """
     if "store_url" not in metafunc.fixturenames:
         return
-    real_only = {"command", "mortal_redis", "chromium", "kind"} & set(metafunc.fixturenames)
+    used = set(metafunc.fixturenames)
+    real_only = {"command", "mortal_redis", "chromium", "kind"} & used
     stores: list[Any] = [] if real_only else ["embedded"]
-    if "clock" not in metafunc.fixturenames:
+    if not stores or not {"clock", "one_store"} & used:
         stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
     metafunc.parametrize("store_url", stores, indirect=True)
+
+
+@pytest.fixture
+def one_store() -> None:
+    """For tests of what never reaches the store, or reaches it as in tests that run on both."""
 
 
 @pytest.fixture(scope="session")

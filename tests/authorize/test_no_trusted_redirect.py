@@ -11,7 +11,10 @@ from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 
-pytestmark = pytest.mark.rfc("6749#4.1.2.1", "6749#3.1.2.4", "9700#4.11")
+pytestmark = [
+    pytest.mark.rfc("6749#4.1.2.1", "6749#3.1.2.4", "9700#4.11"),
+    pytest.mark.usefixtures("one_store"),  # nothing is stored before a refusal
+]
 
 
 @pytest.fixture

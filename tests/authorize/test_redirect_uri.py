@@ -11,6 +11,8 @@ import pytest
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 
+pytestmark = pytest.mark.usefixtures("one_store")  # it is compared before anything is stored
+
 
 @pytest.fixture
 def config() -> dict[str, Any]:

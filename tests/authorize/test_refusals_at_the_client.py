@@ -12,7 +12,10 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 
-pytestmark = pytest.mark.rfc("6749#4.1.2.1")
+pytestmark = [
+    pytest.mark.rfc("6749#4.1.2.1"),
+    pytest.mark.usefixtures("one_store"),  # nothing is stored before a refusal
+]
 
 
 @pytest.fixture

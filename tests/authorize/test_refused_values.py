@@ -13,7 +13,10 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 
-pytestmark = pytest.mark.rfc("6749#4.1.2.1", "9700#4.3")
+pytestmark = [
+    pytest.mark.rfc("6749#4.1.2.1", "9700#4.3"),
+    pytest.mark.usefixtures("one_store"),  # nothing is stored before a refusal
+]
 
 UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 

@@ -56,6 +56,11 @@ SCOPES = ["openid", "profile", "email", "address", "phone", "api1"]
 Told = Callable[..., Awaitable[dict[str, Any]]]
 
 
+@pytest.fixture(autouse=True)
+def one_store() -> None:
+    """Claims are stored with tokens and codes, whose tests run on both stores."""
+
+
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
     """Alice with every standard claim, in more than one language, and one that nobody may ask for."""

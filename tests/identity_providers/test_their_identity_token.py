@@ -18,7 +18,10 @@ from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import arrived
 
-pytestmark = pytest.mark.rfc("openid-core#3.1.3.7")
+pytestmark = [
+    pytest.mark.rfc("openid-core#3.1.3.7"),
+    pytest.mark.usefixtures("one_store"),  # the identity token is verified without the store
+]
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ URIS = ("no uri", BYE, "https://evil.example/")
 STATES = ("no state", "a state")
 
 pytestmark = [
+    pytest.mark.usefixtures("one_store"),  # the other tests of logouts run on both
     pytest.mark.rfc("openid-rpinitiated#2", "openid-rpinitiated#3", "openid-rpinitiated#4"),
     pytest.mark.parametrize(
         "combination",

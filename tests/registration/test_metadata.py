@@ -10,7 +10,10 @@ import pytest
 from tests.driving.registering import register
 from tests.driving.service import RunningService
 
-pytestmark = pytest.mark.rfc("7591#2", "7591#3.2.2", "openid-registration#2")
+pytestmark = [
+    pytest.mark.rfc("7591#2", "7591#3.2.2", "openid-registration#2"),
+    pytest.mark.usefixtures("one_store"),  # nothing is stored before a refusal
+]
 
 PUBLIC_KEY = {
     "kty": "EC",

@@ -9,7 +9,10 @@ import pytest
 from tests.driving.registering import register
 from tests.driving.service import RunningService
 
-pytestmark = pytest.mark.rfc("7591#3.2.2", "openid-registration#2")
+pytestmark = [
+    pytest.mark.rfc("7591#3.2.2", "openid-registration#2"),
+    pytest.mark.usefixtures("one_store"),  # nothing is stored before a refusal
+]
 
 NATIVE = {"application_type": "native", "token_endpoint_auth_method": "none"}
 IMPLICIT = {"grant_types": ["implicit"], "response_types": ["id_token"]}

@@ -11,7 +11,10 @@ from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from tests.driving.service import RunningService, claims_in
 from tests.request_objects.sending import Sender
 
-pytestmark = pytest.mark.rfc("openid-core#6.1", "9101#5", "9101#6")
+pytestmark = [
+    pytest.mark.rfc("openid-core#6.1", "9101#5", "9101#6"),
+    pytest.mark.usefixtures("one_store"),  # the request is the same to the store as one by query
+]
 
 REFUSED = "invalid_request_object"
 

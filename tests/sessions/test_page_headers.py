@@ -10,7 +10,10 @@ import pytest
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 
-pytestmark = pytest.mark.rfc("9700#4.16")
+pytestmark = [
+    pytest.mark.rfc("9700#4.16"),
+    pytest.mark.usefixtures("one_store"),  # headers do not depend on what is stored
+]
 
 Reaching = Callable[[ClientApp], Awaitable[Page]]
 
