@@ -12,8 +12,8 @@ from benchmarks import peer
 from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
 from service.catalogue import builtin_catalogue
 from service.config.load import load
-from service.parts import Parts, build_parts
-from service.parts.shared import build_shared
+from service.parts import Parts
+from service.parts.shared import Shared
 
 SERVICE, FLOOR, PEER = "service", "floor", "peer"
 CONFIGURATION = Path(__file__).with_name("service.yaml")
@@ -88,7 +88,7 @@ async def parts_of(redis_url: str, configuration: Path = CONFIGURATION) -> Async
     """The parts of a service on the same Redis, to prepare what requests need there."""
     environ = {"SERVICE_STORE_URL": redis_url}
     configured = load(configuration, environ, builtin_catalogue())
-    parts = build_parts(build_shared(configured, environ=environ))
+    parts = Parts(Shared(configured, environ=environ))
     await parts.keys.source.start()
     try:
         yield parts

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from service.cli.program import alone, program
+from service.cli.program import program, without_unwanted
 
-with alone():
+with without_unwanted():
     from service.observe.logs import configure_logs
 
 

@@ -39,11 +39,11 @@ from service.http.endpoint import Endpoint
 from service.http.token_guard import TokenGuard
 from service.identity.granted_access import GrantedAccess
 from service.model.events import Emit
-from service.parts import Parts, build_parts
+from service.parts import Parts
 from service.parts.application import build_application
 from service.parts.live import build_grants, connect
-from service.parts.pages import PageParts, build_pages
-from service.parts.shared import build_shared
+from service.parts.pages import PageParts
+from service.parts.shared import Shared
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans
@@ -67,8 +67,8 @@ def create_app(
     spans: Spans | None = None,
 ) -> Service:
     """Build everything; nothing connects to the store before the app starts."""
-    parts = build_parts(build_shared(configuration, *listeners, environ=environ, spans=spans))
-    pages, grants, draining = build_pages(parts), build_grants(parts), asyncio.Event()
+    parts = Parts(Shared(configuration, *listeners, environ=environ, spans=spans))
+    pages, grants, draining = PageParts(parts), build_grants(parts), asyncio.Event()
     connect(parts, grants)
     endpoints = (
         *client_endpoints(parts, pages, grants),
@@ -106,7 +106,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
     per_minute = shared.configuration.limits.token_requests_per_minute
     return (
         TokenEndpoint(
-            client_auth=parts.client_auth,
+            client_auth=parts.clients.authentication,
             grants=grants,
             subjects=parts.sign_in.subjects,
             issuer=tokens.issuer,
@@ -117,7 +117,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             registrable=clients.registrable,
         ),
         RevocationEndpoint(
-            client_auth=parts.client_auth,
+            client_auth=parts.clients.authentication,
             active_tokens=tokens.active_tokens,
             revocation=tokens.revocation,
             credentials=pages.credentials,
@@ -141,7 +141,7 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     shared = parts.shared
     return (
         IntrospectionEndpoint(
-            callers=CallerAuthentication(shared.registry, parts.client_auth),
+            callers=CallerAuthentication(shared.registry, parts.clients.authentication),
             active_tokens=parts.tokens.active_tokens,
             identifiers=parts.tokens.identifiers,
             registry=shared.registry,
@@ -212,8 +212,8 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         EndSessionEndpoint(
             clients=clients,
             hints=parts.tokens.id_token_hints,
-            front_channel=parts.logout.front_channel,
-            parking=parts.logout.parking,
+            front_channel=parts.front_channel,
+            parking=parts.parked_logouts,
             visits=pages.visits,
             pages=pages.pages,
             client_address=pages.client_address,
@@ -224,7 +224,7 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             issuer=shared.issuer,
             sign_in=pages.sign_in,
             sessions=records.sessions,
-            front_channel=parts.logout.front_channel,
+            front_channel=parts.front_channel,
             access=GrantedAccess(consents=records.consents, authorizations=records.authorizations),
             registry=shared.registry,
             clients=clients,

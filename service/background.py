@@ -26,7 +26,7 @@ def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[N
             await parts.keys.source.start()
             works = (
                 follow_keys(parts.keys.source),
-                parts.logout.deliveries.run(),
+                parts.logout_deliveries.run(),
                 parts.shared.store_memory.follow(),
                 _settle(metrics),
             )

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import yaml
 
-from service.cli.new_secret import hash_of
+from service.cli.credentials import hash_of
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -41,7 +41,7 @@ class Draft:
     name: str
     scopes: tuple[str, ...]
     redirect_uri: str
-    """Empty where nobody signs in."""
+    """Empty if no user signs in."""
     issuer: str
     """Without a slash at its end."""
     secret: str
@@ -60,9 +60,8 @@ class Draft:
         """Return the entry of config.yaml."""
         hashed = [{"sha256": hash_of(self.secret)}]
         if self.kind == "api":
-            scopes = list(self.scopes)
             shown = {"name": self.identifier, "display_name": self.name}
-            return {**shown, "secrets": hashed, "scopes": scopes}
+            return {**shown, "secrets": hashed, "scopes": list(self.scopes)}
         entry: dict[str, object] = {"client_id": self.identifier, "client_name": self.name}
         if self.kind == "native":
             entry["application_type"] = "native"
@@ -73,18 +72,14 @@ class Draft:
         return entry | self._grants()
 
     def _grants(self) -> dict[str, object]:
-        allowed_scopes = [scope for scope in self.scopes if scope != OFFLINE_ACCESS]
+        scopes = [scope for scope in self.scopes if scope != OFFLINE_ACCESS]
         if self.kind == "machine":
-            return {
-                "allowed_grant_types": ["client_credentials"],
-                "allowed_scopes": list(self.scopes),
-            }
-        if OFFLINE_ACCESS not in self.scopes:
-            grants: dict[str, object] = {"allowed_grant_types": ["authorization_code"]}
-        else:
+            return {"allowed_grant_types": ["client_credentials"], "allowed_scopes": scopes}
+        grants: dict[str, object] = {"allowed_grant_types": ["authorization_code"]}
+        if OFFLINE_ACCESS in self.scopes:
             types = ["authorization_code", "refresh_token"]
             grants = {"allowed_grant_types": types, "allow_offline_access": True}
-        return grants | {"allowed_scopes": allowed_scopes, "redirect_uris": [self.redirect_uri]}
+        return grants | {"allowed_scopes": scopes, "redirect_uris": [self.redirect_uri]}
 
     def yaml(self) -> str:
         """Return the entry below its section, as a file of its own or for pasting."""

@@ -1,25 +1,34 @@
-"""`explain`: says why a token is inactive or a request refused, and how to mend it."""
+"""`explain`: says why a token is inactive or a request refused, and how to correct it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import BinaryIO
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, BinaryIO, cast
 
 import click
+import orjson
 
-from service.cli.explained_request import NEEDS_KEYS, NotExplained, Rows, explain_url, parameters_of
-from service.cli.explanation import Explanation
-from service.cli.logged_request import explain_line, lines_of
-from service.cli.secret_input import read_text
-from service.cli.settings import file_option, load_settings
-from service.cli.shared_store import flags_of, on_store, store_option, with_shared
-from service.cli.table import table
+from service.cli.credentials import read_text
+from service.cli.explained_request import (
+    NEEDS_KEYS,
+    NotExplained,
+    Rows,
+    explain_url,
+    explain_value,
+    parameters_of,
+)
+from service.cli.explained_token import explain_token
+from service.cli.settings import pass_settings
+from service.cli.shared_store import on_store, with_shared
+from service.cli.table import print_table
 from service.config.configuration import Configuration
 from service.keys.stored_keys import KeysUnreadable
-from service.parts import build_parts
+from service.parts import Parts
 from service.parts.shared import Shared
 from service.protocol.errors import InvalidRequest
+from service.protocol.refused_value import RefusedValue
+
+Line = dict[str, Any]
 
 
 @click.command("explain")
@@ -31,18 +40,13 @@ from service.protocol.errors import InvalidRequest
     default="-",
     help="With --request: the log, as lines of JSON; standard input by default.",
 )
-@file_option
-@store_option
+@pass_settings
 def explain(
-    subject: str | None,
-    request_id: str | None,
-    log: BinaryIO,
-    file: Path,
-    store_url: str | None,
+    settings: Configuration, subject: str | None, request_id: str | None, log: BinaryIO
 ) -> None:
-    """Print why a token is inactive, or why a request is refused, and how to mend it.
+    """Explain why a token or request is refused.
 
-    TOKEN is any token, code or cookie of the service. URL is an authorization request, or the
+    Prints how to correct it, too. TOKEN is any token, code or cookie of the service. URL is an authorization request, or the
     answer to one at the client's redirect URI. `-` reads either from standard input, so that it
     stays out of the shell's history. --request finds a request by its id (the X-Request-ID of the
     answer, which the error page shows too) in the log of all replicas.
@@ -55,7 +59,6 @@ def explain(
     """
     if (subject is None) == (request_id is None):
         raise click.UsageError("give a token, a URL, or --request ID")
-    settings = load_settings(file, flags_of(store_url))
     if request_id is not None:
         _explain_request(settings, request_id, log)
         return
@@ -63,38 +66,42 @@ def explain(
     if not text:
         raise click.ClickException("there is no token to explain")
     try:
-        rows = _explain_url(settings, text) if "://" in text else _explain_token(settings, text)
+        print_table(_explain(settings, text))
     except (KeysUnreadable, NotExplained, InvalidRequest) as error:
         raise click.ClickException(str(error)) from error
-    _print(rows)
 
 
-def _explain_token(settings: Configuration, token: str) -> Rows:
+def _explain(settings: Configuration, text: str) -> Rows:
+    """Explain a token or URL; a URL needs the store only where a signing key has to verify a parameter."""
+
+    async def token(parts: Parts) -> Rows:
+        return list((await explain_token(parts, text)).items())
+
+    async def url(parts: Parts) -> Rows:
+        return await explain_url(parts, text)
+
+    if "://" not in text:
+        return on_store(settings, _with_keys(token))
+    if NEEDS_KEYS & set(parameters_of(text)):
+        return on_store(settings, _with_keys(url))
+    return with_shared(settings, lambda shared: url(Parts(shared)))
+
+
+def _with_keys(
+    explain_by: Callable[[Parts], Awaitable[Rows]],
+) -> Callable[[Shared], Awaitable[Rows]]:
     async def load_and_explain(shared: Shared) -> Rows:
-        parts = build_parts(shared)
+        parts = Parts(shared)
         await parts.keys.source.load()
-        return list((await Explanation(parts).of(token)).items())
+        return await explain_by(parts)
 
-    return on_store(settings, load_and_explain)
-
-
-def _explain_url(settings: Configuration, url: str) -> Rows:
-    """Explain a URL; only what a signing key has to verify needs the store."""
-    if not NEEDS_KEYS & set(parameters_of(url)):
-        return with_shared(settings, lambda shared: explain_url(build_parts(shared), url))
-
-    async def load_and_explain(shared: Shared) -> Rows:
-        parts = build_parts(shared)
-        await parts.keys.source.load()
-        return await explain_url(parts, url)
-
-    return on_store(settings, load_and_explain)
+    return load_and_explain
 
 
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:
     if log.isatty():
         raise click.UsageError("pipe the log to standard input, or name its file with --log")
-    lines = list(lines_of(request_id, log))
+    lines = list(find_lines(request_id, log))
     if not lines:
         raise click.ClickException(
             "no line of the log has this id as its request_id; the log has to be lines of JSON "
@@ -102,15 +109,43 @@ def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) ->
         )
 
     async def explain_lines(shared: Shared) -> list[Rows]:
-        parts = build_parts(shared)
-        return [await explain_line(parts, line) for line in lines]
+        parts = Parts(shared)
+        return [await _explain_line(parts, line) for line in lines]
 
     for number, rows in enumerate(with_shared(settings, explain_lines)):
         if number:
             click.echo()
-        _print(rows)
+        print_table(rows)
 
 
-def _print(rows: Iterable[tuple[str, str]]) -> None:
-    for line in table(rows):
-        click.echo(line)
+def find_lines(request_id: str, log: Iterable[bytes]) -> Iterator[Line]:
+    """Yield the log lines of a request; text before the JSON, such as a pod's name, is skipped."""
+    for line in log:
+        if request_id.encode() in line:
+            try:
+                found: object = orjson.loads(line[max(line.find(b"{"), 0) :])
+            except orjson.JSONDecodeError:
+                continue
+            if isinstance(found, dict) and cast("Line", found).get("request_id") == request_id:
+                yield cast("Line", found)
+
+
+async def _explain_line(parts: Parts, line: Line) -> Rows:
+    """Return the members of a log line, and for a refused value the registered ones."""
+    rows = [
+        (
+            name,
+            " ".join(map(str, cast("list[object]", value)))
+            if isinstance(value, list)
+            else str(value),
+        )
+        for name, value in line.items()
+        if value is not None
+    ]
+    refused = {name: line.get(name) for name in ("parameter", "value", "client_id")}
+    if not refused["parameter"] or not all(
+        isinstance(each, str | None) for each in refused.values()
+    ):
+        return rows
+    registered = await explain_value(parts, RefusedValue(**refused))
+    return rows + [row for row in registered if row[0] not in {"parameter", "sent"}]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from service.authorize.checks import (
@@ -56,14 +56,12 @@ class NotExplained(Exception):
     """The URL is neither an authorization request nor the answer to one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(NamedTuple):
     """The first check that an authorization request fails."""
 
     check: str
     error: OAuthError
-    at_client: bool
-    """Whether the client gets the error; otherwise the user sees an error page."""
+    shown_at: str
 
 
 def parameters_of(url: str) -> Params:
@@ -91,17 +89,18 @@ async def explain_url(parts: Parts, url: str) -> Rows:
         ("failed check", refusal.check),
         ("error", refusal.error.code),
         ("reason", refusal.error.description),
-        ("shown", "to the client" if refusal.at_client else "on an error page, not to the client"),
+        ("shown", refusal.shown_at),
     ]
     return [*rows, *await explain_value(parts, refusal.error.refused), *_general_mend(refusal)]
 
 
 async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
     """Return the first check that refuses the request, in the order of the authorize endpoint."""
-    check, at_client, registry = "client_id and redirect_uri", False, parts.shared.registry.current
+    check, shown_at = "client_id and redirect_uri", "on an error page, not to the client"
+    registry = parts.shared.registry.current
     try:
         arrival = await parts.flow.arrive(sent, address="127.0.0.1")
-        check, at_client = "request object", True
+        check, shown_at = "request object", "to the client"
         if arrival.refusal is not None:
             raise arrival.refusal
         check = "parameters"
@@ -112,7 +111,7 @@ async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
     except TemporarilyUnavailable:
         raise
     except OAuthError as error:
-        return Refusal(check=check, error=error, at_client=at_client)
+        return Refusal(check, error, shown_at)
     return None
 
 

@@ -1,31 +1,31 @@
-"""`keys`: the service's keys in the store, and their schedule by hand."""
+"""`keys`: lists, rotates and retires the service's keys in the store."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import cast
 
 import click
 
-from service.cli.settings import file_option, load_settings
-from service.cli.shared_store import flags_of, on_store, store_option
-from service.cli.table import format_option, print_rows, written
+from service.cli.settings import pass_settings
+from service.cli.shared_store import on_store
+from service.cli.table import format_option, format_time, print_rows
+from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.manual_rotation import CannotChangeKeys, ManualRotation
 from service.keys.schedule import Keys, signing_key
 from service.keys.stored_keys import KeysUnreadable, StoredKeys
 from service.model.signing_key import SigningKey
-from service.parts.clients import build_keys
-from service.parts.shared import Shared
+from service.parts.clients import KeyParts
+from service.parts.shared import Shared, clock
 
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 
 
 @click.group("keys")
 def keys() -> None:
-    """List, rotate and retire the signing keys in the store; every replica follows within 10 seconds.
+    """List, rotate and retire signing keys.
+
+    The keys are in the store. Every replica of the service follows within 10 seconds.
 
     \b
     Example:
@@ -34,17 +34,22 @@ def keys() -> None:
 
 
 @keys.command("list")
-@file_option
-@store_option
+@pass_settings
 @format_option
-def list_keys(file: Path, store_url: str | None, output: str) -> None:
-    """Print every key with its state: announced, signing (or decrypting), retired.
+def list_keys(settings: Configuration, output: str) -> None:
+    """Print every key and its state.
+
+    A key is first announced, then signing (or decrypting), then retired.
 
     \b
     Example:
       python -m service keys list --store redis://localhost:6379
     """
-    _print_after(file, store_url, _read, output)
+
+    async def read(stored: StoredKeys) -> Keys:
+        return (await stored.read())[1]
+
+    _print_after(settings, read, output)
 
 
 @keys.command("rotate")
@@ -54,83 +59,71 @@ def list_keys(file: Path, store_url: str | None, output: str) -> None:
     is_flag=True,
     help="Sign with the next key as soon as all replicas publish it.",
 )
-@file_option
-@store_option
-def rotate(file: Path, store_url: str | None, at_once: bool) -> None:
-    """Announce the next key of every algorithm, ahead of its time.
+@pass_settings
+def rotate(settings: Configuration, at_once: bool) -> None:
+    """Announce the next keys ahead of time.
+
+    A key that is announced is published, so that APIs know it before it signs.
 
     \b
     Example:
       python -m service keys rotate --now
     """
-    _print_after(
-        file,
-        store_url,
-        lambda stored: (
-            ManualRotation(stored).sign_with_next()
-            if at_once
-            else ManualRotation(stored).announce_next()
-        ),
-    )
+
+    def announce(stored: StoredKeys) -> Awaitable[Keys]:
+        rotation = ManualRotation(stored)
+        return rotation.sign_with_next() if at_once else rotation.announce_next()
+
+    _print_after(settings, announce)
 
 
 @keys.command("retire", context_settings={"ignore_unknown_options": True})  # a kid may begin with -
 @click.argument("kid")
-@file_option
-@store_option
-def retire(kid: str, file: Path, store_url: str | None) -> None:
-    """Take a key out of use. It stays published, because tokens that it signed are still alive.
+@pass_settings
+def retire(settings: Configuration, kid: str) -> None:
+    """Stop using a key. It stays published, because tokens that it signed are still valid.
 
-    A key that signs stops when its successor begins, within 10 seconds.
+    KID is the key's id, as `keys list` prints it. A key that signs stops when its successor
+    begins, within 10 seconds.
 
     \b
     Example:
       python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
     """
-    _print_after(file, store_url, lambda stored: ManualRotation(stored).retire(kid))
-
-
-async def _read(stored: StoredKeys) -> Keys:
-    return (await stored.read())[1]
+    _print_after(settings, lambda stored: ManualRotation(stored).retire(kid))
 
 
 def _print_after(
-    file: Path,
-    store_url: str | None,
+    settings: Configuration,
     work: Callable[[StoredKeys], Awaitable[Keys]],
     output: str = "text",
 ) -> None:
-    """Do something with the keys in the store and print what they are then."""
-    settings = load_settings(file, flags_of(store_url))
-    if settings.signing.source == "files":
-        raise click.ClickException(
-            "signing.source is files: the keys are the operator's own, not the store's"
-        )
+    """Do work on the keys in the store, and print the keys."""
 
-    async def work_on(shared: Shared) -> Keys:
-        return await work(cast("StoredKeys", build_keys(shared).source))
+    async def work_on_keys(shared: Shared) -> Keys:
+        source = KeyParts(shared).source
+        if not isinstance(source, StoredKeys):
+            raise click.ClickException(
+                "signing.source is files: the keys are the operator's own, not the store's"
+            )
+        return await work(source)
 
     try:
-        found = on_store(settings, work_on)
+        found = on_store(settings, work_on_keys)
     except (CannotChangeKeys, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
     if not found:
         click.echo("there are no keys yet: the service makes them when it first starts", err=True)
     ordered = sorted(found, key=lambda key: (key.alg, key.sign_from))
-    print_rows(_COLUMNS, [_row(key, found, _now()) for key in ordered], output)
+    print_rows(_COLUMNS, [_row(key, found) for key in ordered], output)
 
 
-def _row(key: SigningKey, keys: Keys, now: int) -> tuple[str | None, ...]:
-    in_use = "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
+def _row(key: SigningKey, keys: Keys) -> tuple[str | None, ...]:
+    now = clock()
+    state = "retired"
     if key is signing_key(keys, key.alg, now):
-        state = in_use
+        state = "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
     elif key.sign_from > now and not key.is_retired(now):
         state = "announced"
-    else:
-        state = "retired"
-    retired_at = None if key.retired_at is None else written(key.retired_at)
-    return key.kid, key.alg, state, written(key.sign_from), retired_at
-
-
-def _now() -> int:
-    return int(time.time())
+    retired_at = None if key.retired_at is None else format_time(key.retired_at)
+    return key.kid, key.alg, state, format_time(key.sign_from), retired_at

@@ -1,4 +1,4 @@
-"""`new`: asks what an operator wants, and prints the entry for config.yaml with all that is needed to use it."""
+"""`new`: asks five questions, and prints an entry for config.yaml with all that is needed to use it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import cast, get_args
 
 import click
 
+from service.cli.credentials import make_secret
 from service.cli.draft import KINDS, SIGNS_IN, Draft, Kind, identifier_of
-from service.cli.new_secret import make_secret
 from service.cli.settings import file_option, load_settings
 from service.cli.snippets import FRAMEWORKS, REDIRECT_URIS, has_snippet, render_snippet
 from service.config.configuration import Configuration
@@ -18,12 +18,12 @@ from service.config.problem import Finding
 from service.config.reading.values import Value
 
 _BEHIND_NGINX = "/oauth2/callback"
-"""Where oauth2-proxy takes the answer of a sign-in."""
+"""The path of oauth2-proxy that gets the answer of a sign-in."""
 
 
 @click.group("new")
 def new() -> None:
-    """Make entries for the configuration file.
+    """Make an entry for the configuration file.
 
     \b
     Example:
@@ -32,11 +32,13 @@ def new() -> None:
 
 
 @new.command("client")
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="What it is.")
-@click.option("--name", help="Its name; its identifier is made of it.")
-@click.option("--framework", type=click.Choice([*FRAMEWORKS, "none"]), help="Whose code to print.")
-@click.option("--redirect-uri", help="Where the answer of a sign-in goes.")
-@click.option("--scopes", help="The scopes that it asks for, with spaces between them.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="What the entry is for.")
+@click.option("--name", help="The name that users see; the client_id is made of it.")
+@click.option(
+    "--framework", type=click.Choice([*FRAMEWORKS, "none"]), help="The framework to print code for."
+)
+@click.option("--redirect-uri", help="The URL that gets the answer of a sign-in.")
+@click.option("--scopes", help="The scopes that it may use, with spaces between them.")
 @file_option
 def client(  # noqa: PLR0917 - click calls it by name
     kind: Kind | None,
@@ -46,9 +48,9 @@ def client(  # noqa: PLR0917 - click calls it by name
     scopes: str | None,
     file: Path,
 ) -> None:
-    """Ask five questions and print a client, or an API, for the configuration file.
+    """Print an entry for a new client or API.
 
-    Standard output has the YAML only. The secret, which is shown once and not kept, requests that
+    Asks up to five questions. Standard output has the YAML only. The secret, which is shown once and not kept, requests that
     try the client, and code for a framework go to standard error. An option answers its question
     in advance; what is left is asked, or read from standard input line by line.
 
@@ -58,7 +60,10 @@ def client(  # noqa: PLR0917 - click calls it by name
         --redirect-uri https://shop.example.com/callback --scopes "openid profile" > clients.d/shop.yaml
     """
     settings = load_settings(file)
-    kind = kind or _ask_kind()
+    if kind is None:
+        for each, what in KINDS.items():
+            click.echo(f"  {each:<8} {what}", err=True)
+        kind = cast("Kind", _ask("--kind", "What is it?", "web", click.Choice([*KINDS])))
     name = name or _ask("--name", "What is its name?")
     framework = _framework(kind, framework)
     if kind in SIGNS_IN:
@@ -77,13 +82,6 @@ def client(  # noqa: PLR0917 - click calls it by name
     if kind == "native" and not draft.redirect_uri.startswith("http:"):
         framework = "none"  # the code is for a loopback address
     _print(draft, framework, algorithm=settings.signing.algorithms[0])
-
-
-def _ask_kind() -> Kind:
-    for kind, what in KINDS.items():
-        click.echo(f"  {kind:<8} {what}", err=True)
-    choice = click.Choice([*KINDS])
-    return cast("Kind", _ask("--kind", "What is it?", "web", choice))
 
 
 def _framework(kind: Kind, given: str | None) -> str:
@@ -105,8 +103,8 @@ def _scope_question(kind: Kind, name: str, settings: Configuration) -> tuple[str
         return "Which scopes does it understand?", identifier_of(name)
     apis = sorted(settings.registry.api_scopes)
     if kind == "machine":
-        known = f"Which scopes may it have ({', '.join(apis)})?"
-        return known, apis[0] if apis else None
+        question = f"Which scopes may it have ({', '.join(apis)})?"
+        return question, apis[0] if apis else None
     known = ", ".join((*settings.registry.identity_resources, *apis))
     return f"Which scopes ({known}; offline_access for refresh tokens)?", "openid profile"
 
@@ -131,11 +129,8 @@ def _require_sound(draft: Draft, framework: str, settings: Configuration) -> Non
     if draft.kind == "machine" and not {*draft.scopes} <= settings.registry.api_scopes.keys():
         known = ", ".join(sorted(settings.registry.api_scopes)) or "none yet"
         raise click.ClickException(f"scopes: a program gets tokens for APIs only (known: {known})")
-    if (
-        draft.kind == "web"
-        and framework == "nginx"
-        and not draft.redirect_uri.endswith(_BEHIND_NGINX)
-    ):
+    behind_nginx = draft.kind == "web" and framework == "nginx"
+    if behind_nginx and not draft.redirect_uri.endswith(_BEHIND_NGINX):
         raise click.ClickException(f"redirect_uris: behind nginx it ends in {_BEHIND_NGINX}")
     for finding in _findings(draft, settings):
         path = ".".join(map(str, finding.location[2:]))
@@ -148,23 +143,20 @@ def _require_sound(draft: Draft, framework: str, settings: Configuration) -> Non
 def _findings(draft: Draft, settings: Configuration) -> list[Finding]:
     """Judge the draft's entry behind the entries of the configuration."""
     registry = settings.registry
-    apis: list[Value] = [
-        {"name": api.name, "scopes": [*sorted(api.scopes)]}
-        for api in registry.api_resources.values()
-    ]
-    clients: list[Value] = [
-        {"client_id": client_id, "require_client_secret": False} for client_id in registry.clients
-    ]
-    resources: list[Value] = [{"name": name} for name in registry.identity_resources]
-    values: dict[str, Value] = {
-        "issuer": settings.issuer,
-        "api_resources": apis,
-        "clients": clients,
-        "identity_resources": resources,
+    entries: dict[str, list[Value]] = {
+        "api_resources": [
+            {"name": api.name, "scopes": [*sorted(api.scopes)]}
+            for api in registry.api_resources.values()
+        ],
+        "clients": [
+            {"client_id": client_id, "require_client_secret": False}
+            for client_id in registry.clients
+        ],
+        "identity_resources": [{"name": name} for name in registry.identity_resources],
     }
-    entries = apis if draft.section == "api_resources" else clients
-    entries.append(cast("Value", draft.entry()))
-    at = (draft.section, len(entries) - 1)
+    at = (draft.section, len(entries[draft.section]))
+    entries[draft.section].append(cast("Value", draft.entry()))
+    values: dict[str, Value] = {"issuer": settings.issuer, **entries}
     _, findings = judge(values, settings.catalogue, replaced={}, directory=Path())
     return [finding for finding in findings if finding.location[:2] == at]
 

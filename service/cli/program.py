@@ -1,4 +1,4 @@
-"""The commands of the program, one file each."""
+"""The program: finds its commands in the files of this folder."""
 
 from __future__ import annotations
 
@@ -11,39 +11,38 @@ from typing import cast
 
 import click
 
-COMMANDS = (  # To add one: a file of its name beside this one, and its name here.
-    "serve",
-    "check",
-    "schema",
-    "hash-secret",
-    "hash-password",
-    "new",
-    "new-secret",
-    "new-key",
-    "diff",
-    "keys",
-    "explain",
-    "sessions",
-    "grants",
-)
+COMMANDS = {  # To add one: a function of its name in a file of this folder, and a line here.
+    "serve": "serve",
+    "check": "check",
+    "schema": "check",
+    "hash-secret": "credentials",
+    "hash-password": "credentials",
+    "new": "new",
+    "new-secret": "credentials",
+    "new-key": "credentials",
+    "diff": "check",
+    "keys": "keys",
+    "explain": "explain",
+    "sessions": "sessions",
+    "grants": "sessions",
+}
 
-UNASKED = ("greenlet", "opentelemetry", "rich")
+UNWANTED = ("greenlet", "opentelemetry", "rich")
 
 
 class Commands(click.Group):
-    """Imports a command when it is asked for: no command waits for what another one needs."""
+    """Imports a command only when it is run, so that no command waits for the imports of another one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All there are, in the order in which help shows them."""
+        """Return all commands in the order in which help shows them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command that the file of this name holds under this name."""
         if cmd_name not in COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
-        with alone():
-            command: click.Command = getattr(import_module(f"service.cli.{name}"), name)
+        with without_unwanted():
+            module = import_module(f"service.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(
@@ -54,19 +53,19 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
             raise click.exceptions.NoSuchCommand(
-                error.command_name, possibilities=COMMANDS, ctx=ctx
+                error.command_name, possibilities=list(COMMANDS), ctx=ctx
             ) from error
 
 
 @contextmanager
-def alone() -> Generator[None]:
-    """Hide what libraries load only because it is there, though nobody has asked for it.
+def without_unwanted() -> Generator[None]:
+    """Hide packages that libraries import only because they are installed.
 
-    structlog takes rich and greenlet, redis-py takes OpenTelemetry: 7 MiB of every process where
+    structlog imports rich and greenlet, redis-py imports OpenTelemetry: 7 MiB of every process where
     the tools for development are installed.
     """
     modules = cast("dict[str, ModuleType | None]", sys.modules)
-    hidden = [name for name in UNASKED if name not in modules]
+    hidden = [name for name in UNWANTED if name not in modules]
     modules.update(dict.fromkeys(hidden))
     try:
         yield
@@ -77,8 +76,8 @@ def alone() -> Generator[None]:
 
 program = click.version_option(package_name="token-service", message="token-service %(version)s")(
     Commands(
-        help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done, 1 the input is wrong, 2 usage, "
-        "3 the store cannot be reached.\n\n\b\nExample:\n  python -m service check config.yaml",
+        help="An OAuth 2.0 and OpenID Connect token service.\n\nExit codes: 0 done; 1 the input is wrong; 2 the "
+        "command line is wrong; 3 the store cannot be reached.\n\n\b\nExample:\n  python -m service check config.yaml",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 )

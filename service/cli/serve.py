@@ -9,10 +9,7 @@ from urllib.parse import urlsplit
 import click
 import structlog
 
-from service.cli.listening import listen
-from service.cli.settings import file_option, load_settings
-from service.cli.shared_metrics import SharedMetrics
-from service.cli.shared_store import store_option
+from service.cli.settings import file_option, load_settings, store_option
 from service.config.configuration import Configuration
 from service.observe.logs import LEVELS, configure_logs
 from service.observe.readable_lines import FORMAT, FORMATS
@@ -26,14 +23,18 @@ log = structlog.stdlib.get_logger(__name__)
 
 @click.command("serve")
 @file_option
-@click.option("--host", help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on.")
-@click.option("--workers", metavar="N|auto", help="Processes; auto is one per core.")
+@click.option("--host", help="The IP address or host name to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 is any free port."
+)
+@click.option(
+    "--workers", metavar="N|auto", help="How many processes serve; auto is one per CPU core."
+)
 @store_option
 @click.option(
     "--watch",
     is_flag=True,
-    help="Reload the registry whenever a file that it was read from changes.",
+    help="Reload whenever a configuration file changes, as SIGHUP does.",
 )
 @click.option(
     "--log-level",
@@ -63,7 +64,10 @@ def serve(  # noqa: PLR0917 - click calls it by name
     log_level: str,
     log_format: str,
 ) -> None:
-    """Run the service. SIGTERM drains it, SIGHUP reloads the registry.
+    """Run the service.
+
+    SIGTERM stops it after the running requests; SIGHUP reads clients, APIs, users and
+    certificates of the configuration again.
 
     \b
     Flags beat the environment (SERVICE_HOST, SERVICE_PORT, SERVICE_WORKERS,
@@ -85,18 +89,16 @@ def serve(  # noqa: PLR0917 - click calls it by name
     environ = {**os.environ, **given}
     configure_logs(log_level, environ)
     _warn(configuration)
-    # Before any metric is made, for it decides where they live.
-    metrics = SharedMetrics() if configuration.server.workers > 1 else None
-    from service.cli.serving import Serving  # noqa: PLC0415 - the whole service, which no other command needs
+    from service.cli.serving import Serving, listen  # noqa: PLC0415 - the whole service, which no other command needs
 
     serving = Serving(configuration=configuration, environ=environ, watch=watch)
     places = listen(configuration.server)
-    if metrics is None:
+    if len(places) == 1:
         serving.run(places[0])
     else:
         from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
 
-        run_workers(serving, configuration.server, places, metrics)
+        run_workers(serving, configuration.server, places)
 
 
 def _warn(configuration: Configuration) -> None:

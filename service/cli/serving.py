@@ -1,11 +1,12 @@
-"""Joins the composed service to its sockets: the same for a process of its own and for a worker among several."""
+"""Joins the composed service to its sockets, for a single process and for a worker among several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from errno import EADDRINUSE
 from functools import partial
-from socket import socket
+from socket import AF_INET, AF_INET6, create_server, socket
 
 import click
 import structlog
@@ -20,42 +21,46 @@ from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
 from service.keys.key_files import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
+from service.server.accept_queue import BACKLOG
 from service.server.process import Listening, Process
 from service.server.tls import ServerTls
 from service.start_rules import START_RULES
 from service.store.keyvalue import KeyValue
 
 UNBUILT = (CannotTrace, KeyFileError, TemplateError, OSError)
-"""What the operator can mend: exporters, and files that have changed since they were judged."""
+"""Errors that the operator can correct: exporters, and files that have changed since they were checked."""
 
 LINGER = 5
 """Seconds at most for which a stopping process serves on, where nothing is configured."""
 
 log = structlog.stdlib.get_logger(__name__)
 
+Sockets = tuple[socket, ...]
+"""The sockets of one worker: the public port, and that of operators if it is separate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What is to be served, and how."""
+    """A service that is about to be served."""
 
     configuration: Configuration
     environ: Mapping[str, str]
-    """With the flags in it, so that a reload reads what the start has read."""
+    """The environment with the flags in it, so that a reload reads what the start has read."""
     watch: bool
     made: tuple[Service, ServerTls | None] | None = None
-    """What was built before this process was forked."""
+    """The service, if it was built before this process was forked."""
 
     def before_forks(self) -> Serving:
-        """The same with everything built, which each of the processes to come then need not build anew.
+        """Build everything once, before the worker processes are forked.
 
-        What is made and read before the forks is in their common memory: that makes each of two
-        workers smaller by 4 MiB. Spans name the process that they come from, so it makes its own.
+        They share the memory: that makes each of two workers smaller by 4 MiB. Spans name their
+        process, so with traces each worker builds its own service.
         """
         made = self.make()
         return self if wanted_exporters(self.environ) else replace(self, made=made)
 
     def make(self) -> tuple[Service, ServerTls | None]:
-        """Build everything; what cannot be built is said as a problem of the configuration is."""
+        """Build everything; show what cannot be built as a problem of the configuration."""
         tls = self.configuration.server.tls
         try:
             spans = open_tracing(self.environ, issuer=self.configuration.issuer)
@@ -68,17 +73,17 @@ class Serving:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
 
     def with_present_registry(self) -> Serving:
-        """The same with the registry that the file holds now, or as it is where that cannot be served."""
+        """Return the same with the registry that the file holds now; unchanged if that cannot be served."""
         try:
             catalogue = self.configuration.catalogue
             read = load(self.configuration.file, self.environ, catalogue, START_RULES)
             configuration = replace(self.configuration, registry=read.registry, files=read.files)
             return replace(self, configuration=configuration).before_forks()
         except (ConfigError, click.ClickException):
-            return self  # whoever reloads says what is wrong
+            return self  # the reload itself reports what is wrong
 
     def run(self, sockets: Sequence[socket]) -> None:
-        """Serve in this process until told to stop; the first socket is the public one, a second the operators'."""
+        """Serve in this process until a signal stops it; the first socket is the public one, a second the operators'."""
         uvloop.run(self.serve(sockets, announce=True))
 
     async def serve(
@@ -90,16 +95,18 @@ class Serving:
     ) -> None:
         """Serve in this event loop; `announce` in one of several workers only."""
         service, tls = self.made or self.make()
+        server, registry = self.configuration.server, service.parts.shared.registry
+        linger = server.shutdown_linger
         listening = [Listening(service.app, sockets[:1], tls)]
         if service.management is not None:
             listening.append(Listening(service.management, sockets[1:]))
         process = Process(
             listening=listening,
             draining=service.draining,
-            reload=partial(service.parts.shared.registry.reload, partial(_check, tls)),
-            grace=self.configuration.server.shutdown_grace,
-            linger=_linger(self.configuration.server),
-            watched=(lambda: service.parts.shared.registry.files) if self.watch else None,
+            reload=partial(registry.reload, partial(_check, tls)),
+            grace=server.shutdown_grace,
+            linger=min(LINGER, server.shutdown_grace / 4) if linger is None else linger,
+            watched=(lambda: registry.files) if self.watch else None,
         )
 
         async def started() -> None:
@@ -111,15 +118,8 @@ class Serving:
         await process.run(started)
 
 
-def _linger(server: Server) -> float:
-    """For how long to serve on after SIGTERM: as configured, or a part of the grace."""
-    if server.shutdown_linger is not None:
-        return server.shutdown_linger
-    return min(LINGER, server.shutdown_grace / 4)
-
-
 def _check(tls: ServerTls | None) -> None:
-    """CannotServe where certificate and key, as the files are now, are no pair."""
+    """Raise CannotServe if the certificate and its key, as the files are now, are no pair."""
     try:
         if tls is not None:
             tls.check()
@@ -141,3 +141,29 @@ async def _warn_of_eviction(kv: KeyValue) -> None:
             "set its maxmemory-policy to noeviction",
             maxmemory_policy=policy,
         )
+
+
+def listen(server: Server) -> list[Sockets]:
+    """Open the sockets of every worker, to which the system distributes connections evenly."""
+    ports = [server.port]
+    if server.management_port is not None:
+        ports.append(server.management_port)
+    try:
+        at_ports = [_listen_at(server.host, port, server.workers) for port in ports]
+    except OSError as error:
+        remedy = "; choose another port by --port or SERVICE_PORT" * (error.errno == EADDRINUSE)
+        text = f"cannot listen on {server.host}: {error.strerror}{remedy}"
+        raise click.ClickException(text) from error
+    return list(zip(*at_ports, strict=True))
+
+
+def _listen_at(host: str, port: int, count: int) -> list[socket]:
+    open_socket = partial(
+        create_server, family=AF_INET6 if ":" in host else AF_INET, backlog=BACKLOG
+    )
+    alone = open_socket((host, port))
+    if count == 1:
+        return [alone]
+    with alone:  # it fails where another service listens; those that share a port would not
+        port = alone.getsockname()[1]
+    return [open_socket((host, port), reuse_port=True) for _ in range(count)]

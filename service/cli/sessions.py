@@ -1,24 +1,86 @@
-"""`sessions`: who is signed in where, and ending it."""
+"""`sessions` and `grants`: list and end where users are signed in, and what clients may do for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
 
 import click
 
-from service.cli.selection import Selection, selection_options
-from service.cli.settings import file_option, load_settings
-from service.cli.shared_store import flags_of, on_store, store_option
-from service.cli.table import format_option, print_rows, written
+from service.cli.settings import pass_settings
+from service.cli.shared_store import on_store
+from service.cli.table import format_option, format_time, print_rows
+from service.config.configuration import Configuration
+from service.model.authorization import Authorization
 from service.model.session import Session
-from service.parts.people import build_records
+from service.parts import UserRecords
 from service.parts.shared import Shared
+from service.protocol.scope import format_scope
+
+T = TypeVar("T")
+
+SESSION_COLUMNS = ("session", "subject", "idp", "signed_in", "ends_at", "browser")
+GRANT_COLUMNS = ("grant", "client", "subject", "session", "granted", "scope")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Selects the records that fit all options that are given."""
+
+    subject: str | None
+    client: str | None
+    session: str | None
+
+    def require_one(self) -> None:
+        """Refuse to end the sessions of all users by a short command."""
+        if self.subject is None and self.client is None and self.session is None:
+            raise click.UsageError("name what to end: --subject, --client or --session")
+
+    async def authorizations(self, records: UserRecords) -> list[Authorization]:
+        """Return the live authorizations, the latest first."""
+        every, subject = records.authorizations, self.subject
+        found = await _listed(every.every()) if subject is None else await every.of_subject(subject)
+        chosen = [
+            one
+            for one in found
+            if self.client in (None, one.client_id) and self.session in (None, one.session_id)
+        ]
+        return sorted(chosen, key=lambda one: one.created_at, reverse=True)
+
+    async def sessions(self, records: UserRecords) -> list[Session]:
+        """Return the live sessions, the latest first; with a client, those from which it has tokens."""
+        every, subject = records.sessions, self.subject
+        found = await _listed(every.every()) if subject is None else await every.of_subject(subject)
+        chosen = [one for one in found if self.session in (None, one.id)]
+        if self.client is not None:
+            granted = {one.session_id for one in await self.authorizations(records)}
+            chosen = [one for one in chosen if one.id in granted]
+        return sorted(chosen, key=lambda one: one.auth_time, reverse=True)
+
+
+async def _listed(every: AsyncIterator[T]) -> list[T]:
+    return [one async for one in every]
+
+
+def pass_selection(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --subject, --client and --session to a command, and pass them as `chosen`."""
+
+    @click.option("--subject", help="The user's subject identifier (sub).")
+    @click.option("--client", help="The client's client_id.")
+    @click.option("--session", help="The session's id (sid).")
+    @pass_settings
+    @wraps(command)
+    def run(subject: str | None, client: str | None, session: str | None, **others: Any) -> None:
+        command(chosen=Selection(subject=subject, client=client, session=session), **others)
+
+    return run
 
 
 @click.group("sessions")
 def sessions() -> None:
-    """List and end the sessions of people who are signed in.
+    """List and end the sessions of users.
 
     \b
     Example:
@@ -27,72 +89,122 @@ def sessions() -> None:
 
 
 @sessions.command("list")
-@selection_options
-@file_option
-@store_option
+@pass_selection
 @format_option
-def list_sessions(  # noqa: PLR0917 - click calls it by name
-    subject: str | None,
-    client: str | None,
-    session: str | None,
-    file: Path,
-    store_url: str | None,
-    output: str,
-) -> None:
-    """Print every session that all the options fit; without options, all there are.
+def list_sessions(settings: Configuration, chosen: Selection, output: str) -> None:
+    """Print the sessions that fit all options.
+
+    Without --subject, --client or --session, all sessions are printed.
 
     \b
     Example:
       python -m service sessions list --client web
     """
-    chosen = Selection(subject=subject, client=client, session=session)
-    _print(
-        on_store(
-            load_settings(file, flags_of(store_url)),
-            lambda shared: chosen.sessions(build_records(shared)),
-        ),
-        output,
-    )
-
-
-@sessions.command("end")
-@selection_options
-@file_option
-@store_option
-def end(
-    subject: str | None, client: str | None, session: str | None, file: Path, store_url: str | None
-) -> None:
-    """End the sessions that all the options fit, and their tokens, all but the offline ones.
-
-    \b
-    Example:
-      python -m service sessions end --subject 818727
-    """
-    chosen = Selection(subject=subject, client=client, session=session)
-    chosen.require_one()
-
-    async def ended(shared: Shared) -> list[Session]:
-        records = build_records(shared)
-        found = await chosen.sessions(records)
-        for one in found:
-            await records.sessions.end(one)
-        return found
-
-    found = on_store(load_settings(file, flags_of(store_url)), ended)
-    click.echo(f"sessions ended: {len(found)}")
-
-
-def _print(found: Iterable[Session], output: str) -> None:
-    names = ("session", "subject", "idp", "signed_in", "ends_at", "browser")
+    found = on_store(settings, lambda shared: chosen.sessions(UserRecords(shared)))
     rows = [
         (
             one.id,
             one.subject,
             one.idp,
-            written(one.auth_time),
-            written(one.ends_at),
+            format_time(one.auth_time),
+            format_time(one.ends_at),
             one.user_agent,
         )
         for one in found
     ]
-    print_rows(names, rows, output)
+    print_rows(SESSION_COLUMNS, rows, output)
+
+
+@sessions.command("end")
+@pass_selection
+def end(settings: Configuration, chosen: Selection) -> None:
+    """End the sessions that fit all options.
+
+    Tokens that clients got in these sessions end too, except those with offline access.
+
+    \b
+    Example:
+      python -m service sessions end --subject 818727
+    """
+    chosen.require_one()
+
+    async def end_sessions(shared: Shared) -> int:
+        records = UserRecords(shared)
+        found = await chosen.sessions(records)
+        for one in found:
+            await records.sessions.end(one)
+        return len(found)
+
+    click.echo(f"sessions ended: {on_store(settings, end_sessions)}")
+
+
+@click.group("grants")
+def grants() -> None:
+    """List and revoke what clients may do.
+
+    A grant is what a user has allowed a client; it is listed while tokens of it are valid. A token
+    that a client got for itself, without a user, belongs to no grant and ends by itself.
+
+    \b
+    Example:
+      python -m service grants list --client web
+    """
+
+
+@grants.command("list")
+@pass_selection
+@format_option
+def list_grants(settings: Configuration, chosen: Selection, output: str) -> None:
+    """Print the grants that fit all options.
+
+    Without --subject, --client or --session, all grants are printed.
+
+    \b
+    Example:
+      python -m service grants list --subject 818727
+    """
+    found = on_store(settings, lambda shared: chosen.authorizations(UserRecords(shared)))
+    rows = [
+        (
+            one.id,
+            one.client_id,
+            one.subject,
+            one.session_id,
+            format_time(one.created_at),
+            format_scope(one.scope),
+        )
+        for one in found
+    ]
+    print_rows(GRANT_COLUMNS, rows, output)
+
+
+@grants.command("revoke")
+@pass_selection
+def revoke(settings: Configuration, chosen: Selection) -> None:
+    """Revoke the grants that fit all options. Their tokens are inactive at once.
+
+    The users' consents to the same clients are withdrawn too, unless --session names one sign-in.
+
+    \b
+    Example:
+      python -m service grants revoke --subject 818727 --client web
+    """
+    chosen.require_one()
+
+    async def revoke_grants(shared: Shared) -> int:
+        records = UserRecords(shared)
+        found = await chosen.authorizations(records)
+        if chosen.session is None:  # first, so that no new grant relies on a consent
+            for subject in {chosen.subject, *[one.subject for one in found]} - {None}:
+                await _withdraw(records, str(subject), chosen.client)
+        for one in found:
+            await records.authorizations.end(one)
+        return len(found)
+
+    click.echo(f"grants revoked: {on_store(settings, revoke_grants)}")
+
+
+async def _withdraw(records: UserRecords, subject: str, client_id: str | None) -> None:
+    for consent in await records.consents.of_subject(subject):
+        if client_id in (None, consent.client_id):
+            await records.consents.withdraw(subject, consent.client_id)

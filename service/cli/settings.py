@@ -1,12 +1,13 @@
-"""The configuration file that a command works with."""
+"""The configuration that a command works with, by --config and --store."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 
@@ -28,7 +29,11 @@ file_option = click.option(
     type=FILE,
     help="The configuration file.",
 )
-
+store_option = click.option(
+    "--store",
+    "store_url",
+    help="The store's URL, such as redis://localhost:6379, in place of the configuration's.",
+)
 
 _FLAGS = {
     "SERVICE_HOST": "--host",
@@ -38,11 +43,23 @@ _FLAGS = {
 }
 
 
+def pass_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --config and --store to a command, and pass the configuration as `settings`."""
+
+    @file_option
+    @store_option
+    @wraps(command)
+    def run(file: Path, store_url: str | None, **others: Any) -> None:
+        flags = {} if store_url is None else {"SERVICE_STORE_URL": store_url}
+        command(settings=load_settings(file, flags), **others)
+
+    return run
+
+
 class Refused(click.ClickException):
     """A configuration cannot be used; shown as `check` shows it."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        """Take all of them."""
         super().__init__("\n".join(each.describe() for each in problems))
 
     def show(self, file: IO[str] | None = None) -> None:
@@ -53,14 +70,12 @@ class Refused(click.ClickException):
 def load_settings(
     file: Path, flags: Mapping[str, str] | None = None, *, rules: Iterable[FileRule] = ()
 ) -> Configuration:
-    """The configuration, checked by further `rules` too; `flags` (by the variable's name) beat the environment."""
+    """Return the configuration, checked by further rules too; flags, by the variable's name, beat the environment."""
     given = flags or {}
     try:
         return load(file, {**os.environ, **given}, builtin_catalogue(), rules)
     except ConfigError as error:
-        raise Refused(_with_flags(each, given) for each in error.problems) from error
-
-
-def _with_flags(problem: Problem, given: Mapping[str, str]) -> Problem:
-    """The problem with the flag's own name, where a flag has set the variable."""
-    return replace(problem, file=_FLAGS[problem.file]) if problem.file in given else problem
+        raise Refused(
+            replace(each, file=_FLAGS[each.file]) if each.file in given else each
+            for each in error.problems
+        ) from error

@@ -1,4 +1,4 @@
-"""The store of the running service, for the commands that look into it."""
+"""Runs a command's work on the store of the running service."""
 
 from __future__ import annotations
 
@@ -12,41 +12,30 @@ from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe
 from service.keys.key_files import KeyFileError
-from service.parts.shared import Shared, build_shared
+from service.parts.shared import Shared
 from service.store.keyvalue import StoreUnavailable
 
 T = TypeVar("T")
 
 STORE_UNREACHABLE = 3
-"""The exit code that says so."""
-
-store_option = click.option(
-    "--store",
-    "store_url",
-    help="The store's URL, in place of the configuration's.",
-)
-
-
-def flags_of(store_url: str | None) -> dict[str, str]:
-    """The flag under the name of its environment variable, which it beats."""
-    return {} if store_url is None else {"SERVICE_STORE_URL": store_url}
+"""The exit code."""
 
 
 def on_store(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
     """Do work on the store of the running service, which cannot be memory://."""
     if settings.store.url.startswith("memory:"):
         raise click.ClickException(
-            "memory:// belongs to the process of the service; no other one can look into it. "
-            "Name a Redis in store.url, SERVICE_STORE_URL or --store."
+            "memory:// is a store inside the process of the service, so that no other process can "
+            "read it. Name a Redis in store.url, SERVICE_STORE_URL or --store."
         )
     return with_shared(settings, work)
 
 
 def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
-    """Do work with the shared parts, or end the program with the reason why that cannot be."""
+    """Do work with the shared parts, or end the program with the reason why that is impossible."""
 
     async def run() -> T:
-        shared = build_shared(settings)
+        shared = Shared(settings)
         try:
             return await work(shared)
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import click
@@ -22,31 +22,28 @@ def print_rows(names: Sequence[str], rows: Iterable[Sequence[str | None]], outpu
     """Print rows below a header of the names, or as JSON objects that have these names."""
     if output == "json":
         print_json([dict(zip(names, row, strict=True)) for row in rows])
-        return
-    header = [name.replace("_", " ").upper() for name in names]
-    for line in table([header, *([cell or "" for cell in row] for row in rows)]):
-        click.echo(line)
+    else:
+        print_table([[name.replace("_", " ").upper() for name in names], *rows])
 
 
 def print_json(result: object) -> None:
-    """Print the result as indented JSON."""
     click.echo(json.dumps(result, indent=2))
 
 
-def table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of rows of one length, each column as wide as its widest cell."""
-    shown = [[_printable(cell) for cell in row] for row in rows]
+def print_table(rows: Iterable[Sequence[str | None]]) -> None:
+    """Print rows of one length, each column as wide as its widest cell."""
+    shown = [[_printable(cell or "") for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        yield "  ".join(cells).rstrip()
+        click.echo("  ".join(cells).rstrip())
 
 
-def written(at: int) -> str:
-    """Seconds since the epoch as RFC 3339 writes them."""
+def format_time(at: int) -> str:
+    """Return seconds since the epoch as RFC 3339 writes them."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _printable(cell: str) -> str:
-    """A terminal must not take what somebody else chose for a command."""
+    """Replace control characters: text that a user or client chose must not command the terminal."""
     return "".join(character if character.isprintable() else "?" for character in cell) or "-"

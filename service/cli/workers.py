@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Sequence
 from socket import socket
@@ -17,10 +19,9 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.base import Worker
+from prometheus_client import multiprocess, values
 
-from service.cli.listening import Sockets
-from service.cli.serving import Serving
-from service.cli.shared_metrics import SharedMetrics
+from service.cli.serving import Serving, Sockets
 from service.config.schema.server import Server
 from service.server.process import SIGNALS
 
@@ -34,13 +35,38 @@ BETWEEN_REPLACEMENTS = 1
 """Seconds, so that workers that cannot start do not keep the machine busy."""
 
 
-def run_workers(
-    serving: Serving, server: Server, sockets: Sequence[Sockets], metrics: SharedMetrics
-) -> None:
-    """Serve with as many workers as configured, each at its own sockets, until told to stop."""
-    serving = serving.before_forks()  # so what is wrong is said once, too, and not by every worker
+def run_workers(serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
+    """Serve with as many workers as configured, each at its own sockets, until a signal stops them."""
+    metrics = _SharedMetrics()
+    serving = serving.before_forks()  # so a problem is printed once, too, and not by every worker
     gc.freeze()  # before the forks, so that the workers share what is loaded
     _Supervisor(_Workers(serving, server, sockets, metrics)).run()
+
+
+class _SharedMetrics:
+    """Makes prometheus-client keep the counts of all workers in the files of one folder.
+
+    They are named after the place of a worker and not, as by default, after its process: a new
+    worker counts on where the one before stopped, and workers that keep dying leave no more files.
+    """
+
+    def __init__(self) -> None:
+        """Make the folder; until `count_at` is called, the supervisor counts."""
+        self._writer = "supervisor"
+        self._folder = tempfile.mkdtemp(prefix="token-service-metrics-")
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = self._folder
+        values.ValueClass = values.MultiProcessValue(lambda: self._writer)  # type: ignore[no-untyped-call]
+
+    def count_at(self, place: int) -> None:
+        """Let this process count in the files of a place that no other living one has."""
+        self._writer = str(place)
+
+    def forget_state_of(self, place: int) -> None:
+        """Keep the counts of a worker that has ended, and not its gauges."""
+        multiprocess.mark_process_dead(place, self._folder)  # type: ignore[no-untyped-call]
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class _Supervisor(Arbiter):
@@ -49,7 +75,7 @@ class _Supervisor(Arbiter):
     _last_replacement = 0.0
 
     def spawn_worker(self) -> int:
-        """Start a worker, and hold back what it is told until it listens to signals: they would be lost."""
+        """Start a worker, and hold signals back until it listens to them: they would be lost."""
         held = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             return super().spawn_worker()
@@ -65,8 +91,9 @@ class _Supervisor(Arbiter):
             self.spawn_worker()
 
     def handle_hup(self) -> None:
-        """Let each worker reload the registry, those to come included; gunicorn itself would start new ones."""
-        cast("_Workers", self.app).renew()
+        """Let each worker reload the registry, future ones included; gunicorn itself would start new ones."""
+        app = cast("_Workers", self.app)
+        app.serving = app.serving.with_present_registry()
         self.kill_workers(signal.SIGHUP)
 
     def _ignore(self) -> None:
@@ -75,56 +102,18 @@ class _Supervisor(Arbiter):
     handle_ttin = handle_ttou = handle_usr1 = handle_usr2 = handle_winch = _ignore
 
 
-def _take_place(supervisor: Arbiter, worker: Worker) -> None:
-    """Let a worker listen where none does; connections that a dead one left unanswered wait there."""
-    listening = _sockets_of(supervisor)
-    size = len(listening) // supervisor.num_workers
-    taken = {_place(each) for each in supervisor.WORKERS.values()}
-    place = next(each for each in range(supervisor.num_workers) if each not in taken)
-    cast("_Worker", worker).place = place
-    worker.sockets = listening[place * size : (place + 1) * size]
-
-
-def _settle(supervisor: Arbiter, worker: Worker) -> None:
-    """Leave the other places: connections at sockets that were held open here would wait for ever."""
-    _metrics(supervisor).count_at(_place(worker))
-    for each in _sockets_of(supervisor):
-        if each not in worker.sockets:
-            each.close()
-
-
-def _worker_ended(supervisor: Arbiter, worker: Worker) -> None:
-    _metrics(supervisor).forget_state_of(_place(worker))
-
-
-def _ended(supervisor: Arbiter) -> None:
-    _metrics(supervisor).remove()
-
-
-def _sockets_of(supervisor: Arbiter) -> list[socket]:
-    return cast("list[socket]", supervisor.LISTENERS)  # gunicorn's wrappers of them
-
-
-def _place(worker: Worker) -> int:
-    return cast("_Worker", worker).place
-
-
-def _metrics(supervisor: Arbiter) -> SharedMetrics:
-    return cast("_Workers", supervisor.app).metrics
-
-
 class _Workers(BaseApplication):
-    """What gunicorn asks for: its settings, and what the workers run."""
+    """The settings that gunicorn asks for, and what the workers run."""
 
     def __init__(
         self,
         serving: Serving,
         server: Server,
         sockets: Sequence[Sockets],
-        metrics: SharedMetrics,
+        metrics: _SharedMetrics,
     ) -> None:
         self.serving = serving
-        self.metrics = metrics
+        self._metrics = metrics
         self._settings: dict[str, object] = {
             "bind": [f"fd://{each.detach()}" for place in sockets for each in place],
             "workers": server.workers,
@@ -133,30 +122,52 @@ class _Workers(BaseApplication):
             "timeout": SILENCE,
             "graceful_timeout": server.shutdown_grace + TO_END,
             "control_socket_disable": True,
-            "pre_fork": _take_place,
-            "post_fork": _settle,
-            "child_exit": _worker_ended,
-            "on_exit": _ended,
+            "pre_fork": self._assign_place,
+            "post_fork": self._settle,
+            "child_exit": self._forget_state,
+            "on_exit": self._remove_metrics,
         }
         super().__init__()
-
-    def renew(self) -> None:
-        """Give workers that start from now on the present registry."""
-        self.serving = self.serving.with_present_registry()
 
     def load_config(self) -> None:
         for name, value in self._settings.items():
             self.cfg.set(name, value)
+
+    def _assign_place(self, supervisor: Arbiter, worker: Worker) -> None:
+        """Let a worker listen where none does; connections that a dead one left unanswered wait there."""
+        listening = _sockets_of(supervisor)
+        size = len(listening) // supervisor.num_workers
+        taken = {cast("_Worker", each).place for each in supervisor.WORKERS.values()}
+        place = next(each for each in range(supervisor.num_workers) if each not in taken)
+        cast("_Worker", worker).place = place
+        worker.sockets = listening[place * size : (place + 1) * size]
+
+    def _settle(self, supervisor: Arbiter, worker: Worker) -> None:
+        """Close the sockets of other places: connections at sockets held open here would wait for ever."""
+        self._metrics.count_at(cast("_Worker", worker).place)
+        for each in _sockets_of(supervisor):
+            if each not in worker.sockets:
+                each.close()
+
+    def _forget_state(self, _supervisor: Arbiter, worker: Worker) -> None:
+        self._metrics.forget_state_of(cast("_Worker", worker).place)
+
+    def _remove_metrics(self, _supervisor: Arbiter) -> None:
+        self._metrics.remove()
+
+
+def _sockets_of(supervisor: Arbiter) -> list[socket]:
+    return cast("list[socket]", supervisor.LISTENERS)  # gunicorn's wrappers of them
 
 
 class _Worker(Worker):
     """One process among several."""
 
     place: int
-    """Which of the places at the port it has; no other living worker has the same."""
+    """The worker's number among those at the port; no other living worker has the same."""
 
     def init_signals(self) -> None:
-        """Forget the supervisor's handlers; the serving process sets its own, and then hears what was held back."""
+        """Forget the supervisor's handlers; the serving process sets its own, and then gets what was held back."""
         for each in self.SIGNALS:
             signal.signal(each, signal.SIG_DFL)
 
@@ -164,8 +175,7 @@ class _Worker(Worker):
         """Do nothing: what is served is made in the worker's own event loop."""
 
     def run(self) -> None:
-        """Serve until told to stop."""
-        # Where one of the first fails to start, gunicorn gives up; a later one must not take the others with it.
+        # If one of the first fails to start, gunicorn gives up; a later one must not stop the others.
         self.booted = self.age > self.cfg.workers
         uvloop.run(self._serve())
 
@@ -175,16 +185,16 @@ class _Worker(Worker):
         serving = cast("_Workers", self.app).serving
         if serving.watch:
             serving = serving.with_present_registry()
-        await serving.serve(sockets, announce=self.age == 1, ready=self._serves)
+        await serving.serve(sockets, announce=self.age == 1, ready=self._note_boot)
         alive.cancel()
 
-    def _serves(self) -> None:
+    def _note_boot(self) -> None:
         self.booted = True
 
     async def _show_life(self) -> None:
         while True:
             self.notify()
-            if os.getppid() != self.ppid:  # nobody is left who would stop it
+            if os.getppid() != self.ppid:  # the supervisor has died and cannot stop this worker
                 os.kill(os.getpid(), signal.SIGTERM)
             await asyncio.sleep(1)
 

@@ -1,67 +1,178 @@
-"""Builds the parts of the service in groups, each from the groups before it; see `build_parts`."""
+"""All parts of the service, and those that know users: records, sign-in, authorization requests, logout."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from math import ceil
 
 from service.authorize.accepted_values import AcceptedValues
+from service.authorize.answer import Answering
 from service.authorize.flow import AuthorizeFlow
-from service.client_auth import ClientAuthentication
-from service.parts.clients import (
-    ClientParts,
-    KeyParts,
-    TokenParts,
-    build_client_auth,
-    build_clients,
-    build_keys,
-    build_tokens,
-)
-from service.parts.people import (
-    LogoutParts,
-    SignInParts,
-    UserRecords,
-    build_flow,
-    build_logout,
-    build_records,
-    build_sign_in,
-)
+from service.authorize.parameters import PARAMETERS, EndpointKind
+from service.authorize.parking import Parking
+from service.authorize.reader import RequestReader
+from service.authorize.request_object import RequestObjects
+from service.authorize.request_uri import RequestUris
+from service.authorize.steps import builtin_steps
+from service.identity.authorizations import Authorizations
+from service.identity.consents import Consents
+from service.identity.decoy import Decoy
+from service.identity.partial_sign_ins import PartialSignIns
+from service.identity.passwords import Passwords, turns_per_core
+from service.identity.providers.directory import ProviderDirectory
+from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
+from service.identity.refusal_times import RefusalTimes
+from service.identity.sessions import SessionLimits, Sessions
+from service.identity.sign_in import LocalSignIn
+from service.identity.subjects import Subjects
+from service.identity.throttle import LoginLimits, Throttle
+from service.identity.users import open_users
+from service.logout import request as logout_request
+from service.logout.back_channel import BackChannel
+from service.logout.delivering import LogoutDeliveries
+from service.logout.front_channel import FrontChannel
+from service.logout.logout_token import LogoutTokens
+from service.logout.queue import LEASE_MARGIN, LogoutQueue
+from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.shared import Shared
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class UserRecords:
+    """The records of users in the store, which can be read without the users themselves."""
+
+    def __init__(self, shared: Shared) -> None:
+        stores, now, emit = shared.stores, shared.now, shared.emit
+        session = shared.configuration.session
+        self.sessions = Sessions(
+            stores=stores,
+            limits=SessionLimits(lifetime=session.lifetime, max_lifetime=session.max_lifetime),
+            ended=asyncio.Event(),
+            now=now,
+            emit=emit,
+        )
+        self.partial_sign_ins = PartialSignIns(stores)
+        self.consents = Consents(stores=stores, now=now, emit=emit)
+        self.authorizations = Authorizations(stores=stores, now=now, emit=emit)
+
+
+class SignInParts:
+    """The users, and the ways to sign them in: by password and at identity providers."""
+
+    def __init__(self, shared: Shared) -> None:
+        """Raise CannotServe if the operator's user store cannot be made."""
+        limits = shared.configuration.limits
+        login = LoginLimits(
+            failures=limits.login_failures, window=limits.login_window, lockout=limits.lockout
+        )
+        http = shared.http_for("identity_provider", shared.outgoing)
+        self.users = open_users(shared.registry)
+        self.subjects = Subjects(users=self.users, registry=shared.registry)
+        self.local = LocalSignIn(
+            users=self.users,
+            passwords=Passwords(decoy=Decoy(shared.registry)),
+            turns=turns_per_core(),
+            refusal_times=RefusalTimes(),
+            throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=login),
+            emit=shared.emit,
+        )
+        self.providers = ProviderSignIn(
+            redirect_uri=shared.issuer.rstrip("/") + CALLBACK,
+            registry=shared.registry,
+            directory=ProviderDirectory(http=http, now=shared.now),
+            http=http,
+            stores=shared.stores,
+            rate_limit=shared.rate_limit("parked", limits.parked_requests_per_minute),
+            clock_skew=shared.configuration.server.clock_skew,
+            emit=shared.emit,
+            now=shared.now,
+        )
+
+
 class Parts:
-    """All that endpoints are built from."""
+    """All parts that endpoints are built from, in groups, each built from the groups before it."""
 
-    shared: Shared
-    keys: KeyParts
-    clients: ClientParts
-    client_auth: ClientAuthentication
-    records: UserRecords
-    sign_in: SignInParts
-    tokens: TokenParts
-    flow: AuthorizeFlow
-    logout: LogoutParts
+    def __init__(self, shared: Shared) -> None:
+        """Raise CannotServe or KeyFileError if a class or file of the operator is wrong."""
+        self.shared = shared
+        self.keys = KeyParts(shared)
+        self.clients = ClientParts(shared, self.keys)
+        self.records = UserRecords(shared)
+        self.sign_in = SignInParts(shared)
+        self.tokens = TokenParts(shared, self.keys, self.clients, self.sign_in.users)
+        self.accepted_values = AcceptedValues(
+            clients=self.clients.directory, registry=shared.registry
+        )
+        self.front_channel = FrontChannel(issuer=shared.issuer, clients=self.clients.directory)
+        self.parked_logouts = build_parking(shared, "logout", logout_request.PARAMETERS)
+        self.flow = build_flow(self)
+        self.logout_deliveries = build_logout_deliveries(self)
 
-    @property
-    def accepted_values(self) -> AcceptedValues:
-        return AcceptedValues(clients=self.clients.directory, registry=self.shared.registry)
+
+def build_flow(parts: Parts) -> AuthorizeFlow:
+    """Build what answers authorization requests."""
+    shared, tokens = parts.shared, parts.tokens
+    request_objects = RequestObjects(
+        issuer=shared.issuer,
+        keys=parts.keys.of_clients,
+        uris=RequestUris(shared.client_http("request_object"), now=shared.now),
+        clock_skew=shared.configuration.server.clock_skew,
+        now=shared.now,
+    )
+    return AuthorizeFlow(
+        reader=RequestReader(
+            issuer=shared.issuer,
+            registry=shared.registry,
+            clients=parts.clients.directory,
+            request_objects=request_objects,
+            hints=tokens.id_token_hints,
+        ),
+        registry=shared.registry,
+        steps=builtin_steps(),
+        parking=build_parking(shared, "authorize", PARAMETERS[EndpointKind.AUTHORIZE]),
+        consents=parts.records.consents,
+        answering=Answering(
+            access_tokens=tokens.access_tokens,
+            id_tokens=tokens.id_tokens,
+            registry=shared.registry,
+            stores=shared.stores,
+            emit=shared.emit,
+        ),
+        emit=shared.emit,
+        now=shared.now,
+    )
 
 
-def build_parts(shared: Shared) -> Parts:
-    """Build all groups; raise CannotServe or KeyFileError if a file or class of the operator is wrong."""
-    keys = build_keys(shared)
-    clients = build_clients(shared, keys)
-    records = build_records(shared)
-    sign_in = build_sign_in(shared)
-    tokens = build_tokens(shared, keys, clients, sign_in.users)
-    return Parts(
-        shared=shared,
-        keys=keys,
+def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
+    """Build back-channel logout."""
+    shared, clients = parts.shared, parts.clients.directory
+    lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
+    queue = LogoutQueue(stores=shared.stores, lease=lease, now=shared.now)
+    tokens = LogoutTokens(
+        issuer=shared.issuer, keys=parts.keys.of_clients, identifiers=parts.tokens.identifiers
+    )
+    back_channel = BackChannel(
+        queue=queue,
         clients=clients,
-        client_auth=build_client_auth(shared, keys, clients),
-        records=records,
-        sign_in=sign_in,
         tokens=tokens,
-        flow=build_flow(shared, keys, clients, tokens, records),
-        logout=build_logout(shared, keys, clients, tokens, records),
+        http=shared.client_http("logout"),
+        emit=shared.emit,
+        now=shared.now,
+    )
+    attempt, spans = back_channel.attempt, shared.spans
+    return LogoutDeliveries(
+        queue=queue,
+        attempt=attempt if spans is None else spans.trace_deliveries(attempt),
+        clients=clients,
+        wake=parts.records.sessions.ended,
+    )
+
+
+def build_parking(shared: Shared, purpose: str, parameters: frozenset[str]) -> Parking:
+    """Build what keeps requests while users sign in, within the limit of a network."""
+    per_minute = shared.configuration.limits.parked_requests_per_minute
+    return Parking(
+        stores=shared.stores,
+        purpose=purpose,
+        parameters=parameters,
+        rate_limit=shared.rate_limit("parked", per_minute),
     )

@@ -56,7 +56,7 @@ def connect(parts: Parts, grants: Grants) -> None:
             registry_generation=lambda: registry.current.generation,
             signing_keys=lambda: ring.signing_kids,
             signing_since=lambda: ring.signing_since,
-            logout_deliveries=lambda: parts.logout.deliveries.queue.waiting,
+            logout_deliveries=lambda: parts.logout_deliveries.queue.waiting,
             now=shared.now,
         )
     )

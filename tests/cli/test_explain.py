@@ -137,10 +137,10 @@ async def test_a_jwt_of_someone_else_is_told(command: Command) -> None:
     assert (facts["kind"], "no key of the service" in facts["state"]) == ("JWT", True)
 
 
-async def test_an_identity_token_is_no_access_token(app: ClientApp, command: Command) -> None:
+async def test_an_id_token_is_no_access_token(app: ClientApp, command: Command) -> None:
     facts = await explained(command, (await app.tokens())["id_token"])
-    assert (facts["kind"], facts["client"]) == ("identity token (JWT)", "web")
-    assert facts["state"].startswith("inactive: an identity token")
+    assert (facts["kind"], facts["client"]) == ("ID token (JWT)", "web")
+    assert facts["state"].startswith("inactive: an ID token")
     assert "scope" not in facts
 
 
@@ -205,7 +205,7 @@ async def test_nothing_is_wrong_input(command: Command) -> None:
 
 
 async def test_looking_makes_no_keys(service: RunningService, command: Command) -> None:
-    key = f"{service.parts.shared.configuration.store.key_prefix}:keys"
+    key = f"{service.parts.shared.prefix}:keys"
     before = await service.parts.shared.kv.get(key)
     await command("explain", "nonsense")
     assert await service.parts.shared.kv.get(key) == before
@@ -230,7 +230,7 @@ async def test_it_runs_as_a_program(service: RunningService) -> None:
 )
 @pytest.mark.parametrize(
     ("store", "exit_code", "reason"),
-    [("memory://", 1, "belongs to the process"), ("redis://127.0.0.1:1", 3, "cannot be reached")],
+    [("memory://", 1, "inside the process"), ("redis://127.0.0.1:1", 3, "cannot be reached")],
     ids=["embedded", "away"],
 )
 def test_a_store_that_cannot_be_looked_into_is_told(

@@ -180,7 +180,7 @@ def test_another_url_is_wrong_input(file: str, text: str) -> None:
 
 def test_what_a_key_has_to_verify_needs_the_shared_store(file: str) -> None:
     result = explain(file, url(id_token_hint="x.y.z"))
-    assert (result.exit_code, "belongs to the process" in result.stderr) == (1, True)
+    assert (result.exit_code, "inside the process" in result.stderr) == (1, True)
 
 
 async def test_an_id_token_hint_is_verified_with_the_keys_in_the_store(

@@ -16,7 +16,7 @@ from service.config.load import load
 from service.config.problem import Problem
 from service.model.events import RegistryReloadRefused
 from service.model.user import UserStore
-from service.parts import build_parts
+from service.parts import Parts
 from service.parts.shared import Shared
 
 Problems = Callable[..., dict[str, Problem]]
@@ -218,7 +218,7 @@ def test_a_user_store_that_cannot_be_made_ends_a_command_with_its_place(file: Pa
     file.write_text(f"{SOUND}{users}\nstore: {{url: 'redis://127.0.0.1:1'}}\n{key}\n")
 
     async def opened(shared: Shared) -> UserStore:
-        return build_parts(shared).sign_in.users
+        return Parts(shared).sign_in.users
 
     with pytest.raises(Refused, match=r":2:17: error: users\.source: shaped:LostUsers cannot be"):
         on_store(load(file, {}, builtin_catalogue()), opened)

@@ -146,7 +146,7 @@ def test_another_encryption_key_changes_nothing(config: Path, redis_url: str, cl
 
 def test_the_embedded_store_is_refused_with_the_reason(config: Path) -> None:
     refused = keys(config, "memory://", "list")
-    assert (refused.exit_code, "belongs to the process" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "inside the process" in refused.stderr) == (1, True)
 
 
 def test_a_store_that_is_away_has_an_exit_code_of_its_own(config: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.explanation import Explanation
+from service.cli.explained_token import explain_token
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService
 
@@ -16,7 +16,7 @@ Registering = Callable[..., Awaitable[RegisteredApp]]
 
 async def explained(service: RunningService, client: RegisteredApp) -> dict[str, str]:
     """What the operator is told of the client's token."""
-    return await Explanation(service.parts).of(client.registered["registration_access_token"])
+    return await explain_token(service.parts, client.registered["registration_access_token"])
 
 
 async def test_it_names_the_client(registering: Registering, service: RunningService) -> None:

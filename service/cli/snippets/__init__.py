@@ -1,4 +1,4 @@
-"""Code that uses a client or an API, one text for each kind and framework, with what is known of it put in."""
+"""Renders code that uses a client or an API, from one text for each kind and framework."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REDIRECT_URIS = {
     "browser": "http://localhost:5173/callback",
     "loopback": "http://127.0.0.1/callback",
 }
-"""Where each usually takes the answer of a sign-in."""
+"""The redirect URI that each framework uses by default."""
 _PROXY_TLS = """
             proxy_ssl_server_name on;
             proxy_ssl_verify on;
@@ -26,14 +26,14 @@ _FOLDER = files("service.cli.snippets")
 
 
 def has_snippet(kind: str, framework: str) -> bool:
-    """Whether there is code for this kind in this framework."""
     return (_FOLDER / f"{kind}-{framework}.txt").is_file()
 
 
 def render_snippet(draft: Draft, framework: str, *, algorithm: str) -> str:
-    """Return the code for a framework, with everything filled in but the secret."""
+    """Return the code for a framework, complete but for the secret."""
     text = (_FOLDER / f"{draft.kind}-{framework}.txt").read_text(encoding="utf-8")
     redirect = urlsplit(draft.redirect_uri)
+    host = redirect.hostname or ""
     is_https = draft.issuer.startswith("https:")
     insecure = ", undefined, { execute: [client.allowInsecureRequests] }"
     known = {
@@ -49,9 +49,7 @@ def render_snippet(draft: Draft, framework: str, *, algorithm: str) -> str:
         "origin": f"{redirect.scheme}://{redirect.netloc}",
         "port": str(redirect.port or 8000),
         "is_https": "true" if redirect.scheme == "https" else "false",
-        "loopback_host": f"[{redirect.hostname}]"
-        if ":" in (redirect.hostname or "")
-        else redirect.hostname or "",
+        "loopback_host": f"[{host}]" if ":" in host else host,
         "insecure_option": "" if is_https else insecure,
         "proxy_tls": _PROXY_TLS if is_https else "",
     }

@@ -1,0 +1,102 @@
+"""`new-secret`, `new-key`, `hash-secret`, `hash-password`: print lines of config.yaml for secrets."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import sys
+
+import click
+
+from service.cli.table import format_option, print_json
+
+
+@click.command("new-secret")
+@format_option
+def new_secret(output: str) -> None:
+    """Print a new secret, and its YAML line.
+
+    The line, which holds only a hash, belongs into the client or API in the configuration file. The
+    secret is not kept: give it to the client or API.
+
+    \b
+    Example:
+      python -m service new-secret
+    """
+    secret = make_secret()
+    if output == "json":
+        print_json({"secret": secret, "sha256": hash_of(secret)})
+    else:
+        click.echo(f'secret: {secret}\n- sha256: "{hash_of(secret)}"')
+
+
+@click.command("new-key")
+def new_key() -> None:
+    """Print a new signing.encryption_key.
+
+    The service encrypts its signing keys in the store with it.
+
+    \b
+    Example:
+      python -m service new-key
+    """
+    key = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+    click.echo(f'encryption_key: "{key}"')
+
+
+@click.command("hash-secret")
+def hash_secret() -> None:
+    """Print the YAML line for a client's secret.
+
+    The secret is read from standard input, or asked for. `new-secret` makes a new one.
+
+    \b
+    Example:
+      python -m service hash-secret < secret.txt
+    """
+    click.echo(f'- sha256: "{hash_of(read_secret("Secret"))}"')
+
+
+@click.command("hash-password")
+def hash_password() -> None:
+    """Print the YAML line for a user's password.
+
+    The password is read from standard input, or asked for.
+
+    \b
+    Example:
+      python -m service hash-password < password.txt
+    """
+    from service.identity import passwords  # noqa: PLC0415 - the other commands do not need it
+
+    click.echo(f'password: "{passwords.hash_password(read_secret("Password"))}"')
+
+
+def make_secret() -> str:
+    """Return 256 random bits in characters that need no escaping anywhere."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_of(secret: str) -> str:
+    """Return the SHA-256 hash of a secret in base64."""
+    return base64.b64encode(hashlib.sha256(secret.encode()).digest()).decode()
+
+
+def read_secret(what: str) -> str:
+    """Read a secret from a pipe, or ask for it twice where a person types it."""
+    if sys.stdin.isatty():
+        secret: str = click.prompt(what, hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        secret = read_text(what).removesuffix("\n").removesuffix("\r")
+    if not secret:
+        raise click.UsageError(f"{what.lower()} is empty")
+    return secret
+
+
+def read_text(what: str) -> str:
+    """Read standard input as UTF-8, whatever the locale says."""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{what.lower()} is not UTF-8 text") from error

@@ -1,0 +1,223 @@
+"""Explains what a token is and why it is inactive, without showing the token."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import cast
+
+from service.cli.table import format_time
+from service.keys.jose import (
+    JwtRefused,
+    VerifiedClaims,
+    looks_like_jwt,
+    require_claims,
+    unverified_header,
+    verify,
+)
+from service.model.handle import Handle, HandleKind, kind_of, parse_handle
+from service.model.one_time import RefreshToken, Spent
+from service.parts import Parts
+from service.protocol.scope import format_scope
+from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
+from service.tokens.id_token import ID_TOKEN_TYPE
+
+Facts = dict[str, str]
+"""The lines that are printed, by their name; `state` comes last and answers the question."""
+
+_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "aud": (str, list),
+    "exp": int,
+    "iat": int,
+    "sub": str,
+}
+"""Claims that every token has; other JWTs of the service, such as signed userinfo answers, lack some."""
+
+LONGEST_SHOWN = 100
+"""Characters shown of unverified text."""
+
+_NAMES: Mapping[HandleKind, str] = {
+    "authorization_code": "authorization code",
+    "access_token": "reference access token",
+    "refresh_token": "refresh token",
+    "session": "session cookie",
+    "registration_access_token": "registration access token",
+}
+
+
+async def explain_token(parts: Parts, token: str) -> Facts:
+    """Return all that is known of a token, code or cookie."""
+    if looks_like_jwt(token):
+        return await _explain_jwt(parts, token)
+    kind = kind_of(token)
+    if kind is None:
+        return {"kind": "none that this service makes", "state": "inactive: it is no token"}
+    handle = parse_handle(token, kind)
+    if handle is None:
+        wrong = "inactive: its checksum is wrong: a typo, or a part of it is missing"
+        return {"kind": _NAMES[kind], "state": wrong}
+    return {"kind": _NAMES[kind]} | await _explain_handle(parts, handle)
+
+
+async def _explain_handle(parts: Parts, handle: Handle) -> Facts:
+    match handle.kind:
+        case "session":
+            return await _explain_session(parts, handle)
+        case "access_token":
+            return await _explain_reference(parts, handle)
+        case "refresh_token":
+            return await _explain_refresh_token(parts, handle)
+        case "authorization_code":
+            return await _explain_code(parts, handle)
+        case "registration_access_token":
+            return await _explain_registration(parts, handle)
+
+
+async def _explain_jwt(parts: Parts, token: str) -> Facts:
+    try:
+        claims = verify(token, parts.keys.ring.find, typ={*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE})
+        require_claims(claims, _CLAIM_TYPES)
+    except JwtRefused as refused:
+        return {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
+    if unverified_header(token).get("typ") == ID_TOKEN_TYPE:
+        state = "inactive: an ID token is for its client to read, and gives access to nothing"
+        return {"kind": "ID token (JWT)"} | await _explain_claims(parts, claims, state)
+    state = await _state(parts.tokens.active_tokens.check(token))
+    return {"kind": "access token (JWT)"} | await _explain_claims(parts, claims, state)
+
+
+async def _explain_reference(parts: Parts, handle: Handle) -> Facts:
+    state, stores = await _state(parts.tokens.active_tokens.check(handle.text)), parts.shared.stores
+    (claims,) = await stores.kv.read(stores.access_tokens.read(handle.selector, handle.digest))
+    if claims is not None:
+        return await _explain_claims(parts, VerifiedClaims(claims), state)
+    return await _explain_grant(parts, handle.selector) | {"state": state}
+
+
+async def _explain_refresh_token(parts: Parts, handle: Handle) -> Facts:
+    state = await _state(parts.tokens.active_tokens.check_refresh_token(handle.text))
+    stores = parts.shared.stores
+    (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
+    facts = await _explain_grant(parts, handle.selector)
+    if isinstance(record, RefreshToken):
+        facts["expires"] = f"at the latest {_expiry(parts, record.ends_at)}"
+    return facts | _use(record) | {"state": state}
+
+
+async def _explain_code(parts: Parts, handle: Handle) -> Facts:
+    stores = parts.shared.stores
+    (record,) = await stores.kv.read(stores.codes.read(handle.selector, handle.digest))
+    state = "waits to be redeemed"
+    if record is None:
+        state = "inactive: its record is gone: it expired, or never was"
+    elif isinstance(record, Spent):
+        state = "inactive: it was used"
+    elif await parts.records.authorizations.by_id(handle.selector) is None:
+        state = "inactive: its authorization has ended"
+    return await _explain_grant(parts, handle.selector) | _use(record) | {"state": state}
+
+
+async def _explain_session(parts: Parts, handle: Handle) -> Facts:
+    session = await parts.records.sessions.find(handle.text)
+    if session is None:
+        return {"state": "inactive: the session ended, or a later sign-in replaced its cookie"}
+    return {
+        "session": session.id,
+        "subject": session.subject,
+        "issued": format_time(session.started_at),
+        "expires": f"at the latest {_expiry(parts, session.ends_at)}",
+        "state": "active",
+    }
+
+
+async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
+    """Explain the token that manages a client's registration (RFC 7592)."""
+    stores = parts.shared.stores
+    (record,) = await stores.kv.read(stores.registered_clients.read(handle.selector))
+    if record is None or record.access_token_digest != handle.digest:
+        return {"state": "inactive: its client was deleted or has expired"}
+    ends = record.expires_at
+    return {
+        "client": record.client_id,
+        "issued": format_time(record.issued_at),
+        "expires": "when the client is deleted" if ends is None else _expiry(parts, ends),
+        "state": "active",
+    }
+
+
+async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> Facts:
+    """Return what the token holds, and what is known of its grant."""
+    client_id, jti = claims.get("client_id", claims["aud"]), str(claims.get("jti", ""))
+    subject, audience = str(claims["sub"]), claims["aud"]
+    resources = [audience] if isinstance(audience, str) else cast("list[str]", audience)
+    facts = {
+        "client": await _describe_client(parts, str(client_id)),
+        "subject": subject,
+        "audience": " ".join(resources),
+        "issued": format_time(cast("int", claims["iat"])),
+        "expires": _expiry(parts, cast("int", claims["exp"])),
+    }
+    if "scope" in claims:
+        facts["scope"] = str(claims["scope"])
+    if "sid" in claims:
+        facts["session"] = await _describe_session(parts, str(claims["sid"]))
+    if is_bound(jti):
+        grant = await _explain_grant(parts, selector_of(jti))
+        facts |= {"subject": grant.get("subject", subject), "grant": grant["grant"]}
+    return facts | {"state": state}
+
+
+async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
+    """Return what the record of a token's authorization holds, while it exists."""
+    authorization = await parts.records.authorizations.by_id(authorization_id)
+    if authorization is None:
+        return {"grant": f"{authorization_id} (ended)"}
+    claims = await parts.sign_in.subjects.claims_of(authorization)
+    subject = str(authorization.subject)
+    facts = {
+        "client": await _describe_client(parts, authorization.client_id),
+        "subject": subject if claims is not None else f"{subject} (disabled or unknown)",
+        "scope": format_scope(authorization.scope),
+        "granted": format_time(authorization.created_at),
+        "grant": authorization_id,
+    }
+    if authorization.session_id is not None:
+        facts["session"] = await _describe_session(parts, authorization.session_id)
+    return facts
+
+
+async def _describe_client(parts: Parts, client_id: str) -> str:
+    client = await parts.clients.directory.find(client_id)
+    enabled = client is not None and client.enabled
+    return client_id if enabled else f"{client_id} (disabled or unknown)"
+
+
+async def _describe_session(parts: Parts, sid: str) -> str:
+    session = await parts.records.sessions.by_id(sid)
+    return sid if session is not None else f"{sid} (ended)"
+
+
+def _expiry(parts: Parts, at: int) -> str:
+    return f"{format_time(at)} (expired)" if at <= parts.shared.now() else format_time(at)
+
+
+async def _state(check: Awaitable[object]) -> str:
+    try:
+        await check
+    except Inactive as inactive:
+        return f"inactive: {inactive}"
+    return "active"
+
+
+def _use(record: object) -> Facts:
+    """Return when the token was used, if it was and the marker still exists."""
+    return {"used": format_time(record.at)} if isinstance(record, Spent) else {}
+
+
+def _unverified(token: str) -> Facts:
+    """Return the header, which may show where the JWT comes from."""
+    try:
+        header = unverified_header(token)
+    except JwtRefused:
+        return {}
+    names = ("typ", "alg", "kid")
+    return {f"{name} (unverified)": str(header.get(name))[:LONGEST_SHOWN] for name in names}
