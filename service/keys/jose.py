@@ -125,10 +125,8 @@ def looks_like_jwt(token: str) -> bool:
 
 def unverified_header(token: str) -> Mapping[str, object]:
     """Return the header of what looks like a JWT, or raise JwtRefused."""
-    if len(token) > MAX_JWT_LENGTH:
-        raise JwtRefused("it is longer than a JWT may be")
-    if token.count(".") != _DOTS or not token.isascii():
-        raise JwtRefused("it does not have three parts of ASCII")
+    if not looks_like_jwt(token) or not token.isascii():
+        raise JwtRefused("it is too long, or does not have three parts of ASCII")
     return decode_json(token.partition(".")[0])
 
 

@@ -51,11 +51,6 @@ class KeyRing:
         )
 
     @property
-    def ready(self) -> bool:
-        """Whether this replica can sign with every configured algorithm."""
-        return not self.missing
-
-    @property
     def missing(self) -> tuple[str, ...]:
         """The configured algorithms for which this replica has no key."""
         return tuple(alg for alg in self.algorithms if alg not in self._signing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import msgspec
@@ -23,7 +22,6 @@ class TooNew(ValueError):
     """A release that is more than one ahead wrote these bytes."""
 
 
-@dataclass(frozen=True, slots=True)
 class Encoding(Generic[T]):
     """JSON, after `v2 `, `v3 `, … if the kind of record has changed since its first version.
 
@@ -31,17 +29,10 @@ class Encoding(Generic[T]):
     releases wrote, and what the next one writes.
     """
 
-    kind: str
-    type: type[T]
-    version: int = FIRST
-    encode: Callable[[T], bytes] = field(init=False, repr=False)
-    decode: Callable[[bytes], T] = field(init=False, repr=False)
-    """Raises ValueError for bytes that this release does not understand."""
-
-    def __post_init__(self) -> None:
-        """Build both functions once; every request uses them."""
-        mark = b"" if self.version == FIRST else b"v%d " % self.version
-        decode = msgspec.json.Decoder(self.type).decode
+    def __init__(self, kind: str, type: type[T], version: int = FIRST) -> None:  # noqa: A002
+        self.kind, self.type, self.version = kind, type, version
+        mark = b"" if version == FIRST else b"v%d " % version
+        decode = msgspec.json.Decoder(type).decode
 
         def encode(record: T) -> bytes:
             return mark + _encode(record)
@@ -52,8 +43,9 @@ class Encoding(Generic[T]):
             except msgspec.DecodeError:
                 return decode(self._remove_mark(value))
 
-        object.__setattr__(self, "encode", encode if mark else _encode)
-        object.__setattr__(self, "decode", decode_marked)
+        self.encode: Callable[[T], bytes] = encode if mark else _encode
+        self.decode = decode_marked
+        """Raises ValueError for bytes that this release does not understand."""
 
     def is_newer(self, value: bytes) -> bool:
         """Whether the next release wrote these bytes, which may have members that are unknown here."""

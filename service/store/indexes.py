@@ -18,7 +18,6 @@ class Index:
     """With more members, those that expire first have to make room: no key grows for ever."""
 
     def key(self, selector: str, digest: str = "") -> str:
-        """Return the sorted set's key."""
         return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
 
     def add(
@@ -48,11 +47,9 @@ class Index:
         return ("ZCOUNT", self.key(selector, digest), f"({now}", "+inf")
 
     def remove(self, selector: str, member: str, digest: str = "") -> Command:
-        """Forget a member."""
         return ("ZREM", self.key(selector, digest), member)
 
     def drop(self, selector: str, digest: str = "") -> Command:
-        """Forget all members."""
         return verbs.drop(self.key(selector, digest))
 
 
@@ -67,7 +64,6 @@ class Queue:
 
     @property
     def key(self) -> str:
-        """The sorted set's key."""
         return f"{self.prefix}:{{{self.selector}}}:{self.name}"
 
     def add(self, member: str, *, due: int) -> Command:
@@ -79,5 +75,4 @@ class Queue:
         return ("ZADD", self.key, "XX", due, member)
 
     def remove(self, member: str) -> Command:
-        """Forget a member."""
         return ("ZREM", self.key, member)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from service.model.one_time import Spent
@@ -17,7 +16,6 @@ _LIVE, _SPENT = b"+", b"-"
 SPENT = Encoding("spent", Spent, 3)
 
 
-@dataclass(frozen=True, slots=True)
 class Records(Generic[T]):
     """All records of one kind; keys are `prefix:{selector}:name[:digest]`.
 
@@ -25,26 +23,15 @@ class Records(Generic[T]):
     Redis Cluster. Both parts come from a fixed alphabet.
     """
 
-    prefix: str
-    name: str
-    type: type[T]
-    version: int = FIRST
-    encoding: Encoding[T] = field(init=False, repr=False)
-    encode: Callable[[T], bytes] = field(init=False, repr=False)
-    decode: Callable[[bytes], T] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        encoding = Encoding(self.name, self.type, self.version)
-        object.__setattr__(self, "encoding", encoding)
-        object.__setattr__(self, "encode", encoding.encode)
-        object.__setattr__(self, "decode", encoding.decode)
+    def __init__(self, prefix: str, name: str, type: type[T], version: int = FIRST) -> None:  # noqa: A002
+        self.prefix, self.name = prefix, name
+        self.encoding = Encoding(name, type, version)
+        self.encode, self.decode = self.encoding.encode, self.encoding.decode
 
     def key(self, selector: str, digest: str = "") -> str:
-        """Return the key of a record."""
         return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
 
     def read(self, selector: str, digest: str = "") -> Read[T]:
-        """Return what `KeyValue.read` takes."""
         return Read(self.key(selector, digest), self.decode)
 
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
@@ -76,7 +63,6 @@ class Records(Generic[T]):
         return ("EXISTS", self.key(selector, digest))
 
     def drop(self, selector: str, digest: str = "") -> Command:
-        """Remove the record."""
         return verbs.drop(self.key(selector, digest))
 
 
@@ -91,7 +77,6 @@ class OneTimeRecords(Generic[T]):
         return self.live.decode(value[1:]) if value[:1] == _LIVE else SPENT.decode(value[1:])
 
     def read(self, selector: str, digest: str) -> Read[T | Spent]:
-        """Return what `KeyValue.read` takes."""
         return Read(self.live.key(selector, digest), self.decode)
 
     def put(self, record: T, selector: str, digest: str, *, ttl: int) -> Command:

@@ -65,7 +65,7 @@ def value_in(command: Command) -> bytes:
 def test_a_record_survives_the_store(name: str, data: st.DataObject) -> None:
     kind = KINDS[name]
     live = kind if isinstance(kind, Records) else kind.live
-    record = data.draw(values_of(live.type))
+    record = data.draw(values_of(live.encoding.type))
     assert kind.decode(value_in(kind.put(record, "selector", "digest", ttl=1))) == record
 
 

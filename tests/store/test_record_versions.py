@@ -81,7 +81,7 @@ async def test_a_token_of_two_releases_ahead_is_a_503(service: RunningService) -
     handle = parse_handle(token, "access_token")
     assert handle is not None
     stores = service.parts.shared.stores
-    version = stores.authorizations.version
+    version = stores.authorizations.encoding.version
     for ahead, status in ((1, 200), (2, 503)):
         value = of_version("az", version + ahead)
         await service.parts.shared.kv.write(

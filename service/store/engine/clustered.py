@@ -44,7 +44,6 @@ class Clustered:
         return list(chain.from_iterable(answers))
 
     def close(self) -> None:
-        """Close all connections."""
         self._slots.close()
         for line in self._lines.values():
             line.close()

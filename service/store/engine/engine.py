@@ -58,7 +58,6 @@ class Engine:
         return max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf), default=None)
 
     async def close(self) -> None:
-        """Close all connections."""
         self.line.close()
         self.durable.close()
         await self.client.aclose()
@@ -76,7 +75,6 @@ class PipelinedLine:
         client.response_callbacks.pop("SET", None)  # its replies stay as Redis gives them
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """Return the replies, in order."""
         async with asyncio.timeout(seconds):
             pipeline = self._client.pipeline(transaction=False)
             for command in commands:

@@ -46,7 +46,6 @@ class GroupCommit:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether commands are refused at once, because Redis has not answered lately."""
         return self._line.circuit_open
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
@@ -61,7 +60,6 @@ class GroupCommit:
             return await answered
 
     def close(self) -> None:
-        """Close the connection."""
         if self._committing is not None:
             self._committing.cancel()
         self._line.close()

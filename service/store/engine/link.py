@@ -84,7 +84,6 @@ class Link(asyncio.Protocol):
         return question.answered
 
     def data_received(self, data: bytes) -> None:
-        """Match replies with questions, in order."""
         self.heard_at = monotonic()
         try:
             self._reader.feed(data)
@@ -98,15 +97,12 @@ class Link(asyncio.Protocol):
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail all questions that wait."""
         self.abort(ConnectionLost(f"Redis closed the connection: {exc}"))
 
     def pause_writing(self) -> None:
-        """Collect questions, because the socket takes no more."""
         self._paused = True
 
     def resume_writing(self) -> None:
-        """Write what was collected."""
         self._paused = False
         self._flush()
 

@@ -32,7 +32,6 @@ class Multiplexed:
 
     @property
     def circuit_open(self) -> bool:
-        """Whether commands are refused at once, because Redis has not answered lately."""
         return self._circuit.is_open
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
