@@ -55,7 +55,7 @@ def as_registered(*clients: dict[str, str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("config", clients, ids=ids, indirect=True)
 
 
-def decrypted(jwe: str) -> tuple[dict[str, Any], bytes]:
+def decrypt(jwe: str) -> tuple[dict[str, Any], bytes]:
     """Header and content, read by the client's own keys."""
     found = decrypt_compact(jwe, KeySet(list(OWN.values())), algorithms=ALGORITHMS)
     return found.headers(), found.plaintext or b""

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.rfc("openid-discovery#3")
 ENCRYPTION = ("id_token_encryption_alg", "userinfo_encryption_alg", "userinfo_encryption_enc")
 
 
-async def listed(service: RunningService) -> dict[str, Any]:
+async def read_discovery(service: RunningService) -> dict[str, Any]:
     """The document."""
     return (await service.get("/.well-known/openid-configuration")).json
 
 
 async def test_clients_with_secrets_and_keys_can_have_all(service: RunningService) -> None:
-    document = await listed(service)
+    document = await read_discovery(service)
     for name in ("id_token", "userinfo"):
         assert document[f"{name}_signing_alg_values_supported"] == [
             "ES256",
@@ -34,15 +34,15 @@ async def test_clients_with_secrets_and_keys_can_have_all(service: RunningServic
         assert "A128CBC-HS256" in document[f"{name}_encryption_enc_values_supported"]
 
 
-async def test_where_nobody_has_any_there_is_none(start: Start) -> None:
-    document = await listed(await start(fresh_configuration()))
+async def test_discovery_names_no_encryption_when_no_client_has_a_key(start: Start) -> None:
+    document = await read_discovery(await start(fresh_configuration()))
     assert document["userinfo_signing_alg_values_supported"] == ["ES256"]
     assert not [name for name in ENCRYPTION if f"{name}_values_supported" in document]
 
 
-async def test_a_secret_is_good_for_what_it_is_long_enough_for(start: Start) -> None:
+async def test_a_secret_fits_the_algorithms_that_it_is_long_enough_for(start: Start) -> None:
     config = fresh_configuration()
     config["clients"][0]["client_secrets"] = [{"value": "x" * 40}]
-    document = await listed(await start(config))
+    document = await read_discovery(await start(config))
     assert document["id_token_signing_alg_values_supported"] == ["ES256", "HS256"]
     assert document["id_token_encryption_alg_values_supported"] == ["A128KW", "A256KW", "dir"]

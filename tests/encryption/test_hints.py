@@ -14,7 +14,7 @@ from service.keys.jose import Key
 from service.keys.jwe import encrypt, encryption_key_of_secret
 from tests.driving.client_app import ClientApp
 from tests.driving.service import claims_in
-from tests.encryption.conftest import SECRET, as_registered, decrypted
+from tests.encryption.conftest import SECRET, as_registered, decrypt
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#3.1.2.2")
 
@@ -31,7 +31,7 @@ async def id_token(app: ClientApp, username: str = "alice") -> str:
 
 
 @as_registered({"id_token_signed_response_alg": "HS256"})
-async def test_one_that_is_signed_by_the_secret_is_read(app_of: Any) -> None:
+async def test_a_hint_that_is_signed_with_the_secret_is_read(app_of: Any) -> None:
     app = app_of("implicit")
     assert await silently(app, await id_token(app)) is None
 
@@ -55,13 +55,13 @@ async def test_a_secret_does_not_sign_for_a_client_registered_for_a_key(app: Cli
 
 
 @as_registered({"id_token_encrypted_response_alg": "ECDH-ES"})
-async def test_one_that_is_encrypted_to_the_client_cannot_be_read(app_of: Any) -> None:
+async def test_a_hint_that_is_encrypted_to_the_client_cannot_be_read(app_of: Any) -> None:
     app = app_of("implicit")
     assert await silently(app, await id_token(app)) == "invalid_request"
 
 
 @as_registered({"id_token_encrypted_response_alg": "A128KW"})
-async def test_one_that_is_encrypted_by_the_secret_is_read(app_of: Any) -> None:
+async def test_a_hint_that_is_encrypted_with_the_secret_is_read(app_of: Any) -> None:
     app = app_of("implicit")
     assert await silently(app, await id_token(app)) is None
 
@@ -69,9 +69,9 @@ async def test_one_that_is_encrypted_by_the_secret_is_read(app_of: Any) -> None:
 @as_registered(
     {"id_token_encrypted_response_alg": "ECDH-ES", "request_object_encryption_alg": "ECDH-ES"}
 )
-async def test_one_that_the_client_has_encrypted_to_us_is_read(app_of: Any) -> None:
+async def test_a_hint_that_is_encrypted_to_the_service_is_read(app_of: Any) -> None:
     app = app_of("implicit")
-    _, content = decrypted(await id_token(app))
+    _, content = decrypt(await id_token(app))
     jwks = (await app.service.get("/.well-known/jwks.json"))["keys"]
     ours = next(key for key in jwks if key["use"] == "enc")
     header = {"alg": ours["alg"], "enc": "A128GCM", "kid": ours["kid"]}
@@ -81,14 +81,14 @@ async def test_one_that_the_client_has_encrypted_to_us_is_read(app_of: Any) -> N
 
 @pytest.mark.rfc("8725#3.1")
 @pytest.mark.parametrize("alg", ["none", "HS256", ["HS256"], {}, None, 1], ids=str)
-async def test_one_that_nobody_signed_is_refused(app: ClientApp, alg: object) -> None:
+async def test_an_unsigned_hint_is_refused(app: ClientApp, alg: object) -> None:
     parts = ({"alg": alg, "typ": "JWT"}, {"aud": ["web"]})
     hint = ".".join(urlsafe_b64encode(orjson.dumps(part)).rstrip(b"=").decode() for part in parts)
     assert await silently(app, hint + ".AA") == "invalid_request"
 
 
 @as_registered({"id_token_encrypted_response_alg": "dir"})
-async def test_somebody_elses_secret_reads_nothing(app_of: Any) -> None:
+async def test_the_secret_of_another_client_decrypts_nothing(app_of: Any) -> None:
     app = app_of("implicit")
     hint = encrypt(
         b"x", encryption_key_of_secret("other" * 8, "dir", "A128GCM"), enc="A128GCM", cty=None
@@ -97,7 +97,7 @@ async def test_somebody_elses_secret_reads_nothing(app_of: Any) -> None:
 
 
 @as_registered({"id_token_signed_response_alg": "HS256"})
-async def test_logout_understands_it(app_of: Any) -> None:
+async def test_logout_understands_an_encrypted_hint(app_of: Any) -> None:
     app = app_of("implicit")
     hint = await id_token(app)
     page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
@@ -105,7 +105,7 @@ async def test_logout_understands_it(app_of: Any) -> None:
 
 
 @as_registered({"id_token_encrypted_response_alg": "dir"})
-async def test_logout_reads_one_that_the_named_client_can_read(app_of: Any) -> None:
+async def test_logout_reads_an_encrypted_hint_of_the_named_client(app_of: Any) -> None:
     app = app_of("implicit")
     hint = await id_token(app)
     page = await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
@@ -116,7 +116,7 @@ async def test_logout_reads_one_that_the_named_client_can_read(app_of: Any) -> N
 
 @pytest.mark.rfc("openid-rpinitiated#2")
 @as_registered({"id_token_signed_response_alg": "HS256"})
-async def test_who_can_sign_its_own_hints_signs_nobody_out_unasked(app_of: Any) -> None:
+async def test_a_client_that_signs_its_own_hints_logs_out_no_user_unasked(app_of: Any) -> None:
     app = app_of("implicit")
     subject = claims_in(await id_token(app))["sub"]
     claims = {"iss": app.service.issuer, "aud": "implicit", "sub": subject, "exp": 1}

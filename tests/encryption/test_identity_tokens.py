@@ -12,7 +12,7 @@ import yaml
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, header_of
-from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypted
+from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypt
 
 pytestmark = pytest.mark.rfc("openid-core#10.1", "openid-core#10.2")
 
@@ -38,7 +38,9 @@ async def test_a_secret_signs(app: ClientApp, signed: Signed, config: dict[str, 
 
 
 @as_registered({"id_token_signed_response_alg": "HS256"})
-async def test_hashes_beside_it_are_those_of_its_algorithm(app_of: Any, signed: Signed) -> None:
+async def test_hashes_in_an_id_token_are_those_of_its_algorithm(
+    app_of: Any, signed: Signed
+) -> None:
     page = await app_of("implicit").login(response_type="id_token token")
     claims = signed(page.parameters["id_token"])
     digest = sha256(page.parameters["access_token"].encode()).digest()[:16]
@@ -54,10 +56,10 @@ async def test_hashes_beside_it_are_those_of_its_algorithm(app_of: Any, signed: 
         "id_token_signed_response_alg": "HS256",
     },
 )
-async def test_it_is_signed_and_then_encrypted(
+async def test_an_id_token_is_signed_and_then_encrypted(
     app: ClientApp, signed: Signed, config: dict[str, Any]
 ) -> None:
-    header, content = decrypted(await id_token(app))
+    header, content = decrypt(await id_token(app))
     client = client_in(config, "web")
     assert header["alg"] == client["id_token_encrypted_response_alg"]
     assert header["enc"] == client.get("id_token_encrypted_response_enc", "A128CBC-HS256")
@@ -66,17 +68,17 @@ async def test_it_is_signed_and_then_encrypted(
 
 
 @as_registered({"id_token_encrypted_response_alg": "ECDH-ES"})
-async def test_one_from_the_authorize_endpoint_is_encrypted_too(
+async def test_an_id_token_of_the_authorization_endpoint_is_encrypted_too(
     app_of: Any, signed: Signed
 ) -> None:
     page = await app_of("implicit").login(response_type="id_token", scope="openid")
-    _, content = decrypted(page.parameters["id_token"])
+    _, content = decrypt(page.parameters["id_token"])
     assert signed(content.decode())["aud"] == "implicit"
 
 
 @as_registered({"id_token_encrypted_response_alg": "ECDH-ES"})
 @pytest.mark.parametrize("keys", KEYLESS, ids=["nobody there", "broken"])
-async def test_without_a_key_to_encrypt_to_there_is_no_token(
+async def test_without_a_key_to_encrypt_to_no_id_token_is_issued(
     app: ClientApp, config: dict[str, Any], keys: dict[str, Any]
 ) -> None:
     code = await app.code()

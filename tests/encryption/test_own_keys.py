@@ -13,13 +13,13 @@ from tests.driving.service import RunningService
 pytestmark = pytest.mark.rfc("openid-core#10.2", "7517#4.2")
 
 
-async def published(service: RunningService) -> list[tuple[str, str]]:
+async def read_jwks(service: RunningService) -> list[tuple[str, str]]:
     """Use and algorithm of every key in the JWKS."""
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     return [(key["use"], key["alg"]) for key in keys]
 
 
-async def test_a_reload_brings_the_key_that_a_client_asks_for_and_takes_it_away(
+async def test_a_reload_adds_and_removes_the_key_that_a_client_needs(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     states: list[list[tuple[str, str]]] = []
@@ -28,7 +28,7 @@ async def test_a_reload_brings_the_key_that_a_client_asks_for_and_takes_it_away(
         service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
         assert service.parts.shared.registry.reload()
         await service.parts.keys.source.refresh()
-        states.append(await published(service))
+        states.append(await read_jwks(service))
     signing = [("sig", "ES256")]
     assert states == [signing, [*signing, ("enc", "ECDH-ES+A128KW")], signing]
 

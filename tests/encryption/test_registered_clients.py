@@ -14,7 +14,7 @@ from service.keys.jose import Key, VerifiedClaims, claims_signed_by
 from tests.driving.browser import Browser
 from tests.driving.registering import RegisteredApp, register
 from tests.driving.service import RunningService
-from tests.encryption.conftest import OWN, decrypted
+from tests.encryption.conftest import OWN, decrypt
 
 pytestmark = pytest.mark.rfc("openid-registration#2", "openid-core#10")
 
@@ -32,19 +32,19 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 def registering(service: RunningService, browser: Browser) -> Callable[..., Any]:
     """Register a client with keys, `registering(id_token_signed_response_alg="HS256")`."""
 
-    async def registered(**metadata: Any) -> RegisteredApp:
+    async def register_client(**metadata: Any) -> RegisteredApp:
         return await RegisteredApp.register(service, browser, jwks=JWKS, **metadata)
 
-    return registered
+    return register_client
 
 
 def signed_by_secret(app: RegisteredApp, token: str, alg: str) -> VerifiedClaims:
-    """The claims of what the service signed by the secret that the client was told."""
+    """The claims of what the service signed with the secret that the client was issued."""
     return claims_signed_by(Key.of_secret(app.registered["client_secret"], alg), token)
 
 
 @pytest.mark.parametrize("alg", ["HS256", "HS384", "HS512"])
-async def test_the_secret_that_it_was_told_signs_for_it(
+async def test_the_issued_secret_signs_for_a_registered_client(
     registering: Callable[..., Any], alg: str
 ) -> None:
     app = await registering(id_token_signed_response_alg=alg)
@@ -52,27 +52,29 @@ async def test_the_secret_that_it_was_told_signs_for_it(
     assert signed_by_secret(app, answer["id_token"], alg)["aud"] == app.client_id
 
 
-async def test_its_tokens_are_encrypted_to_its_key(registering: Callable[..., Any]) -> None:
+async def test_id_tokens_are_encrypted_to_the_registered_key(
+    registering: Callable[..., Any],
+) -> None:
     app = await registering(
         id_token_encrypted_response_alg="RSA-OAEP-256", id_token_signed_response_alg="HS256"
     )
-    _, content = decrypted((await app.tokens(scope="openid"))["id_token"])
+    _, content = decrypt((await app.tokens(scope="openid"))["id_token"])
     assert signed_by_secret(app, content.decode(), "HS256")["sub"] == "818727"
 
 
-async def test_its_userinfo_is_encrypted_to_its_key(registering: Callable[..., Any]) -> None:
+async def test_userinfo_is_encrypted_to_the_registered_key(registering: Callable[..., Any]) -> None:
     app = await registering(userinfo_encrypted_response_alg="ECDH-ES")
     token = (await app.tokens(scope="openid email"))["access_token"]
     answer = await app.service.get(
         "/connect/userinfo", headers={"Authorization": f"Bearer {token}"}
     )
-    _, content = decrypted(answer.body.decode())
+    _, content = decrypt(answer.body.decode())
     assert orjson.loads(content)["email"] == "alice@example.com"
 
 
 @pytest.mark.rfc("openid-core#6.1")
 @pytest.mark.parametrize("alg", ["RSA-OAEP-256", "ECDH-ES"])
-async def test_its_request_is_encrypted_to_a_published_key(
+async def test_a_registered_client_encrypts_its_request_to_a_published_key(
     registering: Callable[..., Any], alg: str
 ) -> None:
     app = await registering(request_object_signing_alg="HS256", request_object_encryption_alg=alg)

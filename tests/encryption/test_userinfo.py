@@ -10,13 +10,13 @@ import yaml
 
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, header_of
-from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypted
+from tests.encryption.conftest import KEYLESS, SECRET, Signed, as_registered, decrypt
 
 pytestmark = pytest.mark.rfc("openid-core#5.3.2", "openid-core#10.2")
 
 
 async def userinfo(service: RunningService) -> Answer:
-    """What `frontend` is told of alice."""
+    """Return the userinfo response for `frontend` and alice."""
     form = {"username": "alice", "password": "alice-password", "scope": "openid email"}
     answer = await service.token(("frontend", SECRET), grant_type="password", **form)
     token = answer["access_token"]
@@ -24,7 +24,7 @@ async def userinfo(service: RunningService) -> Answer:
 
 
 @as_registered({"userinfo_signed_response_alg": "HS256"}, {"userinfo_signed_response_alg": "ES256"})
-async def test_it_is_signed(service: RunningService, signed: Signed) -> None:
+async def test_userinfo_is_signed(service: RunningService, signed: Signed) -> None:
     answer = await userinfo(service)
     claims = signed(answer.body.decode())
     assert answer.headers["Content-Type"] == "application/jwt"
@@ -39,9 +39,9 @@ async def test_it_is_signed(service: RunningService, signed: Signed) -> None:
         "userinfo_encrypted_response_enc": "A256GCM",
     },
 )
-async def test_it_is_encrypted(service: RunningService, config: dict[str, Any]) -> None:
+async def test_userinfo_is_encrypted(service: RunningService, config: dict[str, Any]) -> None:
     answer = await userinfo(service)
-    header, content = decrypted(answer.body.decode())
+    header, content = decrypt(answer.body.decode())
     client = client_in(config, "frontend")
     assert answer.headers["Content-Type"] == "application/jwt"
     assert header["enc"] == client.get("userinfo_encrypted_response_enc", "A128CBC-HS256")
@@ -53,15 +53,17 @@ async def test_it_is_encrypted(service: RunningService, config: dict[str, Any]) 
 @as_registered(
     {"userinfo_encrypted_response_alg": "ECDH-ES", "userinfo_signed_response_alg": "HS256"}
 )
-async def test_it_is_signed_and_then_encrypted(service: RunningService, signed: Signed) -> None:
-    header, content = decrypted((await userinfo(service)).body.decode())
+async def test_userinfo_is_signed_and_then_encrypted(
+    service: RunningService, signed: Signed
+) -> None:
+    header, content = decrypt((await userinfo(service)).body.decode())
     assert header["cty"] == "JWT"
     assert header_of(content.decode())["alg"] == "HS256"
     assert signed(content.decode())["sub"] == "818727"
 
 
 @as_registered({"userinfo_encrypted_response_alg": "ECDH-ES"})
-async def test_without_a_key_nothing_is_told(
+async def test_userinfo_is_refused_without_a_key_to_encrypt_to(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     client_in(config, "frontend").update(KEYLESS[1])

@@ -69,7 +69,7 @@ async def test_two_operators_make_one_successor(fleet: Fleet) -> None:
     assert len((await replicas[0].read())[1]) == 2
 
 
-async def test_what_is_not_there_cannot_be_changed(fleet: Fleet) -> None:
+async def test_keys_that_do_not_exist_cannot_be_changed(fleet: Fleet) -> None:
     with pytest.raises(CannotChangeKeys, match="no keys yet"):
         await ManualRotation(fleet.replica()).announce_next()
     with pytest.raises(CannotChangeKeys, match="no key has"):

@@ -1,4 +1,4 @@
-"""Keys that request objects are encrypted to go the way of the signing keys, beside them (OIDC Core §10.2.1)."""
+"""Keys that request objects are encrypted to rotate like the signing keys (OIDC Core §10.2.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.keys.conftest import ENCRYPTION_KEY, Fleet
 pytestmark = pytest.mark.rfc("openid-core#10.2.1", "8725#2.7")
 
 
-def published(replica: StoredKeys) -> dict[str, str]:
+def published_kids(replica: StoredKeys) -> dict[str, str]:
     """The key ids in the JWKS, by algorithm."""
     return {key["alg"]: key["kid"] for key in json.loads(replica.ring.public_jwks())["keys"]}
 
@@ -25,28 +25,30 @@ def published(replica: StoredKeys) -> dict[str, str]:
 async def test_a_replica_decrypts_by_the_key_that_another_one_published(fleet: Fleet) -> None:
     first = await fleet.started("ES256", "ECDH-ES")
     other = await fleet.started("ES256", "ECDH-ES")
-    assert published(first) == published(other)
-    (key,) = first.ring.decryption_keys("ECDH-ES", published(other)["ECDH-ES"])
+    assert published_kids(first) == published_kids(other)
+    (key,) = first.ring.decryption_keys("ECDH-ES", published_kids(other)["ECDH-ES"])
     (own,) = other.ring.decryption_keys("ECDH-ES", None)
     assert await decrypt(encrypt(b"request", key, enc="A128GCM", cty=None), own) == b"request"
 
 
 async def test_only_the_current_key_is_published_and_all_decrypt(fleet: Fleet) -> None:
     replica = await fleet.started("ES256", "ECDH-ES")
-    states = [(published(replica)["ECDH-ES"], len(replica.ring.decryption_keys("ECDH-ES", None)))]
+    states = [
+        (published_kids(replica)["ECDH-ES"], len(replica.ring.decryption_keys("ECDH-ES", None)))
+    ]
     for days in (76, 14, 14):
         fleet.clock.forward(days=days)
         await replica.refresh()
         held = len(replica.ring.decryption_keys("ECDH-ES", None))
-        states.append((published(replica)["ECDH-ES"], held))
+        states.append((published_kids(replica)["ECDH-ES"], held))
     first, second = states[0][0], states[-1][0]
     assert states == [(first, 1), (first, 2), (second, 2), (second, 1)]
 
 
-async def test_one_that_is_needed_no_more_is_published_no_more(fleet: Fleet) -> None:
+async def test_a_key_that_no_client_needs_is_not_published(fleet: Fleet) -> None:
     await fleet.started("ES256", "ECDH-ES")
     replica = await fleet.started("ES256")
-    assert list(published(replica)) == ["ES256"]
+    assert list(published_kids(replica)) == ["ES256"]
     assert len(replica.ring.decryption_keys("ECDH-ES", None)) == 1
     for days in (90, 14):
         fleet.clock.forward(days=days)
@@ -81,7 +83,7 @@ async def test_a_replica_without_the_decryption_key_changes_nothing(fleet: Fleet
     assert await fleet.kv.get("ts:keys") == broken
 
 
-async def test_nobody_needs_them_by_default(service: RunningService) -> None:
+async def test_no_encryption_key_is_made_by_default(service: RunningService) -> None:
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     assert {key["use"] for key in keys} == {"sig"}
     clients = service.parts.shared.registry.current.clients.values()

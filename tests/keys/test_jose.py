@@ -1,4 +1,4 @@
-"""A JWT of ours is what one of our keys signed for this purpose, and nothing else (RFC 8725 §3, RFC 7515 §5.2)."""
+"""A JWT is accepted if one of the service's keys signed it for this purpose, and nothing else (RFC 8725 §3, RFC 7515 §5.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def find(kid: str) -> Key | None:
     return KEY if kid == KEY.kid else None
 
 
-def encoded(content: bytes) -> str:
+def encode(content: bytes) -> str:
     return urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
@@ -27,7 +27,7 @@ async def token_with(header: Mapping[str, object]) -> str:
     """A token whose header was changed after it was signed."""
     _, rest = (await KEY.sign(CLAIMS, typ="at+jwt")).split(".", 1)
     full = {"alg": "ES256", "kid": KEY.kid, "typ": "at+jwt", **header}
-    return f"{encoded(orjson.dumps(full))}.{rest}"
+    return f"{encode(orjson.dumps(full))}.{rest}"
 
 
 @pytest.mark.parametrize("alg", SIGNING_ALGORITHMS)
@@ -60,7 +60,7 @@ def test_a_key_is_the_same_after_it_was_kept(alg: str) -> None:
     ],
     ids=str,
 )
-async def test_another_header_is_refused(header: Mapping[str, object]) -> None:
+async def test_an_unexpected_header_is_refused(header: Mapping[str, object]) -> None:
     token = await token_with(header)
     with pytest.raises(JwtRefused):
         verify(token, find, typ={"at+jwt"})
@@ -81,7 +81,7 @@ async def test_another_header_is_refused(header: Mapping[str, object]) -> None:
     ],
     ids=["empty", "dots", "two", "four", "alphabet", "no header", "a list", "bytes", "long"],
 )
-def test_what_is_no_jwt_is_refused(token: str) -> None:
+def test_a_malformed_jwt_is_refused(token: str) -> None:
     with pytest.raises(JwtRefused):
         verify(token, find, typ={"at+jwt"})
 
@@ -91,4 +91,4 @@ async def test_the_key_in_the_header_is_not_believed() -> None:
     header = {"alg": "ES256", "kid": KEY.kid, "typ": "at+jwt", "jwk": stranger.public_jwk}
     claims = (await stranger.sign(CLAIMS, typ="at+jwt")).split(".")
     with pytest.raises(JwtRefused):
-        verify(".".join([encoded(orjson.dumps(header)), *claims[1:]]), find, typ={"at+jwt"})
+        verify(".".join([encode(orjson.dumps(header)), *claims[1:]]), find, typ={"at+jwt"})

@@ -50,7 +50,7 @@ PARTS = st.lists(st.binary(max_size=40).map(base64url), min_size=4, max_size=4)
     epk=ODD | POINT | st.just(KEYS["ECDH-ES"].public_jwk),
     parts=PARTS,
 )
-def test_no_jwe_does_more_than_be_refused(
+def test_any_bytes_as_a_jwe_are_refused(
     alg: str, enc: str, header: dict[str, Any], epk: object, parts: list[str]
 ) -> None:
     protected = base64url(orjson.dumps(header | {"alg": alg, "enc": enc, "epk": epk}))
@@ -64,7 +64,7 @@ def test_no_jwe_does_more_than_be_refused(
     entries=st.lists(POINT | st.dictionaries(st.text(max_size=5), ODD, max_size=4), max_size=3),
     extra=st.dictionaries(st.sampled_from(["use", "alg", "kid", "key_ops", "kty"]), ODD),
 )
-def test_no_key_set_does_more_than_not_to_fit(
+def test_keys_with_arbitrary_members_verify_and_encrypt_nothing(
     alg: str, entries: list[dict[str, Any]], extra: dict[str, Any]
 ) -> None:
     keys = ForeignKeys.of({"keys": [entry | extra for entry in entries]})
@@ -77,6 +77,6 @@ def test_no_key_set_does_more_than_not_to_fit(
 
 @QUICKLY
 @given(body=st.binary(max_size=100) | ODD.map(lambda one: repr(one).encode()))
-def test_what_is_no_key_set_is_a_value_error(body: bytes) -> None:
+def test_a_malformed_key_set_is_a_value_error(body: bytes) -> None:
     with suppress(ValueError):
         ForeignKeys.parse(body)

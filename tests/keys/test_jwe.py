@@ -55,7 +55,7 @@ async def test_the_example_of_the_rfc_is_read() -> None:
 @pytest.mark.rfc("7516#5.2")
 @pytest.mark.parametrize("alg", ENCRYPTION_ALGORITHMS)
 @pytest.mark.parametrize("enc", CONTENT_ENCRYPTION)
-async def test_what_is_encrypted_to_a_key_is_read_by_it(
+async def test_a_key_decrypts_what_was_encrypted_to_it(
     keys: dict[str, Key], alg: str, enc: str
 ) -> None:
     public = Key.load(keys[alg].public_jwk, alg)
@@ -91,7 +91,7 @@ async def test_a_key_decrypts_by_its_own_algorithm_only(keys: dict[str, Key]) ->
 @pytest.mark.rfc("7516#11.5")
 @pytest.mark.parametrize("part", [1, 2, 3, 4])
 @pytest.mark.parametrize("alg", ["RSA-OAEP-256", "ECDH-ES+A128KW"])
-async def test_what_was_changed_on_the_way_is_refused(
+async def test_a_jwe_that_was_changed_on_the_way_is_refused(
     keys: dict[str, Key], alg: str, part: int
 ) -> None:
     parts = encrypt(b"content", keys[alg], enc="A128CBC-HS256", cty=None).split(".")
@@ -143,6 +143,6 @@ async def test_an_unknown_header_parameter_is_ignored(keys: dict[str, Key]) -> N
 
 
 @pytest.mark.parametrize("token", ["", "....", "a.b.c", "é....", "." * 51201, "e30....", "W10...."])
-async def test_what_is_no_jwe_is_refused(keys: dict[str, Key], token: str) -> None:
+async def test_a_malformed_jwe_is_refused(keys: dict[str, Key], token: str) -> None:
     with pytest.raises(JwtRefused):
         await decrypt(token, keys["ECDH-ES"])

@@ -98,7 +98,7 @@ def test_keys_that_decrypt_are_listed_as_such(config: Path, redis_url: str, cloc
 
 
 @on_redis
-def test_rotate_announces(config: Path, redis_url: str, clock: Clock) -> None:
+def test_rotate_announces_the_next_key(config: Path, redis_url: str, clock: Clock) -> None:
     replicas_start(redis_url, count=1, at=clock)
     rotated = keys(config, redis_url, "rotate")
     assert [line.split()[2] for line in rotated.stdout.splitlines()[1:]] == ["signing", "announced"]
@@ -129,7 +129,7 @@ def test_retire_replaces_the_key(config: Path, redis_url: str, clock: Clock) -> 
     [("rotate",), ("retire", "unknown"), ("retire", "-9NOxePGDmil")],
     ids=["rotate", "retire", "retire what looks like an option"],
 )
-def test_what_is_not_there_is_wrong_input(
+def test_an_unknown_key_id_is_wrong_input(
     config: Path, redis_url: str, arguments: tuple[str, ...]
 ) -> None:
     refused = keys(config, redis_url, *arguments)

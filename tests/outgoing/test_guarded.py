@@ -70,7 +70,7 @@ async def guarded() -> AsyncIterator[GuardedHttp]:
 
 @pytest.fixture
 async def exempt(certificate: Path) -> AsyncIterator[GuardedHttp]:
-    """Where the operator allows loopback."""
+    """A client for an operator that allows loopback."""
     policy = AddressPolicy(LOOPBACK)
     exempt = GuardedHttp(timeout=60, ca_file=certificate, policy=policy)
     yield exempt
@@ -131,7 +131,7 @@ async def test_an_allowed_network_is_reached_by_http_too(exempt: GuardedHttp, si
 
 
 @pytest.mark.needs("openssl")
-async def test_and_by_https(exempt: GuardedHttp, https: str) -> None:
+async def test_an_allowed_network_is_reached_by_https(exempt: GuardedHttp, https: str) -> None:
     assert (await exempt.get(https)).status == 404
 
 
@@ -166,6 +166,6 @@ async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedHttp, site
 @pytest.mark.parametrize(
     "url", ["", "//", "http://", "file:///etc/passwd", "gopher://x/", "http://["]
 )
-async def test_what_is_no_web_address_is_unreachable(guarded: GuardedHttp, url: str) -> None:
+async def test_a_url_that_is_not_http_is_unreachable(guarded: GuardedHttp, url: str) -> None:
     with pytest.raises(Unreachable):
         await guarded.get(url)

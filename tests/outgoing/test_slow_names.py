@@ -1,4 +1,4 @@
-"""A name server that does not answer holds up nobody but those who use it (RFC 7591 §5)."""
+"""A name server that does not answer delays only requests that need it (RFC 7591 §5)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
 
 @pytest.fixture
 async def guarded() -> AsyncIterator[GuardedHttp]:
-    """It gives up soon, as does whoever has asked it."""
+    """A client with a short timeout."""
     guarded = GuardedHttp(timeout=0.2, ca_file=None, policy=AddressPolicy(()))
     yield guarded
     await guarded.close()
@@ -91,7 +91,7 @@ async def test_one_slow_domain_leaves_room_for_the_others(
     assert names.asked.total() == PER_DOMAIN + 1
 
 
-async def test_look_ups_go_on_after_the_system_had_no_thread_for_some(
+async def test_look_ups_continue_after_the_system_had_no_thread_for_some(
     guarded: GuardedHttp, names: NameServer
 ) -> None:
     def start(_: threading.Thread) -> None:

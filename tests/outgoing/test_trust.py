@@ -18,7 +18,7 @@ async def test_a_further_authority_is_trusted(https: str, certificate: Path) -> 
     await outgoing.close()
 
 
-async def test_a_stranger_is_not(https: str) -> None:
+async def test_a_certificate_of_an_unknown_authority_is_not_trusted(https: str) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable, match="Certificate"):
         await outgoing.get(https)
@@ -28,7 +28,7 @@ async def test_a_stranger_is_not(https: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/", "http://[", "ftp://x/", "http://x.invalid/"]
 )
-async def test_what_cannot_be_asked_is_unreachable(url: str) -> None:
+async def test_a_url_that_cannot_be_requested_is_unreachable(url: str) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable):
         await outgoing.get(url)

@@ -1,4 +1,4 @@
-"""What is granted while the session ends, ends with it (OpenID Connect RP-Initiated Logout §2)."""
+"""Grants that are made while the session ends, end with it (OpenID Connect RP-Initiated Logout §2)."""
 
 from __future__ import annotations
 

@@ -22,26 +22,26 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def lose_the_next_answer(service: RunningService, patch: pytest.MonkeyPatch) -> None:
-    """The store does what it is told once more, and the answer never arrives."""
+    """The store executes one more command, and the answer never arrives."""
     write = service.parts.shared.kv.write
 
-    async def losing(*writes: Any, durable: bool = False) -> Any:
+    async def lose_answer(*writes: Any, durable: bool = False) -> Any:
         patch.undo()
         await write(*writes, durable=durable)
         raise StoreUnavailable("the store cannot be reached")
 
-    patch.setattr(service.parts.shared.kv, "write", losing)
+    patch.setattr(service.parts.shared.kv, "write", lose_answer)
 
 
 def send_everything_twice(service: RunningService, patch: pytest.MonkeyPatch) -> None:
-    """What redis-py does when a connection breaks after the command was sent."""
+    """Repeat a command, as after a connection that broke once it was sent."""
     write = service.parts.shared.kv.write
 
-    async def repeating(*writes: Any, durable: bool = False) -> Any:
+    async def repeat_command(*writes: Any, durable: bool = False) -> Any:
         await write(*writes, durable=durable)
         return await write(*writes, durable=durable)
 
-    patch.setattr(service.parts.shared.kv, "write", repeating)
+    patch.setattr(service.parts.shared.kv, "write", repeat_command)
 
 
 async def test_a_refresh_that_was_answered_503_can_be_repeated(

@@ -93,18 +93,18 @@ async def test_a_store_that_refuses_the_answer_leaves_the_request_waiting(
     kv = app.service.parts.shared.kv
     write = kv.write
 
-    async def refusing(*writes: Any, durable: bool = False) -> Any:
+    async def refuse_answer(*writes: Any, durable: bool = False) -> Any:
         if any(":pa" in str(key) for _, key, *_ in writes):
             monkeypatch.undo()
             raise StoreUnavailable("the store cannot be reached")
         return await write(*writes, durable=durable)
 
-    monkeypatch.setattr(kv, "write", refusing)
+    monkeypatch.setattr(kv, "write", refuse_answer)
     assert (await app.browser.submit(page, action="allow")).error == "temporarily_unavailable"
     assert "code" in (await app.browser.submit(page, action="allow")).parameters
 
 
-async def test_a_note_of_the_answer_that_got_lost_leaves_the_request_waiting(
+async def test_a_lost_note_of_the_answer_leaves_the_request_waiting(
     app: ClientApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = await app.login()
@@ -121,7 +121,7 @@ async def test_the_store_clients_own_retry_is_no_second_answer(
     assert "code" in (await app.browser.submit(page, action="allow")).parameters
 
 
-async def test_who_comes_later_is_told_that_it_was_answered(app: ClientApp) -> None:
+async def test_a_later_answer_learns_that_the_request_was_answered(app: ClientApp) -> None:
     page = await app.login()
     await app.browser.submit(page, action="allow")
     for late in (await app.browser.submit(page, action="allow"), await app.browser.get(page.url)):

@@ -58,8 +58,8 @@ async def all_at_once(
     )
 
 
-def counted(answers: list[Answer]) -> Counter[tuple[int, str | None]]:
-    """How many of which kind."""
+def count_answers(answers: list[Answer]) -> Counter[tuple[int, str | None]]:
+    """Count the answers of each kind."""
     return Counter(answer.refusal for answer in answers)
 
 
@@ -72,7 +72,7 @@ async def test_one_of_many_redemptions_of_a_code_wins_and_dies(
     code = await app.code(scope="openid api1 offline_access")
     form = {"code": code, "redirect_uri": app.redirect_uri, "code_verifier": app.code_verifier}
     answers = await all_at_once(replicas, "web", grant_type="authorization_code", **form)
-    assert counted(answers) == ONE_WINNER
+    assert count_answers(answers) == ONE_WINNER
     (winner,) = [answer for answer in answers if answer.status == 200]
     for service in replicas:
         assert not await service.is_active(winner["access_token"])
@@ -106,7 +106,7 @@ async def test_one_of_many_uses_of_a_refresh_token_wins_and_its_family_dies(
     first = await replicas[0].user_token(client, "api1 offline_access")
     form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
     answers = await all_at_once(replicas, client, **form)
-    assert counted(answers) == ONE_WINNER
+    assert count_answers(answers) == ONE_WINNER
     (winner,) = [answer for answer in answers if answer.status == 200]
     for service in replicas:
         for token in (first["access_token"], winner["access_token"]):
@@ -115,13 +115,13 @@ async def test_one_of_many_uses_of_a_refresh_token_wins_and_its_family_dies(
     assert (await replicas[-1].token(client, **form)).refusal == (400, "invalid_grant")
 
 
-async def test_within_the_reuse_interval_all_get_the_same_successor(
+async def test_uses_within_the_reuse_interval_get_the_same_successor(
     replicas: tuple[RunningService, ...],
 ) -> None:
     first = await replicas[0].user_token("lenient", "api1 offline_access")
     form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
     answers = await all_at_once(replicas, "lenient", **form)
-    assert counted(answers) == {(200, None): AT_ONCE}
+    assert count_answers(answers) == {(200, None): AT_ONCE}
     assert len({answer["refresh_token"] for answer in answers}) == 1
     form["refresh_token"] = answers[0]["refresh_token"]
     assert (await replicas[-1].token("lenient", **form)).status == 200

@@ -7,7 +7,7 @@ import asyncio
 from service.store.engine.circuit import Circuit
 
 
-async def test_whatever_a_probe_ends_with_the_next_one_may_close_the_circuit() -> None:
+async def test_a_probe_that_fails_unexpectedly_is_followed_by_another() -> None:
     ends: list[Exception | None] = [ValueError("not one of Redis' own"), None]
 
     async def probe() -> None:

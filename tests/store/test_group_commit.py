@@ -13,7 +13,7 @@ REPLICA_TAKES = 0.2
 
 
 class Line:
-    """A Redis whose one replica takes its time, and confirms nothing to those who do not wait so long."""
+    """A line to a Redis whose one replica takes some time to confirm a write."""
 
     circuit_open = False
 
@@ -29,7 +29,7 @@ class Line:
         """Nothing is held."""
 
 
-async def test_one_who_has_little_time_left_takes_nobody_along() -> None:
+async def test_a_caller_with_little_time_left_fails_alone() -> None:
     durable = GroupCommit(Line(), replicas=1)
     results: list[object] = await asyncio.gather(
         durable.ask([("SET", "a", "1")], seconds=REPLICA_TAKES / 4),

@@ -1,4 +1,4 @@
-"""Clients that registered themselves without a lifetime: the one record beside the keys that no time removes."""
+"""Clients that registered themselves without a lifetime: besides the keys the only record that never expires."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def config(config: dict[str, Any], mortal_redis: tuple[str, Any]) -> dict[str, A
     return config
 
 
-async def test_they_stay_until_they_are_deleted_and_leave_nothing_behind(
+async def test_clients_without_a_lifetime_stay_until_they_are_deleted(
     service: RunningService, browser: Browser, mortal_redis: tuple[str, Any]
 ) -> None:
     app = await RegisteredApp.register(service, browser)

@@ -54,7 +54,7 @@ async def test_the_key_space_is_empty_in_the_end(
 
 
 async def whole_life(service: RunningService, browser: Browser, fake: FakeProvider) -> None:
-    """Do everything that writes, one after the other."""
+    """Run every flow that writes, one after the other."""
     for do in EVERYTHING:
         await do(service, browser, fake)
 

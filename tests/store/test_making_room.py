@@ -131,7 +131,7 @@ async def test_an_origin_of_too_many_clients_is_known_by_the_others(
     assert [(await app.manage("GET")).status for app in apps] == [200] * MORE
 
 
-async def test_what_is_just_made_never_makes_room(app: ClientApp, service: RunningService) -> None:
+async def test_a_new_member_never_makes_room(app: ClientApp, service: RunningService) -> None:
     for number in range(MORE - MOST, MORE):
         await token_of(service, f"opaque{number}")
     assert (await app.redeem(await app.code())).status == 200

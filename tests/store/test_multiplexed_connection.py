@@ -34,7 +34,7 @@ def admin(redis_server: str) -> Redis:
     return Redis.from_url(redis_server)
 
 
-async def paused(redis_server: str, *, patience: float, milliseconds: int) -> KeyValue:
+async def pause_process(redis_server: str, *, patience: float, milliseconds: int) -> KeyValue:
     """A store that waits so many seconds for a Redis that has `k` and says nothing for so long."""
     kv = open_store(redis_server, timeout=patience)
     await kv.write(("SET", "k", b"1", "EX", 60))
@@ -48,7 +48,7 @@ async def number(kv: KeyValue, key: str) -> int | None:
     return found
 
 
-async def test_what_is_asked_in_one_turn_is_answered_each_to_its_asker(kv: KeyValue) -> None:
+async def test_each_caller_of_one_turn_gets_its_own_reply(kv: KeyValue) -> None:
     await kv.write(*[("SET", f"k{n}", str(n).encode(), "EX", 60) for n in range(200)])
     found = await asyncio.gather(*[number(kv, f"k{n}") for n in range(200)])
     assert found == list(range(200))
@@ -57,11 +57,11 @@ async def test_what_is_asked_in_one_turn_is_answered_each_to_its_asker(kv: KeyVa
 async def test_a_cancelled_request_never_shifts_the_replies_of_others(kv: KeyValue) -> None:
     await kv.write(*[("SET", f"k{n}", str(n).encode(), "EX", 60) for n in range(50)])
 
-    async def asked(n: int) -> tuple[int, int | None]:
+    async def ask_for(n: int) -> tuple[int, int | None]:
         return n, await number(kv, f"k{n}")
 
     dice = random.Random(1)  # noqa: S311 - to repeat a failure
-    tasks = [asyncio.create_task(asked(dice.randrange(50))) for _ in range(5000)]
+    tasks = [asyncio.create_task(ask_for(dice.randrange(50))) for _ in range(5000)]
     for task in dice.sample(tasks, 2500):
         asyncio.get_running_loop().call_later(dice.random() / 20, task.cancel)
     answers = await asyncio.gather(*tasks, return_exceptions=True)
@@ -70,7 +70,7 @@ async def test_a_cancelled_request_never_shifts_the_replies_of_others(kv: KeyVal
     assert all(n == found for n, found in answered)
 
 
-async def test_answers_are_as_the_verbs_say(kv: KeyValue) -> None:
+async def test_replies_are_those_of_the_verbs(kv: KeyValue) -> None:
     new, again = await kv.write(
         ("SET", "k", b"1", "EX", 60, "NX"), ("SET", "k", b"2", "EX", 60, "NX")
     )
@@ -81,7 +81,7 @@ async def test_answers_are_as_the_verbs_say(kv: KeyValue) -> None:
     assert await kv.write(("EXISTS", "k"), verbs.count("n", 60), verbs.count("n", 60)) == [1, 1, 2]
 
 
-async def test_what_cannot_be_written_shifts_no_replies(kv: KeyValue) -> None:
+async def test_a_command_that_cannot_be_packed_shifts_no_replies(kv: KeyValue) -> None:
     await kv.write(*[("SET", f"k{n}", str(n).encode(), "EX", 60) for n in range(3)])
     keys = ["k0", "\ud800", "k1", "k2"]
     found = await asyncio.gather(*[number(kv, key) for key in keys], return_exceptions=True)
@@ -104,8 +104,10 @@ async def test_a_refusal_is_an_error_and_others_go_on(kv: KeyValue) -> None:
     assert found == 1
 
 
-async def test_a_frozen_redis_is_told_in_time_and_forgotten_afterwards(redis_server: str) -> None:
-    kv = await paused(redis_server, patience=1, milliseconds=1500)
+async def test_a_frozen_redis_is_reported_in_time_and_forgotten_afterwards(
+    redis_server: str,
+) -> None:
+    kv = await pause_process(redis_server, patience=1, milliseconds=1500)
     answers: list[Any] = await asyncio.gather(
         *[number(kv, "k") for _ in range(20)], return_exceptions=True
     )
@@ -115,11 +117,11 @@ async def test_a_frozen_redis_is_told_in_time_and_forgotten_afterwards(redis_ser
     await kv.close()
 
 
-async def test_a_process_that_stood_still_reads_what_redis_said_before_it_tells_that_time_is_up(
+async def test_a_paused_process_reads_replies_before_it_reports_a_timeout(
     redis_server: str,
 ) -> None:
     """As under a CPU limit: two pauses in one turn of the loop, and the reply comes during the second."""
-    kv = await paused(redis_server, patience=0.3, milliseconds=100)
+    kv = await pause_process(redis_server, patience=0.3, milliseconds=100)
     loop = asyncio.get_running_loop()
     loop.call_later(0.01, time.sleep, 0.08)
     loop.call_later(0.02, time.sleep, 0.5)
@@ -127,7 +129,7 @@ async def test_a_process_that_stood_still_reads_what_redis_said_before_it_tells_
     await kv.close()
 
 
-async def test_nobody_listening_is_said_at_once(
+async def test_a_port_without_a_listener_is_reported_at_once(
     unused_tcp_port_factory: Callable[[], int],
 ) -> None:
     kv = open_store(f"redis://127.0.0.1:{unused_tcp_port_factory()}", timeout=1)
@@ -137,7 +139,7 @@ async def test_nobody_listening_is_said_at_once(
     await kv.close()
 
 
-async def test_who_accepts_and_says_nothing_is_told_in_time() -> None:
+async def test_a_server_that_accepts_and_is_silent_is_reported_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         kv = open_store(f"redis://127.0.0.1:{silent.getsockname()[1]}", timeout=0.5)
         async with asyncio.timeout(60):
@@ -146,7 +148,7 @@ async def test_who_accepts_and_says_nothing_is_told_in_time() -> None:
         await kv.close()
 
 
-async def test_who_waits_for_a_connection_is_refused_when_it_is_given_up() -> None:
+async def test_callers_that_wait_for_a_connection_are_refused_when_the_store_closes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         kv = open_store(f"redis://127.0.0.1:{silent.getsockname()[1]}", timeout=5)
         waiting = asyncio.create_task(kv.ping())

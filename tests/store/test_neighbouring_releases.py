@@ -64,7 +64,7 @@ def both(
 
 @pytest.fixture
 async def service(both: tuple[HaProxy, Redis]) -> AsyncIterator[RunningService]:
-    """What their clients see."""
+    """The service as its clients see it, through the proxy."""
     async with ClientSession(cookie_jar=DummyCookieJar()) as http:
         yield RunningService(issuer=both[0].url, http=http, parts=None)  # type: ignore[arg-type]
 
@@ -77,14 +77,14 @@ async def browser(service: RunningService) -> AsyncIterator[Browser]:
     await browser.close()
 
 
-async def signed_in(app: ClientApp, username: str) -> Answer:
+async def sign_in(app: ClientApp, username: str) -> Answer:
     """The tokens of a person who signs in and allows what is asked for."""
     page = await app.browser.log_in(await app.authorize(scope=SCOPE), username)
     page = await app.browser.submit(page, action="allow")
     return await app.redeem(page.parameters["code"])
 
 
-async def used(service: RunningService, app: ClientApp, tokens: Answer, sub: str) -> Answer:
+async def use_tokens(service: RunningService, app: ClientApp, tokens: Answer, sub: str) -> Answer:
     """The tokens after two rotations, with which everything works."""
     assert await service.is_active(tokens["access_token"])
     second = await app.refresh(tokens["refresh_token"])
@@ -98,7 +98,7 @@ async def used(service: RunningService, app: ClientApp, tokens: Answer, sub: str
     return third
 
 
-async def signed_out(service: RunningService, app: ClientApp, tokens: Answer) -> None:
+async def sign_out(service: RunningService, app: ClientApp, tokens: Answer) -> None:
     """The session ends with its tokens, the offline ones live on until a used one comes again."""
     again = await app.authorize(scope="openid api1", prompt="none")
     online = await app.redeem(again.parameters["code"])
@@ -113,10 +113,10 @@ async def test_any_request_of_a_flow_may_reach_either_release(
 ) -> None:
     app = ClientApp(service, browser, "consenting")
     for username, sub in PEOPLE.items():
-        tokens = await signed_in(app, username)
-        later = await used(service, app, tokens, sub)
+        tokens = await sign_in(app, username)
+        later = await use_tokens(service, app, tokens, sub)
         assert releases_in(both[1]) == {"this", "next"}
-        await signed_out(service, app, tokens)
+        await sign_out(service, app, tokens)
         assert not await service.is_active(later["access_token"])
         await service.get("/")  # so that the next person's requests go the other way round
 

@@ -19,28 +19,28 @@ WRITTEN = sorted(FOLDER.glob("*.v*.json"))
 OBJECTS = sorted(kind for kind, one in EXAMPLES.items() if not isinstance(one, bool | int | str))
 
 
-def committed(file: Path) -> bytes:
+def read_committed(file: Path) -> bytes:
     """A record as it was written."""
     return file.read_bytes().removesuffix(b"\n")
 
 
 def of_version(kind: str, version: int) -> bytes:
     """A record of a later version, with a member that nobody here knows."""
-    record = committed(golden(ENCODINGS[kind]))
+    record = read_committed(golden(ENCODINGS[kind]))
     members = json.loads(record[record.index(b"{") :])
     return b"v%d " % version + json.dumps({**members, "later": {"and": [1]}}).encode()
 
 
 @pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.stem)
-def test_what_any_release_wrote_is_read(file: Path) -> None:
-    ENCODINGS[file.name.partition(".")[0]].decode(committed(file))
+def test_a_record_of_any_earlier_release_is_read(file: Path) -> None:
+    ENCODINGS[file.name.partition(".")[0]].decode(read_committed(file))
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))
 def test_every_kind_is_written_as_it_is_committed(kind: str) -> None:
     encoding = ENCODINGS[kind]
-    assert encoding.encode(EXAMPLES[kind]) == committed(golden(encoding))
-    assert encoding.decode(committed(golden(encoding))) == EXAMPLES[kind]
+    assert encoding.encode(EXAMPLES[kind]) == read_committed(golden(encoding))
+    assert encoding.decode(read_committed(golden(encoding))) == EXAMPLES[kind]
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))

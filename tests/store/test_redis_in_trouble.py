@@ -25,7 +25,7 @@ SECONDS = 1
 
 @dataclass(frozen=True)
 class Trouble:
-    """What the administrator tells a Redis to ail it, and to heal it."""
+    """Commands that bring a Redis into trouble, and out of it."""
 
     begins: tuple[str, ...]
     ends: tuple[str, ...]
@@ -105,7 +105,7 @@ async def assert_nothing_is_told_about_tokens(app: ClientApp, reference: str) ->
 
 
 @pytest.mark.parametrize("trouble", TROUBLES.values(), ids=list(TROUBLES))
-async def test_what_it_refuses_is_a_503_and_what_it_answers_goes_on(
+async def test_commands_that_redis_refuses_are_a_503_and_others_succeed(
     app: ClientApp, redis: TcpRedis, trouble: Trouble
 ) -> None:
     service = app.service
@@ -123,7 +123,7 @@ async def test_what_it_refuses_is_a_503_and_what_it_answers_goes_on(
     assert (await app.redeem(code)).status == 200
 
 
-async def test_those_who_read_a_replica_notice_nothing_of_those_who_cannot_write(
+async def test_reads_succeed_on_a_replica_that_refuses_writes(
     kv: KeyValue, redis: TcpRedis
 ) -> None:
     await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60))
@@ -146,7 +146,7 @@ async def _works(service: RunningService) -> bool:
 
 
 @pytest.mark.parametrize("how", ["killed", "frozen"])
-async def test_one_that_says_nothing_is_not_waited_for_until_it_is_back(
+async def test_requests_do_not_wait_for_a_silent_redis(
     app: ClientApp, redis: TcpRedis, how: str
 ) -> None:
     service = app.service
@@ -161,13 +161,13 @@ async def test_one_that_says_nothing_is_not_waited_for_until_it_is_back(
     assert await service.is_active(reference)
 
 
-async def test_one_that_reads_its_data_is_not_taken_for_an_empty_one(
+async def test_a_redis_that_loads_its_data_is_not_taken_for_an_empty_one(
     app: ClientApp, redis: TcpRedis
 ) -> None:
     service = app.service
     code, reference = await app.code(), (await service.user_token("opaque"))["access_token"]
     redis.tell("BGREWRITEAOF")
-    await soon(lambda: _rewritten(redis))
+    await soon(lambda: _rewrite(redis))
     redis.kill()
     slowly = ("--key-load-delay", "100000", "--loading-process-events-interval-bytes", "1024")
     redis.flags += slowly
@@ -182,11 +182,11 @@ async def test_one_that_reads_its_data_is_not_taken_for_an_empty_one(
     assert (await app.redeem(code)).status == 200
 
 
-async def _rewritten(redis: TcpRedis) -> bool:
+async def _rewrite(redis: TcpRedis) -> bool:
     return b"aof_rewrite_in_progress:0" in redis.tell("INFO", "persistence")
 
 
-async def test_a_cluster_without_all_its_slots_is_told_of(tmp_path: Path) -> None:
+async def test_a_cluster_that_lacks_slots_is_a_refusal_until_it_has_them(tmp_path: Path) -> None:
     with cluster(tmp_path, masters=1) as whole:
         kv = open_store(whole.url, timeout=SECONDS)
         await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60))
@@ -220,7 +220,7 @@ async def _readable(kv: KeyValue) -> bool:
         return False
 
 
-async def test_readiness_turns_red_when_it_has_lasted(
+async def test_readiness_fails_when_the_trouble_has_lasted(
     service: RunningService, redis: TcpRedis
 ) -> None:
     redis.freeze()
@@ -236,7 +236,9 @@ async def _is_ready(service: RunningService, status: int) -> bool:
     return (await service.get("/health/ready")).status == status
 
 
-async def test_while_it_is_away_everybody_is_refused_at_once(kv: KeyValue, redis: TcpRedis) -> None:
+async def test_requests_are_refused_at_once_while_redis_is_away(
+    kv: KeyValue, redis: TcpRedis
+) -> None:
     await kv.ping()
     redis.freeze()
     with pytest.raises(StoreUnavailable):
@@ -247,9 +249,9 @@ async def test_while_it_is_away_everybody_is_refused_at_once(kv: KeyValue, redis
             with pytest.raises(StoreUnavailable):
                 await kv.ping()
     redis.thaw()
-    await soon(lambda: _closed(kv))
+    await soon(lambda: _is_closed(kv))
     await kv.ping()
 
 
-async def _closed(kv: KeyValue) -> bool:
+async def _is_closed(kv: KeyValue) -> bool:
     return not kv.circuit_open

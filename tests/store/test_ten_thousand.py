@@ -1,4 +1,4 @@
-"""What ten thousand uses of one thing leave in Redis is bounded: keys, members and bytes."""
+"""Ten thousand uses of one thing leave a bounded number of keys, members and bytes in Redis."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class SluggishLine:
             return [None] * len(commands)
 
     def close(self) -> None:
-        """Do nothing."""
+        """Hold no connection."""
 
 
 def sluggish(*, timeout: float) -> KeyValue:
@@ -34,7 +34,7 @@ def sluggish(*, timeout: float) -> KeyValue:
     return KeyValue(Engine(client=None, line=line, durable=line), timeout=timeout)
 
 
-async def test_waiting_for_others_is_not_counted() -> None:
+async def test_time_that_is_not_spent_on_the_store_is_not_counted() -> None:
     kv = open_store("memory://", timeout=2)
     store_time.set(StoreTime(1))
     await asyncio.sleep(1.2)

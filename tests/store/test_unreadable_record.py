@@ -34,7 +34,7 @@ async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: Runn
     assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
 
 
-async def test_a_session_that_cannot_be_read_is_told_to_the_client(app: ClientApp) -> None:
+async def test_a_session_that_cannot_be_read_is_an_error_at_the_client(app: ClientApp) -> None:
     await app.login()
     (session,) = await app.service.parts.records.sessions.of_subject("818727")
     key = app.service.parts.shared.stores.sessions.key(session.id)

@@ -21,7 +21,7 @@ HARMLESS = """
 
 @dataclass
 class Watched:
-    """What has been seen."""
+    """The commands and keys that were seen."""
 
     redis: Redis
     endless: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Watched:
         return {key.decode() for key in self.redis.scan_iter(count=1000)}
 
     def note(self, command: str, *, scripted: bool) -> None:
-        """Judge a command as Redis was told it; a script is all or nothing."""
+        """Check whether a command makes a key without an end; a script is executed as a whole."""
         name, *arguments = command.split(" ")
         told = {argument.upper() for argument in arguments}
         if name in {"SET", "ZADD", "INCR"}:

@@ -1,4 +1,4 @@
-"""What docs/operations.md tells an operator to give the service's user in Redis."""
+"""Reads from docs/operations.md the rights of the service's user in Redis."""
 
 from __future__ import annotations
 

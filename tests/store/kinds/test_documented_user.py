@@ -32,7 +32,7 @@ async def kv(replicated: RedisCluster) -> AsyncIterator[KeyValue]:
     await opened.close()
 
 
-async def test_it_may_do_all_that_is_done_in_a_cluster(kv: KeyValue) -> None:
+async def test_the_documented_user_may_run_all_commands_in_a_cluster(kv: KeyValue) -> None:
     for number in range(10):
         await kv.write(
             ("SET", f"ts:{{{number}}}:k", b"1", "EX", 60), verbs.count("ts:{n}:n", 60), durable=True
@@ -45,7 +45,7 @@ async def test_it_may_do_all_that_is_done_in_a_cluster(kv: KeyValue) -> None:
     assert await kv.memory() is not None
 
 
-async def test_it_may_not_touch_the_keys_of_others(kv: KeyValue) -> None:
+async def test_the_documented_user_may_not_touch_other_keys(kv: KeyValue) -> None:
     with pytest.raises(StoreUnavailable):
         await kv.write(("SET", "other:{x}:k", b"1", "EX", 60))
     assert not kv.circuit_open

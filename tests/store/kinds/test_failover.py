@@ -1,4 +1,4 @@
-"""When a replica takes over, the service goes on by itself, and says 503 until then."""
+"""The service answers 503 until a replica has taken over, and then continues by itself."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def keys_of(master: TcpRedis) -> tuple[int, str, str]:
     raise AssertionError("there is one")
 
 
-async def test_its_keys_are_found_while_it_moves_and_afterwards(
+async def test_keys_of_a_slot_are_found_while_it_moves_and_afterwards(
     three_masters: RedisCluster, kv: KeyValue
 ) -> None:
     source, target, _ = three_masters.masters

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.needs("redis-server")
 
 
 @pytest.mark.parametrize("kind", [sentinel_set, cluster], ids=["Sentinel", "Cluster"])
-async def test_all_goes_over_tls(kind: type, tmp_path: Path) -> None:
+async def test_every_connection_uses_tls(kind: type, tmp_path: Path) -> None:
     with kind(tmp_path, replicas=1, tls=True) as started:
         kv = open_store(started.url, timeout=2, wait_for_replicas=1)
         await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)

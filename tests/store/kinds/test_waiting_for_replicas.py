@@ -1,4 +1,4 @@
-"""What may happen only once is answered when replicas have it, where that is configured."""
+"""Single uses are answered when as many replicas have them as the configuration says."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ async def test_flows_go_on_as_ever(app: ClientApp) -> None:
     assert len([answer for answer in answers if answer.status == 200]) == 1
 
 
-async def test_many_at_once_are_confirmed_together(kv: KeyValue) -> None:
+async def test_writes_at_the_same_time_are_confirmed_together(kv: KeyValue) -> None:
     counts = await asyncio.gather(
         *[kv.write(verbs.count("ts:{x}:n", 60), durable=True) for _ in range(1000)]
     )
     assert sorted(count for (count,) in counts) == list(range(1, 1001))
 
 
-async def test_others_do_not_wait_and_a_durable_write_is_refused(
+async def test_only_durable_writes_wait_for_replicas(
     kv: KeyValue, store: SentinelSet | RedisCluster
 ) -> None:
     assert await kv.read(Read("ts:{x}:k", int)) == (0,)
@@ -121,7 +121,7 @@ async def test_a_lost_connection_is_opened_again(
     assert await kv.read(Read("ts:{x}:k", int)) == (2,)
 
 
-async def test_one_refusal_among_many_is_nobody_elses(kv: KeyValue) -> None:
+async def test_one_refused_write_fails_no_other_write(kv: KeyValue) -> None:
     await kv.write(("SET", "ts:{x}:text", b"x", "EX", 60))
     results: list[object] = await asyncio.gather(
         kv.write(verbs.count("ts:{x}:text", 60), durable=True),

@@ -23,14 +23,14 @@ pytestmark = pytest.mark.needs("redis-server")
 
 @pytest.fixture
 async def party() -> AsyncIterator[RelyingParty]:
-    """Where `web` is told of logouts."""
+    """The server that receives the logout tokens of `web`."""
     async with relying_party() as party:
         yield party
 
 
 @pytest.fixture
 def config(config: dict[str, Any], kind: str, party: RelyingParty) -> dict[str, Any]:
-    """This kind of store, and a client that is told of logouts."""
+    """This kind of store, and a client that is notified of logouts."""
     config["store"] = {"url": kind}
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     client_in(config, "web")["backchannel_logout_uri"] = party.backchannel_logout_uri
@@ -67,7 +67,7 @@ async def test_a_delegated_token_dies_with_its_source(service: RunningService, c
     assert not await service.is_active(exchanged["access_token"], caller="api2")
 
 
-async def test_a_session_ends_and_its_clients_are_told(
+async def test_clients_are_notified_when_their_session_ends(
     app: ClientApp, party: RelyingParty, service: RunningService
 ) -> None:
     tokens = await app.tokens()

@@ -158,7 +158,7 @@ EXAMPLES: Mapping[str, object] = {
 
 
 def encodings() -> dict[str, Encoding[Any]]:
-    """How every kind of record is written, by its name."""
+    """Return the encoding of every kind of record, by its name."""
     stores = Stores(cast("Any", None), prefix="ts")
     kinds = vars(stores).values()
     one_time = [kind.live for kind in kinds if isinstance(kind, OneTimeRecords)]
@@ -168,7 +168,7 @@ def encodings() -> dict[str, Encoding[Any]]:
 
 
 def golden(encoding: Encoding[Any]) -> Path:
-    """Where a record is kept as this version writes it."""
+    """Return the file of a record as this version writes it."""
     return FOLDER / f"{encoding.kind}.v{encoding.version}.json"
 
 
