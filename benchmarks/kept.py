@@ -10,8 +10,8 @@ import msgspec
 
 from benchmarks.works import HOUR, VERIFIER, authorization_of
 from service.identity.consents import Wishes
-from service.identity.participants import tell
-from service.identity.sessions import SignIn
+from service.identity.sessions import queue_logouts
+from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, new_family_key
 from service.model.handle import digest, new_handle, new_selector
 from service.model.one_time import AuthorizationCode
@@ -200,7 +200,9 @@ async def logout_delivery(parts: Parts, number: int) -> None:
         remember=False,
         user_agent="",
     )
-    await parts.shared.kv.write(*tell(parts.shared.stores, ended, ["web"], now=parts.shared.now()))
+    await parts.shared.kv.write(
+        *queue_logouts(parts.shared.stores, ended, ["web"], now=parts.shared.now())
+    )
 
 
 KINDS = (

@@ -37,7 +37,7 @@ from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
 from service.http.endpoint import Endpoint
 from service.http.token_guard import TokenGuard
-from service.identity.granted_access import GrantedAccess
+from service.identity.authorizations import GrantedAccess
 from service.model.events import Emit
 from service.parts import Parts
 from service.parts.application import build_application

@@ -9,7 +9,7 @@ from service.authorize.interaction import Interaction
 from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
-from service.identity.participants import takes_part
+from service.identity.sessions import note_client
 from service.model.authorization import Authorization, new_family_key
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
@@ -64,7 +64,7 @@ class Answering:
             )
         writes = [
             *begin(self.stores, authorization, ttl=_lifetime(interaction, code, access), now=now),
-            *takes_part(self.stores, request.client, session, now=now),
+            *note_client(self.stores, request.client, session, now=now),
             *self._keep_code(code, request, reply_to),
             *(access.writes if access else ()),
         ]

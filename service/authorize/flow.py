@@ -14,9 +14,8 @@ from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
 from service.identity.consents import Consents
-from service.identity.partial_sign_ins import PartialSignIn
 from service.identity.providers.person import with_trusted_methods
-from service.identity.sessions import SignIn
+from service.identity.sign_ins import PartialSignIn, SignIn
 from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
@@ -197,7 +196,7 @@ class AuthorizeFlow:
             raise UnmetAuthenticationRequirements("the requested acr was not satisfied")
         parameters = await self.answering.grant(interaction, session, reply_to, claim)
         if interaction.consented_scope:
-            await self.consents.used(session.subject, request.client)
+            await self.consents.prolong(session.subject, request.client)
         return reply_to.deliver(parameters)
 
     def refuse_with(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:

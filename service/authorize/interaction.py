@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.authorize.request import AuthorizeRequest
-from service.identity.sessions import SignIn
+from service.identity.sign_ins import SignIn
 from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.protocol.errors import LoginRequired, OAuthError

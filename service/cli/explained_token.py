@@ -111,7 +111,7 @@ async def _explain_code(parts: Parts, handle: Handle) -> Facts:
         state = "inactive: its record is gone: it expired, or never was"
     elif isinstance(record, Spent):
         state = "inactive: it was used"
-    elif await parts.records.authorizations.by_id(handle.selector) is None:
+    elif await parts.records.authorizations.find(handle.selector) is None:
         state = "inactive: its authorization has ended"
     return await _explain_grant(parts, handle.selector) | _use(record) | {"state": state}
 
@@ -168,10 +168,10 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
 
 async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
     """Return what the record of a token's authorization holds, while it exists."""
-    authorization = await parts.records.authorizations.by_id(authorization_id)
+    authorization = await parts.records.authorizations.find(authorization_id)
     if authorization is None:
         return {"grant": f"{authorization_id} (ended)"}
-    claims = await parts.sign_in.subjects.claims_of(authorization)
+    claims = await parts.sign_in.subjects.find_claims(authorization)
     subject = str(authorization.subject)
     facts = {
         "client": await _describe_client(parts, authorization.client_id),
@@ -192,7 +192,7 @@ async def _describe_client(parts: Parts, client_id: str) -> str:
 
 
 async def _describe_session(parts: Parts, sid: str) -> str:
-    session = await parts.records.sessions.by_id(sid)
+    session = await parts.records.sessions.find_by_id(sid)
     return sid if session is not None else f"{sid} (ended)"
 
 

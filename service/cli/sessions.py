@@ -41,7 +41,9 @@ class Selection:
     async def authorizations(self, records: UserRecords) -> list[Authorization]:
         """Return the live authorizations, the latest first."""
         every, subject = records.authorizations, self.subject
-        found = await _listed(every.every()) if subject is None else await every.of_subject(subject)
+        found = (
+            await _listed(every.walk_all()) if subject is None else await every.find_all_of(subject)
+        )
         chosen = [
             one
             for one in found
@@ -52,7 +54,9 @@ class Selection:
     async def sessions(self, records: UserRecords) -> list[Session]:
         """Return the live sessions, the latest first; with a client, those from which it has tokens."""
         every, subject = records.sessions, self.subject
-        found = await _listed(every.every()) if subject is None else await every.of_subject(subject)
+        found = (
+            await _listed(every.walk_all()) if subject is None else await every.find_all_of(subject)
+        )
         chosen = [one for one in found if self.session in (None, one.id)]
         if self.client is not None:
             granted = {one.session_id for one in await self.authorizations(records)}
@@ -205,6 +209,6 @@ def revoke(settings: Configuration, chosen: Selection) -> None:
 
 
 async def _withdraw(records: UserRecords, subject: str, client_id: str | None) -> None:
-    for consent in await records.consents.of_subject(subject):
+    for consent in await records.consents.find_all_of(subject):
         if client_id in (None, consent.client_id):
             await records.consents.withdraw(subject, consent.client_id)

@@ -13,8 +13,8 @@ from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
 from service.model.registry import LiveRegistry
-from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
+from service.protocol.http_authentication import basic_challenge
 
 Candidate = tuple[ClientAuthMethod, Evidence]
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import Evidence, RequestCredentials
-from service.protocol.basic_auth import parse_basic_auth
+from service.protocol.http_authentication import parse_basic_auth
 
 
 @dataclass(frozen=True, slots=True)

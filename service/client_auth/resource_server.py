@@ -9,8 +9,8 @@ from service.model.client import Client, verifies_any
 from service.model.credentials import RequestCredentials
 from service.model.registry import LiveRegistry
 from service.model.resources import Api
-from service.protocol.challenge import basic_challenge
 from service.protocol.errors import InvalidClient
+from service.protocol.http_authentication import basic_challenge
 
 Caller = Api | Client
 

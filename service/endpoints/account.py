@@ -13,7 +13,7 @@ from service.authorize.flow import Visitor
 from service.authorize.steps.login import LOGIN
 from service.clients.directory import Clients
 from service.http.answer import see_other
-from service.identity.granted_access import ClientAccess, GrantedAccess
+from service.identity.authorizations import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
 from service.model.client import Client
@@ -49,7 +49,7 @@ class AccountEndpoint:
         visitor, params = visit.visitor, visit.params
         if visitor.session is None:
             return self._go(request, visitor, LOGIN.path)
-        granted = await self.access.of_subject(visitor.session.subject)
+        granted = await self.access.find_all_of(visitor.session.subject)
         clients = [await self.clients.find(each.client_id) for each in granted]
         applications = [
             self._start(client, is_known=client in clients or not client.dynamically_registered)
@@ -79,11 +79,11 @@ class AccountEndpoint:
                 return await self._sign_out(request, visitor, visitor.session)
             case "end-session" | "end-other-sessions" as action:
                 ended = params.require("session") if action == "end-session" else None
-                for session in await self.sessions.of_subject(visitor.session.subject):
+                for session in await self.sessions.find_all_of(visitor.session.subject):
                     if session.id != visitor.session.id and ended in {None, session.id}:
                         await self.sessions.end(session)
             case "revoke":
-                await self.access.take_back(visitor.session.subject, params.require("client_id"))
+                await self.access.revoke(visitor.session.subject, params.require("client_id"))
             case _:
                 raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
         return self._go(request, visitor, ACCOUNT)
@@ -104,8 +104,8 @@ class AccountEndpoint:
 
     async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
         """Return the user's sessions, the current one first."""
-        sessions = await self.sessions.of_subject(current.subject)
-        uses = await self.sessions.last_uses(sessions)
+        sessions = await self.sessions.find_all_of(current.subject)
+        uses = await self.sessions.find_last_uses(sessions)
         shown = [
             {
                 "id": session.id,

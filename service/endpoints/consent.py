@@ -66,10 +66,11 @@ class ConsentEndpoint:
         allowed = self._read_allowed(visit.params, waiting.request)
         if visit.params.get("action") == "allow" and allowed.scope:
             return await self._allow(visit, waiting, session, allowed)
+        refusal = AccessDenied("the user did not allow it")
+        response = await self.sign_in.refuse(visit, waiting, refusal)
         client_id = waiting.request.client.client_id
         self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
-        refusal = AccessDenied("the user did not allow it")
-        return await self.sign_in.refuse(visit, waiting, refusal)
+        return response
 
     async def _allow(
         self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes
@@ -85,6 +86,11 @@ class ConsentEndpoint:
                 allowed=allowed,
                 unverified_client_host=waiting.reply_to.unverified_client_host,
             )
+        answers = replace(
+            waiting.parked.answers, consented_scope=allowed.scope, consented_claims=allowed.claims
+        )
+        # Of several posts of one form only the first comes back from here, and is an event.
+        response = await self.sign_in.advance(visit, waiting, answers)
         self.emit(
             ConsentGiven(
                 client_id=client.client_id,
@@ -94,10 +100,7 @@ class ConsentEndpoint:
                 remembered=remembered,
             )
         )
-        answers = replace(
-            waiting.parked.answers, consented_scope=allowed.scope, consented_claims=allowed.claims
-        )
-        return await self.sign_in.advance(visit, waiting, answers)
+        return response
 
     def _read_allowed(self, params: Params, request: AuthorizeRequest) -> Wishes:
         """Return what was ticked, and required values, whose boxes are not submitted."""

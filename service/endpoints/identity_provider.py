@@ -12,8 +12,11 @@ from service.authorize.steps.identity_provider import IDENTITY_PROVIDER, find_pr
 from service.authorize.steps.login import LOGIN
 from service.http.answer import see_other
 from service.http.proxy import ClientAddress
-from service.identity.providers.authorization_url import Wishes
-from service.identity.providers.failures import ProviderFailed, ProviderUnavailable
+from service.identity.providers.provider import (
+    ProviderFailed,
+    ProviderUnavailable,
+    ProviderWishes,
+)
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.model.registry import IdentityProvider
 from service.pages.error_page import ErrorPages
@@ -77,7 +80,7 @@ class IdentityProviderEndpoint:
 
     def _find_provider(self, name: str, waiting: WaitingRequest | None) -> IdentityProvider:
         """Return the provider; raise InvalidRequest if the client does not accept its users."""
-        provider = self.providers.provider(name)
+        provider = self.providers.find_provider(name)
         allowed = waiting.request.client.permissions if waiting else None
         if provider is None or (allowed and not allowed.accepts_users_of(name)):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
@@ -99,12 +102,12 @@ class IdentityProviderEndpoint:
         )
 
 
-def _wishes(waiting: WaitingRequest | None) -> Wishes:
+def _wishes(waiting: WaitingRequest | None) -> ProviderWishes:
     """Return the parameters of the client's request that are for the provider."""
     if waiting is None:
-        return Wishes()
+        return ProviderWishes()
     sent = waiting.request
-    return Wishes(
+    return ProviderWishes(
         prompt=sent.prompt,
         max_age=sent.max_age,
         login_hint=sent.login_hint,

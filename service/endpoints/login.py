@@ -9,8 +9,8 @@ from aiohttp import web
 
 from service.authorize.steps.login import LOGIN
 from service.http.proxy import ClientAddress
-from service.identity.sessions import SignIn
 from service.identity.sign_in import AMR, LocalSignIn
+from service.identity.sign_ins import SignIn
 from service.model.user import LOCAL
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage

@@ -18,8 +18,8 @@ from service.http.proxy import ClientAddress
 from service.model.events import Emit, RegistrationRefused
 from service.model.network import network_of
 from service.model.registered_client import RegisteredClient
-from service.protocol.challenge import bearer_challenge
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
+from service.protocol.http_authentication import bearer_challenge
 from service.store.rate_limit import RateLimit
 
 PATH = "/connect/register"

@@ -12,7 +12,7 @@ from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
 from service.http.message import Message
 from service.http.parameters import form_params
-from service.identity.subjects import Subjects
+from service.identity.users import Subjects
 from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
@@ -97,7 +97,7 @@ class TokenEndpoint:
         if isinstance(result, OAuthError):
             self.client_auth.add_challenge(result, credentials.authorization)
             raise result
-        user_claims = await self.subjects.claims_of(result.authorization)
+        user_claims = await self.subjects.find_claims(result.authorization)
         if user_claims is None:
             raise InvalidGrant("the user is not active")
         return await self.issuer.issue(token_request, result, user_claims=user_claims)

@@ -14,7 +14,7 @@ from service.http.answer import Answer, json_answer, jwt_fields
 from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
 from service.http.message import Message
 from service.http.token_guard import TokenGuard
-from service.identity.subjects import Subjects
+from service.identity.users import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -58,7 +58,7 @@ class UserinfoEndpoint:
         if OPENID not in token.scope:
             insufficient = InsufficientScope("the access token does not have the scope openid")
             raise self.guard.add_challenge(insufficient)
-        user_claims = await self.subjects.claims_of(token.authorization) or {}
+        user_claims = await self.subjects.find_claims(token.authorization) or {}
         client = await self.clients.find(str(token.claims["client_id"]))
         if client is None:  # a reload may have removed it since
             raise self.guard.add_challenge(InvalidToken("the access token's client is unknown"))

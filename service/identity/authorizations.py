@@ -1,10 +1,11 @@
-"""What may clients do in this person's name, and how is it taken back?"""
+"""Shows and ends the access that users have granted to clients."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
+from service.identity.consents import Consents
 from service.model.authorization import Authorization
 from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest, is_selector
@@ -12,44 +13,43 @@ from service.store.stores import Stores
 from service.store.verbs import Command
 
 AT_ONCE = 500
-"""Authorizations that end in one round trip; a program may have let a person give thousands."""
+"""Authorizations that end in one round trip; a program may have let a user grant thousands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorizations:
-    """The live authorizations, for the person who gave them and for operators."""
+    """The live authorizations, for the users who granted them and for operators."""
 
     stores: Stores
     now: Callable[[], int]
     emit: Emit
 
-    async def by_id(self, authorization_id: str) -> Authorization | None:
-        """The authorization with this id, while any token that came from it may live."""
+    async def find(self, authorization_id: str) -> Authorization | None:
+        """Return the authorization, while any token that came from it may live."""
         if not is_selector(authorization_id):
             return None
         (found,) = await self.stores.kv.read(self.stores.authorizations.read(authorization_id))
         return found
 
-    async def of_subject(self, subject: str) -> tuple[Authorization, ...]:
-        """All that were given in this person's name, the latest first."""
+    async def find_all_of(self, subject: str) -> tuple[Authorization, ...]:
         index = self.stores.subject_authorizations.key(digest(subject))
-        ids = await self.stores.kv.members(index, now=self.now())
-        found = await self.stores.kv.read(*[self.stores.authorizations.read(one) for one in ids])
-        live = [one for one in found if one is not None]
-        return tuple(sorted(live, key=lambda one: one.created_at, reverse=True))
+        found = await self.stores.read_listed(
+            index, self.stores.authorizations.read, now=self.now()
+        )
+        return tuple(sorted(found, key=lambda each: each.created_at, reverse=True))
 
-    async def every(self) -> AsyncIterator[Authorization]:
-        """All authorizations; walks the whole store, so only for operators."""
+    async def walk_all(self) -> AsyncIterator[Authorization]:
+        """Walk through the whole store, which only operators may do."""
         async for key in self.stores.kv.keys(self.stores.authorizations.key("*")):
-            authorization = await self.by_id(key.split("{")[-1].split("}")[0])
+            authorization = await self.find(key.split("{")[-1].split("}")[0])
             if authorization is not None:
                 yield authorization
 
     async def end(self, *authorizations: Authorization) -> None:
-        """Take them back: every token that came from them is inactive from now on (RFC 7009 §2.1)."""
+        """Make every token inactive that came from them (RFC 7009 §2.1)."""
         for first in range(0, len(authorizations), AT_ONCE):
             ended = authorizations[first : first + AT_ONCE]
-            writes = [write for one in ended for write in self._without(one)]
+            writes = [write for one in ended for write in self._drop(one)]
             await self.stores.kv.write(*writes, durable=True)
             for one in ended:
                 self.emit(
@@ -58,10 +58,57 @@ class Authorizations:
                     )
                 )
 
-    def _without(self, authorization: Authorization) -> Iterator[Command]:
+    def _drop(self, authorization: Authorization) -> Iterator[Command]:
         stores, one = self.stores, authorization.id
         yield stores.authorizations.drop(one)
         if authorization.subject is not None:
             yield stores.subject_authorizations.remove(digest(authorization.subject), one)
         if authorization.session_id is not None:
             yield stores.session_authorizations.remove(authorization.session_id, one)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAccess:
+    """Everything that one client may do in a user's name."""
+
+    client_id: str
+    """The client may have been removed from the registry."""
+    scope: frozenset[str]
+    claims: frozenset[str]
+    """Names of claims that were requested by name (OIDC Core §5.5)."""
+    since: int
+    """Seconds since the epoch, of the oldest part that is still in force."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantedAccess:
+    """Joins consents and live authorizations: a user sees both, and takes both back, as one."""
+
+    consents: Consents
+    authorizations: Authorizations
+
+    async def find_all_of(self, subject: str) -> tuple[ClientAccess, ...]:
+        """Return one entry for each client, the latest first."""
+        parts = [
+            (each.client_id, each.scope, each.claims, each.given_at)
+            for each in await self.consents.find_all_of(subject)
+        ]
+        for one in await self.authorizations.find_all_of(subject):
+            names = one.claims_request.names if one.claims_request else frozenset[str]()
+            parts.append((one.client_id, one.scope, names, one.created_at))
+        joined: dict[str, ClientAccess] = {}
+        for client_id, scope, claims, since in parts:
+            before = joined.get(client_id)
+            joined[client_id] = ClientAccess(
+                client_id=client_id,
+                scope=scope | before.scope if before else scope,
+                claims=claims | before.claims if before else claims,
+                since=min(since, before.since) if before else since,
+            )
+        return tuple(sorted(joined.values(), key=lambda access: access.since, reverse=True))
+
+    async def revoke(self, subject: str, client_id: str) -> None:
+        """Forget the consent, and make every token of the client inactive (RFC 7009 §2.1)."""
+        await self.consents.withdraw(subject, client_id)  # first, so that no new grant relies on it
+        granted = await self.authorizations.find_all_of(subject)
+        await self.authorizations.end(*[one for one in granted if one.client_id == client_id])

@@ -1,4 +1,4 @@
-"""What has this person allowed this client for good? (OIDC Core §3.1.2.4)"""
+"""Remembers what users have allowed clients for good (OIDC Core §3.1.2.4)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ YEAR = 365 * 24 * 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What a person is asked to allow: scope values, and claims that none of them stands for."""
-
     scope: frozenset[str]
     claims: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consents:
-    """Remembers one consent for each subject and client."""
+    """One consent for each subject and client."""
 
     stores: Stores
     now: Callable[[], int]
@@ -34,19 +32,18 @@ class Consents:
     async def find(
         self, subject: str, client_id: str, *, unverified_client_host: str | None
     ) -> Consent | None:
-        """What the person allowed this client and did not take back.
+        """Return what the user allowed this client and did not take back.
 
-        What a client that registered itself may do at one host it may not do at another, which the
-        person has not seen: such a client changes its redirect URIs as it likes (RFC 7592 §2.2).
+        For a dynamically registered client it counts for the one host that the user has seen:
+        such a client changes its redirect URIs as it likes (RFC 7592 §2.2).
         """
         (consent,) = await self.stores.kv.read(
             self.stores.consents.read(digest(subject), digest(client_id))
         )
-        return (
-            consent
-            if consent is not None and consent.unverified_client_host == unverified_client_host
-            else None
+        is_for_host = (
+            consent is not None and consent.unverified_client_host == unverified_client_host
         )
+        return consent if is_for_host else None
 
     async def remember(
         self,
@@ -57,7 +54,7 @@ class Consents:
         allowed: Wishes,
         unverified_client_host: str | None,
     ) -> Consent:
-        """Add what was allowed to what was before, less what was asked and is no longer allowed."""
+        """Add what was allowed to the earlier consent, less what was asked and is no longer allowed."""
         before = await self.find(
             subject, client.client_id, unverified_client_host=unverified_client_host
         )
@@ -72,26 +69,26 @@ class Consents:
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime
         _, count = await self.stores.kv.write(
-            self.stores.consents.put(consent, owner, name, ttl=ttl), self._listed(owner, name, ttl)
+            self.stores.consents.put(consent, owner, name, ttl=ttl), self._list(owner, name, ttl)
         )
-        listed = self.stores.subject_consents
-        for one in await self.stores.find_surplus(listed, owner, count=count):
+        index = self.stores.subject_consents
+        for one in await self.stores.find_surplus(index, owner, count=count):
             await self.stores.kv.write(
-                self.stores.consents.drop(owner, one), listed.remove(owner, one)
+                self.stores.consents.drop(owner, one), index.remove(owner, one)
             )
         return consent
 
-    async def used(self, subject: str, client: Client) -> None:
-        """It was relied upon: it lasts another year, unless the client has a lifetime for it."""
+    async def prolong(self, subject: str, client: Client) -> None:
+        """Keep a consent that was relied upon for another year, unless the client has a lifetime for it."""
         if client.consent_lifetime is not None:
             return
         owner, name = digest(subject), digest(client.client_id)
         await self.stores.kv.write(
-            self.stores.consents.extend(owner, name, ttl=YEAR), self._listed(owner, name, YEAR)
+            self.stores.consents.extend(owner, name, ttl=YEAR), self._list(owner, name, YEAR)
         )
 
     async def withdraw(self, subject: str, client_id: str) -> None:
-        """Forget it: the person is asked again; what was granted is another matter."""
+        """Forget the consent; what was granted by it stays."""
         owner, name = digest(subject), digest(client_id)
         dropped, _ = await self.stores.kv.write(
             self.stores.consents.drop(owner, name), self.stores.subject_consents.remove(owner, name)
@@ -99,18 +96,15 @@ class Consents:
         if dropped:
             self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
 
-    async def of_subject(self, subject: str) -> tuple[Consent, ...]:
-        """All that the person has allowed, the latest first."""
-        owner = digest(subject)
-        names = await self.stores.kv.members(
-            self.stores.subject_consents.key(owner), now=self.now()
+    async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
+        owner, stores = digest(subject), self.stores
+        found = await stores.read_listed(
+            stores.subject_consents.key(owner),
+            lambda name: stores.consents.read(owner, name),
+            now=self.now(),
         )
-        found = await self.stores.kv.read(
-            *[self.stores.consents.read(owner, name) for name in names]
-        )
-        consents = [one for one in found if one is not None]
-        return tuple(sorted(consents, key=lambda consent: consent.given_at, reverse=True))
+        return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
 
-    def _listed(self, owner: str, name: str, ttl: int) -> Command:
+    def _list(self, owner: str, name: str, ttl: int) -> Command:
         now = self.now()
         return self.stores.subject_consents.add(owner, name, expires_at=now + ttl, now=now)

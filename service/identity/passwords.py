@@ -1,62 +1,109 @@
-"""Is this the right password? At the same cost for everyone, known or not (RFC 9106)."""
+"""Verifies passwords at the same cost for every user name, known or not (RFC 9106, OWASP ASVS 6.3.8)."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import unicodedata
-from dataclasses import dataclass
+from collections import deque
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from service.identity.decoy import Decoy, cost_of
 from service.identity.fair_turns import FairTurns
+from service.model.registry import LiveRegistry
+from service.model.user import PASSWORD_COST, User, hashing_work
 
 MAX_PASSWORD = 200
 MAX_AT_ONCE = 4
-"""Hashes computed at once in one process; each takes one core and 19 MiB."""
+"""Hashes computed at once in one process; each takes a core and 19 MiB."""
+
+REMEMBERED = 100
 
 _ARGON2ID = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+_SALT_AND_HASH = "HQpv9uCcHMi675yh+cTvQQ$V3kjvBuxbAkNcPX/1fjJomSXGtfWQ7zhI+BUTpQbHlY"
+"""Of a password that is lost."""
 
 
 def hash_password(password: str) -> str:
-    """The Argon2id hash in PHC form, at the usual cost (RFC 9106 §4)."""
+    """Return the Argon2id hash in PHC form, at the usual cost (RFC 9106 §4)."""
     return _ARGON2ID.hash(password)
 
 
 def is_plain_text(text: str, *, longest: int) -> bool:
-    """Whether a text is short enough and free of NUL, other control characters and lone surrogates."""
     return len(text) <= longest and not any(unicodedata.category(c) in {"Cc", "Cs"} for c in text)
 
 
 def turns_per_core() -> FairTurns:
-    """A turn for each core, and no more than memory bears."""
-    return FairTurns(free=min(os.cpu_count() or 1, MAX_AT_ONCE))
+    return FairTurns(min(os.cpu_count() or 1, MAX_AT_ONCE))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Passwords:
-    """Verifies passwords off the event loop."""
+    """Verifies passwords off the event loop.
 
-    decoy: Decoy
+    Without a hash to compare with, a decoy is compared that costs as much as the slowest user's:
+    of the registry's users, and of those of the operator's own user store as they are met.
+    """
+
+    def __init__(self, registry: LiveRegistry) -> None:
+        self._registry = registry
+        self._users: tuple[User, ...] = ()
+        self._cost = PASSWORD_COST
 
     async def verifies(self, password: str, stored: str | None) -> bool:
-        """Whether a password is the stored hash's; without a hash it takes as long and is not."""
-        known = _usable(stored)
+        """Return whether the hash is the password's; without a hash it takes as long."""
+        known = _usable_hash(stored)
         if known is not None:
-            self.decoy.learn(known)
-        matches = await asyncio.to_thread(_matches, password, known or self.decoy.hash)
+            self._cost = max(self.decoy_cost, cost_of(known), key=hashing_work)
+        decoy = f"$argon2id$v=19${self.decoy_cost}${_SALT_AND_HASH}"
+        matches = await asyncio.to_thread(_matches, password, known or decoy)
         return matches and known is not None
 
     def has_full_cost(self, stored: str | None) -> bool:
-        """Whether comparing with this takes as long as it takes for somebody who does not exist."""
-        known = _usable(stored)
-        return known is None or cost_of(known) == self.decoy.cost
+        """Return whether comparing with this hash takes as long as comparing with the decoy."""
+        known = _usable_hash(stored)
+        return known is None or cost_of(known) == self.decoy_cost
+
+    @property
+    def decoy_cost(self) -> str:
+        """The cost of the slowest hash, as PHC strings write it."""
+        users = self._registry.current.users
+        if users is not self._users:
+            self._users = users
+            costs = filter(hashing_work, (cost_of(user.password or "") for user in users))
+            self._cost = max(costs, key=hashing_work, default=PASSWORD_COST)
+        return self._cost
 
 
-def _usable(stored: str | None) -> str | None:
+class RefusalTimes:
+    """Lets a refusal that computes less take as long as the last refusals at the full cost."""
+
+    def __init__(self) -> None:
+        self._seconds = deque[float](maxlen=REMEMBERED)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there was a refusal at the full cost in this process."""
+        return bool(self._seconds)
+
+    async def even_out(self, took: float, *, full_cost: bool) -> None:
+        """Remember a refusal at the full cost; let any other take as long as one of them."""
+        if full_cost:
+            self._seconds.append(took)
+        elif self._seconds:
+            # One of them and not their mean, which nothing that is computed takes.
+            await asyncio.sleep(random.choice(self._seconds) - took)  # noqa: S311 - no secret
+
+
+def _usable_hash(stored: str | None) -> str | None:
     return stored if stored is not None and stored.startswith("$argon2id$") else None
+
+
+def cost_of(stored: str) -> str:
+    """Return the parameters of an Argon2id hash, or an empty text (RFC 9106 §3.1)."""
+    parts = stored.split("$")
+    return parts[3] if len(parts) > 3 else ""  # noqa: PLR2004 - `$argon2id$v=19$m=…,t=…,p=…$…`
 
 
 def _matches(password: str, stored: str) -> bool:

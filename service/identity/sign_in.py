@@ -1,4 +1,4 @@
-"""Signing in with a user name and a password, on the login page and by the password grant."""
+"""Signs users in with a user name and a password, on the login page and by the password grant."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from service.identity.fair_turns import FairTurns
-from service.identity.passwords import MAX_PASSWORD, Passwords, is_plain_text
-from service.identity.refusal_times import RefusalTimes
+from service.identity.passwords import MAX_PASSWORD, Passwords, RefusalTimes, is_plain_text
 from service.identity.throttle import Throttle
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
@@ -20,7 +19,7 @@ AMR = ("pwd",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSignIn:
-    """Tells who signs in here; whatever is wrong, the answer and its time are the same."""
+    """Verifies user name and password; whatever is wrong, the answer and its time are the same."""
 
     users: UserStore
     passwords: Passwords
@@ -30,7 +29,7 @@ class LocalSignIn:
     emit: Emit
 
     async def verify(self, username: str, password: str, *, address: str) -> User | None:
-        """The user whose name and password these are, unless disabled or locked."""
+        """Return the user with this name and password, unless disabled or locked."""
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
             return None
@@ -41,9 +40,9 @@ class LocalSignIn:
                 locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
                 stored = user.password if user and user.enabled and not locked else None
-                hashes = not locked or not self.refusal_times.known
+                hashes = not locked or not self.refusal_times.are_known
                 verifies = hashes and await self._verifies(password, stored)
-                failure = _failure(user, locked=locked, verifies=verifies)
+                failure = _find_failure(user, locked=locked, verifies=verifies)
                 if user is not None and failure is None:
                     await self.throttle.clear(username, address)
                     self.emit(LoginSucceeded(subject=user.sub, username=username, address=address))
@@ -54,7 +53,7 @@ class LocalSignIn:
         return None
 
     async def _verifies(self, password: str, stored: str | None) -> bool:
-        """Whether it is the right password, and one that can be; something is hashed in every case."""
+        """Return whether the password is right; something is hashed in every case."""
         well_formed = is_plain_text(password, longest=MAX_PASSWORD)
         verifies = await self.passwords.verifies(password if well_formed else "", stored)
         return verifies and well_formed
@@ -62,7 +61,8 @@ class LocalSignIn:
     async def _refuse(
         self, username: str, user: User | None, reason: LoginFailure, *, address: str
     ) -> None:
-        shown = _shown(username, user)
+        # A name that nobody has may be a password that was typed in the wrong field.
+        shown = username if user is not None else f"sha256:{digest(fold_username(username))}"
         self.emit(LoginFailed(username=shown, address=address, reason=reason))
         if reason == "locked":  # is not counted: else one place could lock an account everywhere
             return
@@ -70,8 +70,8 @@ class LocalSignIn:
             self.emit(LoginLocked(username=shown, address=address))
 
 
-def _failure(user: User | None, *, locked: bool, verifies: bool) -> LoginFailure | None:
-    """Why it fails, for the audit log alone."""
+def _find_failure(user: User | None, *, locked: bool, verifies: bool) -> LoginFailure | None:
+    """Return the reason of a failure, which only the audit log tells."""
     if locked:
         return "locked"
     if user is None:
@@ -79,8 +79,3 @@ def _failure(user: User | None, *, locked: bool, verifies: bool) -> LoginFailure
     if not user.enabled:
         return "disabled"
     return None if verifies else "wrong_password"
-
-
-def _shown(username: str, user: User | None) -> str:
-    """A name for the audit log; one that nobody has may be a password typed in the wrong field."""
-    return username if user is not None else f"sha256:{digest(fold_username(username))}"

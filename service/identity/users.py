@@ -1,33 +1,32 @@
-"""Which user store does the configuration name?"""
+"""Finds users and their claims: in the configuration file, or in the operator's own user store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from service.config.plugin_signatures import WrongShape, is_user_store, raised
 from service.config.plugins import PluginError, load_plugin
 from service.config.problem import CannotServe, Finding
-from service.identity.file_users import FileUsers
+from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
-from service.model.user import UserStore
+from service.model.session import Session
+from service.model.user import LOCAL, User, UserStore, fold_username
 
 
 class UserStoreUnusable(CannotServe):
-    """What `users.source` names cannot be imported, made or used; the message says why."""
+    """The class that `users.source` names cannot be imported, made or used."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        """Take why."""
         super().__init__(Finding(("users", "source"), message, hint))
 
 
 def open_users(registry: LiveRegistry) -> UserStore:
-    """The file's users, or an operator's own store, made once without arguments."""
+    """Return the file's users, or the operator's own store, made once without arguments."""
     source = registry.current.user_store
-    return FileUsers(registry) if source is None else _imported(source)
-
-
-def _imported(source: str) -> UserStore:
+    if source is None:
+        return FileUsers(registry)
     try:
         make = cast("Callable[[], UserStore]", load_plugin(source))
         store = make()
@@ -39,3 +38,54 @@ def _imported(source: str) -> UserStore:
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
         raise UserStoreUnusable(f"{source} cannot be made: {raised(error)}") from error
     return store
+
+
+class FileUsers:
+    """The users of the registry in force, in maps that are made once per registry."""
+
+    def __init__(self, registry: LiveRegistry) -> None:
+        self._registry = registry
+        self._users: tuple[User, ...] = ()
+        self._by_subject: Mapping[str, User] = {}
+        self._by_username: Mapping[str, User] = {}
+
+    async def by_subject(self, sub: str) -> User | None:
+        self._refresh()
+        return self._by_subject.get(sub)
+
+    async def by_username(self, username: str) -> User | None:
+        """Return the user with this name, compared in NFKC case-folded form."""
+        self._refresh()
+        return self._by_username.get(fold_username(username))
+
+    def _refresh(self) -> None:
+        users = self._registry.current.users
+        if users is not self._users:
+            self._users = users
+            self._by_subject = {user.sub: user for user in users}
+            self._by_username = {fold_username(user.username): user for user in users}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subjects:
+    """Asks the user store about local users; others have the claims that their provider sent."""
+
+    users: UserStore
+    registry: LiveRegistry
+
+    async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:
+        """Return the user's claims; None if the user, or the user's provider, is disabled or gone (RFC 7662 §2.2)."""
+        if person.subject is None:
+            return {}
+        if person.idp != LOCAL:
+            is_known = person.idp is None or person.idp in self.registry.current.identity_providers
+            return person.user_claims if is_known else None
+        user = await self.users.by_subject(person.subject)
+        return user.claims if user is not None and user.enabled else None
+
+    async def find_username(self, session: Session) -> str | None:
+        if session.idp == LOCAL:
+            user = await self.users.by_subject(session.subject)
+            return user.username if user is not None else None
+        name = session.user_claims.get("preferred_username") or session.user_claims.get("email")
+        return str(name) if name else None

@@ -11,7 +11,7 @@ from service.authorize.flow import NextStep
 from service.authorize.steps.identity_provider import IDENTITY_PROVIDER
 from service.authorize.steps.login import LOGIN
 from service.http.answer import see_other
-from service.identity.sessions import SignIn
+from service.identity.sign_ins import SignIn
 from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider, LiveRegistry
 from service.pages.sign_in_over import SignInOver

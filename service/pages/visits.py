@@ -10,9 +10,9 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.http.proxy import ClientAddress
-from service.identity.partial_sign_ins import LIFETIME, PartialSignIns
-from service.identity.sessions import Sessions, SignIn
-from service.identity.subjects import Subjects
+from service.identity.sessions import Sessions
+from service.identity.sign_ins import LIFETIME, PartialSignIns, SignIn
+from service.identity.users import Subjects
 from service.model.session import Session
 from service.pages.cookies import Cookies
 from service.protocol.session_state import SIGNED_OUT, browser_state_of
@@ -34,7 +34,7 @@ class Visits:
         cookie, partial_id = self.cookies.session(request), self.cookies.partial_sign_in(request)
         partial = partial_id and await self.partial_sign_ins.find(partial_id, browser=browser)
         session = await self.sessions.find(cookie) if cookie else None
-        user_claims = await self.subjects.claims_of(session) if session else None
+        user_claims = await self.subjects.find_claims(session) if session else None
         if session is not None and user_claims is not None:
             await self.sessions.touch(session)
             return replace(_signed_in(browser, session, user_claims), partial=partial or None)
@@ -47,7 +47,7 @@ class Visits:
         """Return the names by which a page shows the user that is signed in."""
         if visitor.session is None:
             return {"name": "", "username": ""}
-        username = await self.subjects.username_of(visitor.session) or ""
+        username = await self.subjects.find_username(visitor.session) or ""
         name = visitor.user_claims.get("name") or username or visitor.session.subject
         return {"name": name, "username": username}
 
@@ -75,7 +75,7 @@ class Visits:
             user_agent=request.headers.get("User-Agent", ""),
             address=self.client_address.find(request),
         )
-        user_claims = await self.subjects.claims_of(session) or {}
+        user_claims = await self.subjects.find_claims(session) or {}
         return _signed_in(visitor.browser, session, user_claims, new_cookie=cookie)
 
     async def keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:

@@ -16,17 +16,14 @@ from service.authorize.request_uri import RequestUris
 from service.authorize.steps import builtin_steps
 from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents
-from service.identity.decoy import Decoy
-from service.identity.partial_sign_ins import PartialSignIns
-from service.identity.passwords import Passwords, turns_per_core
+from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
 from service.identity.providers.directory import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
-from service.identity.refusal_times import RefusalTimes
-from service.identity.sessions import SessionLimits, Sessions
+from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn
-from service.identity.subjects import Subjects
-from service.identity.throttle import LoginLimits, Throttle
-from service.identity.users import open_users
+from service.identity.sign_ins import PartialSignIns
+from service.identity.throttle import Throttle
+from service.identity.users import Subjects, open_users
 from service.logout import request as logout_request
 from service.logout.back_channel import BackChannel
 from service.logout.delivering import LogoutDeliveries
@@ -45,7 +42,8 @@ class UserRecords:
         session = shared.configuration.session
         self.sessions = Sessions(
             stores=stores,
-            limits=SessionLimits(lifetime=session.lifetime, max_lifetime=session.max_lifetime),
+            lifetime=session.lifetime,
+            max_lifetime=session.max_lifetime,
             ended=asyncio.Event(),
             now=now,
             emit=emit,
@@ -61,18 +59,21 @@ class SignInParts:
     def __init__(self, shared: Shared) -> None:
         """Raise CannotServe if the operator's user store cannot be made."""
         limits = shared.configuration.limits
-        login = LoginLimits(
-            failures=limits.login_failures, window=limits.login_window, lockout=limits.lockout
-        )
         http = shared.http_for("identity_provider", shared.outgoing)
         self.users = open_users(shared.registry)
         self.subjects = Subjects(users=self.users, registry=shared.registry)
         self.local = LocalSignIn(
             users=self.users,
-            passwords=Passwords(decoy=Decoy(shared.registry)),
+            passwords=Passwords(shared.registry),
             turns=turns_per_core(),
             refusal_times=RefusalTimes(),
-            throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=login),
+            throttle=Throttle(
+                kv=shared.kv,
+                prefix=shared.prefix,
+                failures=limits.login_failures,
+                window=limits.login_window,
+                lockout=limits.lockout,
+            ),
             emit=shared.emit,
         )
         self.providers = ProviderSignIn(

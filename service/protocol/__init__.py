@@ -1,1 +1,1 @@
-"""The words and rules of the RFCs, pure: standard library only, no I/O, no clock."""
+"""The words and rules of the RFCs, pure: no I/O, no clock."""

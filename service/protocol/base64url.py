@@ -1,4 +1,4 @@
-"""Bytes as text that may stand anywhere: base64url without padding (RFC 4648 §5, RFC 7515 §2)."""
+"""Encodes bytes as base64url without padding (RFC 4648 §5, RFC 7515 §2)."""
 
 from __future__ import annotations
 
@@ -8,5 +8,4 @@ _OF_URLS = bytes.maketrans(b"+/", b"-_")
 
 
 def base64url(content: bytes) -> str:
-    """The bytes as text."""
     return b2a_base64(content, newline=False).translate(_OF_URLS, b"=").decode()

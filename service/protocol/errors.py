@@ -1,4 +1,4 @@
-"""What may go wrong: one class for each error code that the RFCs register."""
+"""The errors that callers receive: one class for each code that the RFCs register."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ _NOT_FOR_DESCRIPTIONS = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
 
 
 class OAuthError(Exception):
-    """An error that the caller is told about; the description says what to change (RFC 6749 §5.2)."""
+    """An error for the caller; its description says what to change (RFC 6749 §5.2)."""
 
     code: ClassVar[str]
     status: ClassVar[int] = 400
+
+    def __init_subclass__(cls, *, code: str | None = None, status: int | None = None) -> None:
+        super().__init_subclass__()
+        if code is not None:
+            cls.code = code
+        if status is not None:
+            cls.status = status
 
     def __init__(
         self,
@@ -40,33 +47,24 @@ class OAuthError(Exception):
         self.refused = refused
 
 
-class InvalidRequest(OAuthError):
+class InvalidRequest(OAuthError, code="invalid_request"):
     """A parameter is missing, repeated, malformed or too long (RFC 6749 §5.2)."""
-
-    code = "invalid_request"
 
 
 class AlreadyAnswered(InvalidRequest):
     """Another post of the same form, or the same form at another replica, was faster."""
 
 
-class UnsupportedMediaType(InvalidRequest):
+class UnsupportedMediaType(InvalidRequest, status=415):
     """The body is not form-encoded (RFC 6749 appendix B, RFC 9110 §15.5.16)."""
 
-    status = 415
 
-
-class ContentTooLarge(InvalidRequest):
+class ContentTooLarge(InvalidRequest, status=413):
     """The body exceeds the configured number of bytes (RFC 9110 §15.5.14)."""
 
-    status = 413
 
-
-class InvalidClient(OAuthError):
+class InvalidClient(OAuthError, code="invalid_client", status=401):
     """The client is unknown or did not authenticate (RFC 6749 §5.2)."""
-
-    code = "invalid_client"
-    status = 401
 
     def __init__(
         self,
@@ -81,157 +79,105 @@ class InvalidClient(OAuthError):
         self.claimed = claimed
 
 
-class InvalidGrant(OAuthError):
-    """What the client presented is invalid, expired, revoked or another client's (RFC 6749 §5.2)."""
-
-    code = "invalid_grant"
+class InvalidGrant(OAuthError, code="invalid_grant"):
+    """The code, token or assertion is invalid, expired, revoked or another client's (RFC 6749 §5.2)."""
 
 
-class UnauthorizedClient(OAuthError):
+class UnauthorizedClient(OAuthError, code="unauthorized_client"):
     """The client's registration does not allow this grant or response type (RFC 6749 §5.2)."""
 
-    code = "unauthorized_client"
 
-
-class UnsupportedGrantType(OAuthError):
+class UnsupportedGrantType(OAuthError, code="unsupported_grant_type"):
     """No grant of that name is installed (RFC 6749 §5.2)."""
 
-    code = "unsupported_grant_type"
 
-
-class InvalidScope(OAuthError):
+class InvalidScope(OAuthError, code="invalid_scope"):
     """A scope value is unknown, malformed or not allowed (RFC 6749 §5.2)."""
 
-    code = "invalid_scope"
 
-
-class InvalidTarget(OAuthError):
+class InvalidTarget(OAuthError, code="invalid_target"):
     """The resource is unknown or not allowed (RFC 8707 §2)."""
 
-    code = "invalid_target"
 
-
-class AccessDenied(OAuthError):
+class AccessDenied(OAuthError, code="access_denied"):
     """The resource owner refused (RFC 6749 §4.1.2.1)."""
 
-    code = "access_denied"
 
-
-class UnsupportedResponseType(OAuthError):
+class UnsupportedResponseType(OAuthError, code="unsupported_response_type"):
     """No such response type (RFC 6749 §4.1.2.1)."""
 
-    code = "unsupported_response_type"
+
+class LoginRequired(OAuthError, code="login_required"):
+    """No user is signed in and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
 
 
-class LoginRequired(OAuthError):
-    """Nobody is signed in and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
-
-    code = "login_required"
-
-
-class ConsentRequired(OAuthError):
+class ConsentRequired(OAuthError, code="consent_required"):
     """Consent is missing and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
 
-    code = "consent_required"
 
-
-class InteractionRequired(OAuthError):
+class InteractionRequired(OAuthError, code="interaction_required"):
     """Some page is needed and prompt=none forbids it (OIDC Core §3.1.2.6)."""
 
-    code = "interaction_required"
 
-
-class AccountSelectionRequired(OAuthError):
+class AccountSelectionRequired(OAuthError, code="account_selection_required"):
     """An account has to be chosen and prompt=none forbids asking (OIDC Core §3.1.2.6)."""
 
-    code = "account_selection_required"
 
-
-class UnmetAuthenticationRequirements(OAuthError):
+class UnmetAuthenticationRequirements(OAuthError, code="unmet_authentication_requirements"):
     """An essential acr cannot be met (OpenID Connect Unmet Authentication Requirements 1.0)."""
 
-    code = "unmet_authentication_requirements"
+
+class InvalidRequestObject(OAuthError, code="invalid_request_object"):
+    """The request object cannot be verified, or contradicts the parameters (RFC 9101 §7)."""
 
 
-class InvalidRequestObject(OAuthError):
-    """The request object cannot be verified, or says something else than what was sent (RFC 9101 §7)."""
-
-    code = "invalid_request_object"
+class InvalidRequestUri(OAuthError, code="invalid_request_uri"):
+    """The request_uri leads to no request object, or is not registered (RFC 9101 §7)."""
 
 
-class InvalidRequestUri(OAuthError):
-    """There is no request object behind the request_uri, or the URL is not registered (RFC 9101 §7)."""
-
-    code = "invalid_request_uri"
-
-
-class RegistrationNotSupported(OAuthError):
+class RegistrationNotSupported(OAuthError, code="registration_not_supported"):
     """The registration parameter is not accepted (OIDC Core §3.1.2.6)."""
 
-    code = "registration_not_supported"
 
-
-class InvalidRedirectUri(OAuthError):
+class InvalidRedirectUri(OAuthError, code="invalid_redirect_uri"):
     """A redirect URI cannot be registered (RFC 7591 §3.2.2)."""
 
-    code = "invalid_redirect_uri"
 
-
-class InvalidClientMetadata(OAuthError):
+class InvalidClientMetadata(OAuthError, code="invalid_client_metadata"):
     """Some other metadata value cannot be registered (RFC 7591 §3.2.2)."""
 
-    code = "invalid_client_metadata"
+
+class InvalidSoftwareStatement(OAuthError, code="invalid_software_statement"):
+    """The software statement is not a JWT (RFC 7591 §3.2.2)."""
 
 
-class InvalidSoftwareStatement(OAuthError):
-    """The software statement is no JWT (RFC 7591 §3.2.2)."""
-
-    code = "invalid_software_statement"
+class UnapprovedSoftwareStatement(OAuthError, code="unapproved_software_statement"):
+    """The software statement has an issuer that is not trusted (RFC 7591 §3.2.2)."""
 
 
-class UnapprovedSoftwareStatement(OAuthError):
-    """Nobody who is trusted here made the software statement (RFC 7591 §3.2.2)."""
-
-    code = "unapproved_software_statement"
-
-
-class InvalidToken(OAuthError):
+class InvalidToken(OAuthError, code="invalid_token", status=401):
     """The access token is expired, revoked or malformed (RFC 6750 §3.1)."""
-
-    code = "invalid_token"
-    status = 401
 
 
 class MissingToken(InvalidToken):
     """The request holds no token, so that the challenge names no error (RFC 6750 §3.1)."""
 
 
-class InsufficientScope(OAuthError):
+class InsufficientScope(OAuthError, code="insufficient_scope", status=403):
     """The access token lacks a scope that this resource needs (RFC 6750 §3.1)."""
 
-    code = "insufficient_scope"
-    status = 403
 
-
-class TemporarilyUnavailable(OAuthError):
+class TemporarilyUnavailable(OAuthError, code="temporarily_unavailable", status=503):
     """The store is away; the same request may be repeated later (RFC 6749 §4.1.2.1)."""
-
-    code = "temporarily_unavailable"
-    status = 503
 
     def __init__(self, description: str, *, retry_after: int = 5) -> None:
         """Take the number of seconds after which the caller may try again (RFC 9110 §10.2.3)."""
         super().__init__(description, headers={"Retry-After": str(retry_after)})
 
 
-class TooManyRequests(TemporarilyUnavailable):
+class TooManyRequests(TemporarilyUnavailable, status=429):
     """A rate limit is exceeded (RFC 6585 §4)."""
 
-    status = 429
 
-
-class ServerError(OAuthError):
+class ServerError(OAuthError, code="server_error", status=500):
     """Something unforeseen happened (RFC 6749 §4.1.2.1)."""
-
-    code = "server_error"
-    status = 500

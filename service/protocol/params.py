@@ -52,24 +52,24 @@ class Params(msgspec.Struct, frozen=True):
         for pair in filter(None, encoded.split("&")):
             name, _, value = pair.partition("=")
             if not plain:
-                name, value = _decoded(name), _decoded(value)
+                name, value = _decode(name), _decode(value)
             values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)
 
     def get(self, name: str) -> str | None:
-        """The value, or None where the parameter is absent or empty (RFC 6749 §3.1)."""
+        """Return the value, or None if the parameter is absent or empty (RFC 6749 §3.1)."""
         value = self.values.get(name)
         return (value[0] or None) if value else None
 
     def require(self, name: str) -> str:
-        """The value of a parameter without which the request makes no sense."""
+        """Return the value; raise InvalidRequest if it is missing."""
         value = self.get(name)
         if value is None:
             raise InvalidRequest(f"{name} is missing")
         return value
 
     def every(self, name: str) -> tuple[str, ...]:
-        """All values of a parameter that may repeat, the empty ones left out."""
+        """Return all values of a parameter that may repeat, without the empty ones."""
         sent = self.values.get(name)
         return tuple([value for value in sent if value]) if sent else ()
 
@@ -78,10 +78,11 @@ class Params(msgspec.Struct, frozen=True):
         return Params({name: sent for name, sent in self.values.items() if name in names})
 
     def refuse_repeated(self, repeatable: frozenset[str] = REPEATABLE) -> None:
-        """Refuse a request that says a thing twice (RFC 6749 §3.1)."""
+        """Refuse a request that sends a parameter twice (RFC 6749 §3.1)."""
         for name, values in self.values.items():
             if len(values) > 1 and name not in repeatable:
-                raise InvalidRequest(f"{_printable(name)} is sent more than once")
+                shown = name if _ORDINARY.fullmatch(name) else "a parameter"  # the caller chose it
+                raise InvalidRequest(f"{shown} is sent more than once")
 
     def refuse_too_long(self, *, except_for: frozenset[str] = frozenset()) -> None:
         """Refuse bounded values over their limit, and NUL in them."""
@@ -96,22 +97,17 @@ class Params(msgspec.Struct, frozen=True):
                     raise InvalidRequest(f"{name} holds a character that is not allowed")
 
     def __iter__(self) -> Iterator[str]:
-        """The names that were sent."""
         return iter(self.values)
 
 
 def form_decoded(text: str) -> str:
-    """What form-encoding stands for; UnicodeDecodeError where it is not UTF-8. Most text stands for itself."""
+    """Decode form-encoding; raise UnicodeDecodeError if it is not UTF-8."""
+    # Most text stands for itself.
     return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return form_decoded(text)
     except UnicodeDecodeError as error:
         raise InvalidRequest("the parameters are not form-encoded UTF-8") from error
-
-
-def _printable(name: str) -> str:
-    """A parameter's name, if it is an ordinary word: the caller chose it."""
-    return name if _ORDINARY.fullmatch(name) else "a parameter"

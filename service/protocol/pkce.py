@@ -1,4 +1,4 @@
-"""Proof Key for Code Exchange: only who asked can redeem (RFC 7636)."""
+"""Proof Key for Code Exchange: only the sender of a request can redeem its code (RFC 7636)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _VERIFIER = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeChallenge:
-    """What the client sent ahead of its verifier (RFC 7636 §4.2)."""
+    """The hash of a verifier that the client sends later (RFC 7636 §4.2)."""
 
     value: str
     method: Literal["plain", "S256"]
 
     def verifies(self, code_verifier: str) -> bool:
-        """Whether this verifier is the one the challenge was made from (RFC 7636 §4.6)."""
+        """Return whether the challenge was made from this verifier (RFC 7636 §4.6)."""
         if _VERIFIER.fullmatch(code_verifier) is None:
             return False
         given = s256(code_verifier) if self.method == S256 else code_verifier
@@ -53,5 +53,4 @@ def parse_code_challenge(value: str | None, method: str | None) -> CodeChallenge
 
 def s256(code_verifier: str) -> str:
     """The S256 transformation (RFC 7636 §4.2)."""
-    digest = sha256(code_verifier.encode("ascii")).digest()
-    return base64url(digest)
+    return base64url(sha256(code_verifier.encode("ascii")).digest())

@@ -1,4 +1,4 @@
-"""Which pages the client wants shown, or none at all (OIDC Core §3.1.2.1)."""
+"""The prompt parameter: pages that the client demands, or none at all (OIDC Core §3.1.2.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PROMPTS = (NONE, LOGIN, CONSENT, SELECT_ACCOUNT)
 
 
 def parse_prompt(text: str | None) -> frozenset[str]:
-    """Read a prompt parameter; none stands alone (OIDC Core §3.1.2.1)."""
+    """Read a prompt parameter; none allows no other value."""
     prompt = frozenset((text or "").split(" ")) - {""}
     if not prompt <= frozenset(PROMPTS):
         raise InvalidRequest(

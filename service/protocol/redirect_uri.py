@@ -1,4 +1,4 @@
-"""Redirect URIs match as exact strings, but for a native app's loopback port (RFC 9700 §2.1, RFC 8252 §7.3)."""
+"""Compares redirect URIs, and derives origins and sectors from them (RFC 9700 §2.1, RFC 8252 §7.3)."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from urllib.parse import urlencode, urlsplit
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?")
 _MAX_PORT = 65535
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_SHARED_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+"""On any machine: native apps that have nothing else in common answer there (RFC 8252 §7.3)."""
 
 
 def with_query(uri: str, parameters: Mapping[str, str]) -> str:
-    """The URI with parameters added; a query that it has already is kept (RFC 6749 §3.1, §3.1.2)."""
+    """Return the URI with parameters after those that it has already (RFC 6749 §3.1, §3.1.2)."""
     return uri + ("&" if "?" in uri else "?") + urlencode(parameters)
 
 
 def is_registered(
     redirect_uri: str, registered: Iterable[str], *, loopback_port_may_vary: bool
 ) -> bool:
-    """Whether a redirect URI is one of the client's (RFC 6749 §3.1.2.3)."""
+    """Return whether the client registered the redirect URI as an exact string (RFC 6749 §3.1.2.3)."""
     registered = tuple(registered)
     if redirect_uri in registered:
         return True
     if not loopback_port_may_vary:
         return False
-    portless = _without_loopback_port(redirect_uri)
-    return portless is not None and any(
-        portless == _without_loopback_port(uri) for uri in registered
-    )
+    portless = _remove_loopback_port(redirect_uri)
+    return portless is not None and portless in map(_remove_loopback_port, registered)
 
 
-def _without_loopback_port(uri: str) -> tuple[str, str] | None:
-    """The URI in two parts around its port, or None where it is no loopback IP redirect."""
+def _remove_loopback_port(uri: str) -> tuple[str, str] | None:
+    """Return the URI in two parts around its port, or None if its host is not a loopback address."""
     match = _LOOPBACK.fullmatch(uri)
     if match is None or int(match[2] or 0) > _MAX_PORT:
         return None
@@ -40,10 +40,37 @@ def _without_loopback_port(uri: str) -> tuple[str, str] | None:
 
 
 def origin_of(uri: str) -> str | None:
-    """The origin of a web page's URI, as a browser sends it (RFC 6454 §6.2)."""
+    """Return the origin of a web page's URI, as a browser sends it (RFC 6454 §6.2)."""
     url = urlsplit(uri)
     if url.scheme not in _DEFAULT_PORTS or url.hostname is None:
         return None
     host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     port = "" if url.port in (None, _DEFAULT_PORTS[url.scheme]) else f":{url.port}"
     return f"{url.scheme}://{host}{port}"
+
+
+def redirect_hosts(redirect_uris: Iterable[str]) -> frozenset[str]:
+    """Return the hosts of web redirect URIs; a private-use scheme has none (RFC 8252 §7.1)."""
+    web = (_host(uri) for uri in redirect_uris if uri.lower().startswith(("https://", "http://")))
+    return frozenset(host for host in web if host)
+
+
+def sector_identifier(
+    sector_identifier_uri: str | None, redirect_uris: Iterable[str]
+) -> str | None:
+    """Return the host whose clients know a user by the same pairwise identifier (OIDC Core §8.1).
+
+    That is the host of the sector's document, else the only host of the redirect URIs; None for no
+    host of its own. The registration refuses several hosts without a document.
+    """
+    if sector_identifier_uri is not None:
+        return _host(sector_identifier_uri)
+    hosts = redirect_hosts(redirect_uris)
+    return next(iter(hosts - _SHARED_HOSTS), None) if len(hosts) == 1 else None
+
+
+def _host(uri: str) -> str | None:
+    try:
+        return urlsplit(uri).hostname
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""The value that was refused, as the log and a developer may see it: never a credential."""
+"""Refused values, as the log and developers may see them: never a credential."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, field
 
 LONGEST = 200
-"""Characters that are shown."""
-
 HIDDEN = "(hidden)"
 
 _USERINFO = re.compile(r"(?<=//)[^/?#]*@")
@@ -29,7 +27,7 @@ class RefusedValue:
 
     @property
     def shown(self) -> str | None:
-        """The value without anything that looks like a credential, and shortened."""
+        """The value, shortened and without texts that look like a credential."""
         if self.value is None:
             return None
         text = hide_credentials(self.value)

@@ -1,4 +1,4 @@
-"""What the authorize endpoint answers with (OAuth 2.0 Multiple Response Type Encoding Practices §3, §5)."""
+"""The response types and response modes of authorization requests (OAuth 2.0 Multiple Response Type Encoding Practices §3, §5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service.protocol.refused_value import RefusedValue
 
 @dataclass(frozen=True, slots=True)
 class ResponseType:
-    """A set of things the authorization response carries."""
+    """The credentials that the authorization response carries."""
 
     name: str
     """The words in the order of the specification."""
@@ -26,11 +26,11 @@ class ResponseType:
 
     @property
     def default_mode(self) -> str:
-        """Query for a code alone, fragment for whatever carries a token."""
+        """Query for a code alone, fragment for a response that carries a token."""
         return "fragment" if self.from_front_channel else "query"
 
 
-def _response_type(name: str) -> ResponseType:
+def _build(name: str) -> ResponseType:
     words = name.split(" ")
     return ResponseType(name, "code" in words, "token" in words, "id_token" in words)
 
@@ -38,19 +38,8 @@ def _response_type(name: str) -> ResponseType:
 NO_RESPONSE = ResponseType("", code=False, token=False, id_token=False)
 """Of a request that is not answered through the browser, or whose response type is unknown."""
 
-RESPONSE_TYPES: tuple[ResponseType, ...] = tuple(
-    _response_type(name)
-    for name in (
-        "code",
-        "id_token",
-        "token",
-        "id_token token",
-        "code id_token",
-        "code token",
-        "code id_token token",
-    )
-)
-
+_HYBRID = ("code id_token", "code token", "code id_token token")
+RESPONSE_TYPES = tuple(map(_build, ("code", "id_token", "token", "id_token token", *_HYBRID)))
 _BY_WORDS: Mapping[frozenset[str], ResponseType] = {
     frozenset(known.name.split(" ")): known for known in RESPONSE_TYPES
 }

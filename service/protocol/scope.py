@@ -1,4 +1,4 @@
-"""Scope: a set of values, written with spaces between them (RFC 6749 §3.3)."""
+"""Scopes: sets of values, written with spaces between them (RFC 6749 §3.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCOPE_VALUE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")
 
 @lru_cache(maxsize=1000)  # the same few are sent all day
 def parse_scope(text: str) -> frozenset[str]:
-    """Read a scope parameter; order and repetition mean nothing (RFC 6749 §3.3)."""
+    """Read a scope parameter; order and repetition mean nothing."""
     values = frozenset(text.split(" ")) - {""}
     if not values or not all(_SCOPE_VALUE.fullmatch(value) for value in values):
         raise InvalidScope(
@@ -34,5 +34,5 @@ def split_scope(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1000)
 def format_scope(scope: frozenset[str]) -> str:
-    """Write a scope, sorted, so that equal scopes look alike (RFC 6749 §3.3)."""
+    """Write a scope, sorted, so that equal scopes look alike."""
     return " ".join(sorted(scope))

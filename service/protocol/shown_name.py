@@ -1,4 +1,4 @@
-"""Judges a name that a client chose for itself and that people will read (OpenID Connect Registration §2)."""
+"""Judges the name that a client chose for itself and that users will read (OpenID Connect Registration §2)."""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from service.model.authorization import Authorization
 from service.model.one_time import AuthorizationCode, RefreshToken
 from service.model.registered_client import RegisteredClient
@@ -16,6 +19,9 @@ from service.model.session import (
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
+from service.store.verbs import Read
+
+T = TypeVar("T")
 
 REPLAY_WINDOW = 600
 """Seconds for which the marker of a spent code outlives the code."""
@@ -73,6 +79,14 @@ class Stores:
         self.registered_origins = index("ro")
         # Under the digest of a client_id and a jti, the first attempt that used the assertion:
         self.used_assertions = Records(prefix, "ja", str)  # exp
+
+    async def read_listed(
+        self, index: str, read: Callable[[str], Read[T]], *, now: int
+    ) -> tuple[T, ...]:
+        """Return the records that an index, by its key, names and that still exist."""
+        members = await self.kv.members(index, now=now)
+        found = await self.kv.read(*map(read, members))
+        return tuple([one for one in found if one is not None])
 
     async def find_surplus(
         self, index: Index, selector: str, digest: str = "", *, count: int

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.resources import Api, ApiResource
-from service.protocol.claim_names import find_claim, untagged
+from service.protocol.claim_names import find_claim, remove_language
 from service.protocol.claims_request import ClaimsRequest
 
 PROTOCOL_CLAIMS = frozenset(
@@ -49,7 +49,7 @@ def askable(registry: Registry, client: Client, names: Collection[str]) -> tuple
     if not names:
         return ()
     known = frozenset(claims_of_scope(registry, client.allowed_scopes)) - PROTOCOL_CLAIMS
-    return tuple(name for name in names if untagged(name) in known)
+    return tuple(name for name in names if remove_language(name) in known)
 
 
 def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:

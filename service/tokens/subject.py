@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from service.model.client import Client
 from service.protocol.base64url import base64url
 from service.protocol.errors import ServerError
-from service.protocol.sector_identifier import sector_identifier
+from service.protocol.redirect_uri import sector_identifier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from tests.driving.client_app import ClientApp
 async def test_a_record_that_outlives_its_end_is_worth_nothing(app: ClientApp) -> None:
     await app.login()
     stores = app.service.parts.shared.stores
-    (session,) = await app.service.parts.records.sessions.of_subject("818727")
+    (session,) = await app.service.parts.records.sessions.find_all_of("818727")
     over = stores.sessions.put(replace(session, ends_at=int(time())), session.id, ttl=60)
     await stores.kv.write(over)
     assert (await app.authorize(prompt="none")).error == "login_required"

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from service.identity.decoy import Decoy
-from service.identity.file_users import FileUsers
-from service.identity.passwords import Passwords, turns_per_core
-from service.identity.refusal_times import RefusalTimes
+from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
 from service.identity.sign_in import LocalSignIn
-from service.identity.throttle import LoginLimits, Throttle
+from service.identity.throttle import Throttle
+from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue, open_store
 from service.store.stores import Stores
 from tests.identity.people import Live
@@ -67,12 +65,11 @@ def registry() -> Live:
 
 @pytest.fixture
 def sign_in(kv: KeyValue, registry: Live, events: list[object]) -> LocalSignIn:
-    limits = LoginLimits(failures=2, window=900, lockout=60)
     return LocalSignIn(
         users=FileUsers(registry),
-        passwords=Passwords(decoy=Decoy(registry)),
+        passwords=Passwords(registry),
         turns=turns_per_core(),
         refusal_times=RefusalTimes(),
-        throttle=Throttle(kv=kv, prefix="ts", limits=limits),
+        throttle=Throttle(kv=kv, prefix="ts", failures=2, window=900, lockout=60),
         emit=events.append,
     )

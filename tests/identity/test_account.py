@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents, Wishes
-from service.identity.file_users import FileUsers
-from service.identity.subjects import Subjects
+from service.identity.users import FileUsers, Subjects
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import AuthorizationEnded, ConsentWithdrawn
@@ -85,10 +84,10 @@ async def test_a_consent_is_one_persons_for_one_client(consents: Consents) -> No
 async def test_a_withdrawn_consent_is_gone(consents: Consents, events: list[object]) -> None:
     await allow(consents, client(), "openid")
     await consents.withdraw("1", "web")
-    await consents.used("1", client())
+    await consents.prolong("1", client())
     await consents.withdraw("1", "web")
     assert await scope(consents) is None
-    assert await consents.of_subject("1") == ()
+    assert await consents.find_all_of("1") == ()
     assert events == [ConsentWithdrawn(subject="1", client_id="web")]
 
 
@@ -96,7 +95,7 @@ async def test_a_person_sees_the_own_consents(consents: Consents) -> None:
     await allow(consents, client(), "openid")
     await allow(consents, client("app"), "openid")
     await allow(consents, client(), "openid", subject="2")
-    assert {consent.client_id for consent in await consents.of_subject("1")} == {"web", "app"}
+    assert {consent.client_id for consent in await consents.find_all_of("1")} == {"web", "app"}
 
 
 @on_embedded
@@ -105,11 +104,11 @@ async def test_a_consent_lasts_a_year_from_its_last_use(
 ) -> None:
     await allow(consents, client(), "openid")
     clock.shift(364 * DAY)
-    await consents.used("1", client())
+    await consents.prolong("1", client())
     clock.shift(364 * DAY)
-    assert len(await consents.of_subject("1")) == 1
+    assert len(await consents.find_all_of("1")) == 1
     clock.shift(2 * DAY)
-    assert (await scope(consents), await consents.of_subject("1")) == (None, ())
+    assert (await scope(consents), await consents.find_all_of("1")) == (None, ())
 
 
 @on_embedded
@@ -119,7 +118,7 @@ async def test_a_clients_own_consent_lifetime_is_not_renewed(
     web = client(consent_lifetime=30 * DAY)
     await allow(consents, web, "openid")
     clock.shift(29 * DAY)
-    await consents.used("1", web)
+    await consents.prolong("1", web)
     clock.shift(2 * DAY)
     assert await scope(consents) is None
 
@@ -146,14 +145,14 @@ async def test_a_person_sees_and_ends_the_own_grants(
 ) -> None:
     kept, ended, others = [await granted(stores, subject) for subject in ("1", "1", "2")]
     await authorizations.end(ended)
-    assert await authorizations.of_subject("1") == (kept,)
-    assert await authorizations.by_id(ended.id) is None
-    assert {one.id async for one in authorizations.every()} == {kept.id, others.id}
+    assert await authorizations.find_all_of("1") == (kept,)
+    assert await authorizations.find(ended.id) is None
+    assert {one.id async for one in authorizations.walk_all()} == {kept.id, others.id}
     assert events == [AuthorizationEnded(authorization_id=ended.id, client_id="web", subject="1")]
 
 
 async def test_an_id_from_outside_is_no_pattern(authorizations: Authorizations) -> None:
-    assert await authorizations.by_id("*:{}") is None
+    assert await authorizations.find("*:{}") is None
 
 
 @pytest.mark.parametrize("kv", ["embedded"], indirect=True)
@@ -161,9 +160,9 @@ async def test_claims_are_those_of_an_active_user(stores: Stores, registry: Live
     subjects = Subjects(users=FileUsers(registry), registry=registry)
     alices, carols = await granted(stores, ALICE.sub), await granted(stores, CAROL.sub)
     strangers, nobodys = await granted(stores, "unknown"), await granted(stores, None)
-    assert await subjects.claims_of(alices) == ALICE.claims
-    assert await subjects.claims_of(carols) is None
-    assert await subjects.claims_of(strangers) is None
-    assert await subjects.claims_of(nobodys) == {}
+    assert await subjects.find_claims(alices) == ALICE.claims
+    assert await subjects.find_claims(carols) is None
+    assert await subjects.find_claims(strangers) is None
+    assert await subjects.find_claims(nobodys) == {}
     gone = replace(carols, idp="removed", user_claims={"email": "c@example.com"})
-    assert await subjects.claims_of(gone) is None
+    assert await subjects.find_claims(gone) is None

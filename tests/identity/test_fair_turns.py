@@ -1,4 +1,4 @@
-"""A crowd from one network waits for itself alone, and everybody else is served meanwhile."""
+"""Many requests of one network wait for themselves alone; those of others are served meanwhile."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from service.identity import fair_turns
 from service.identity.fair_turns import PER_NETWORK, FairTurns
 from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
 
@@ -16,8 +17,8 @@ async def take(turns: FairTurns, network: str, served: list[str]) -> None:
         await asyncio.sleep(0)
 
 
-async def test_another_network_waits_for_one_of_a_crowd_at_most() -> None:
-    turns, served = FairTurns(free=1), list[str]()
+async def test_request_of_another_network_waits_for_one_of_a_crowd_at_most() -> None:
+    turns, served = FairTurns(1), list[str]()
     async with turns.turn("first"):
         waiting = [asyncio.create_task(take(turns, "crowd", served)) for _ in range(50)]
         await asyncio.sleep(0)
@@ -25,11 +26,11 @@ async def test_another_network_waits_for_one_of_a_crowd_at_most() -> None:
         await asyncio.sleep(0)
     await asyncio.gather(*waiting)
     assert served[:4] == ["crowd", "home", "office", "crowd"]
-    assert turns.free == 1
+    assert await is_free(turns)
 
 
-async def test_a_network_has_so_many_places_and_no_more() -> None:
-    turns, served = FairTurns(free=1), list[str]()
+async def test_network_that_takes_more_than_its_places_gets_too_many_requests() -> None:
+    turns, served = FairTurns(1), list[str]()
     async with turns.turn("first"):
         crowd = [asyncio.create_task(take(turns, "crowd", served)) for _ in range(PER_NETWORK + 9)]
         await asyncio.sleep(0)
@@ -39,32 +40,43 @@ async def test_a_network_has_so_many_places_and_no_more() -> None:
     assert len(served) == PER_NETWORK
 
 
-async def test_who_waits_too_long_for_a_turn_is_asked_to_come_back() -> None:
-    turns = FairTurns(free=1, patience=0.01)
+async def is_free(turns: FairTurns) -> bool:
+    """Whether the only turn can be taken at once."""
+    async with asyncio.timeout(1), turns.turn("next"):
+        return True
+
+
+async def test_request_that_waits_too_long_for_a_turn_is_temporarily_unavailable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fair_turns, "PATIENCE", 0.01)
+    turns = FairTurns(1)
     async with turns.turn("one"):
         with pytest.raises(TemporarilyUnavailable):
             async with turns.turn("other"):
                 pytest.fail("the only turn is taken")
-    assert turns.free == 1
+    assert await is_free(turns)
 
 
-async def test_a_turn_of_somebody_who_has_left_goes_to_the_next() -> None:
-    turns, served = FairTurns(free=1), list[str]()
+async def test_turn_of_a_cancelled_request_goes_to_the_next() -> None:
+    turns, served = FairTurns(1), list[str]()
     async with turns.turn("first"):
         leaving = asyncio.create_task(take(turns, "leaving", served))
         staying = asyncio.create_task(take(turns, "staying", served))
         await asyncio.sleep(0)
         leaving.cancel()
     await staying
-    assert (served, turns.free) == (["staying"], 1)
+    assert served == ["staying"]
+    assert await is_free(turns)
 
 
-async def test_a_turn_that_comes_in_the_moment_of_leaving_is_passed_on() -> None:
-    turns, served = FairTurns(free=1), list[str]()
+async def test_turn_that_comes_in_the_moment_of_cancellation_is_passed_on() -> None:
+    turns, served = FairTurns(1), list[str]()
     async with turns.turn("first"):
         leaving = asyncio.create_task(take(turns, "leaving", served))
         staying = asyncio.create_task(take(turns, "staying", served))
         await asyncio.sleep(0)
     leaving.cancel()
     await staying
-    assert (served, turns.free) == (["staying"], 1)
+    assert served == ["staying"]
+    assert await is_free(turns)

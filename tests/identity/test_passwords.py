@@ -7,11 +7,10 @@ import asyncio
 import pytest
 
 from service.identity import passwords as module
-from service.identity.decoy import Decoy
 from service.identity.passwords import Passwords, hash_password, is_plain_text
 from tests.identity.people import Live
 
-PASSWORDS = Passwords(decoy=Decoy(Live()))
+PASSWORDS = Passwords(Live())
 STORED = hash_password("correct horse")
 
 

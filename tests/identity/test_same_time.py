@@ -9,8 +9,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from service.identity import passwords as module
-from service.identity.decoy import Decoy, cost_of
-from service.identity.refusal_times import RefusalTimes
+from service.identity.passwords import Passwords, RefusalTimes, cost_of
 from service.identity.sign_in import LocalSignIn
 from service.model.user import User
 from tests.identity.people import ADDRESS, ALICE, BOB, PASSWORD, REGISTRY, Live
@@ -41,7 +40,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         seconds.append(delay)
         await sleep(0)
 
-    monkeypatch.setattr("service.identity.refusal_times.asyncio.sleep", noting)
+    monkeypatch.setattr("service.identity.passwords.asyncio.sleep", noting)
     return seconds
 
 
@@ -69,10 +68,10 @@ async def test_nobody_costs_what_the_slowest_user_costs(
 
 
 async def test_costs_of_a_user_store_are_learnt() -> None:
-    decoy = Decoy(Live(replace(REGISTRY, users=())))
-    decoy.learn(SLOW.password or "")
-    decoy.learn(CHEAP.password or "")
-    assert decoy.cost == "m=65536,t=3,p=1"
+    passwords = Passwords(Live(replace(REGISTRY, users=())))
+    for user in (SLOW, CHEAP):
+        await passwords.verifies("guess", user.password)
+    assert passwords.decoy_cost == "m=65536,t=3,p=1"
 
 
 async def test_a_locked_attempt_costs_no_hash(

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import time_machine
 
-from service.identity.sessions import SessionLimits, Sessions, SignIn
+from service.identity.sessions import Sessions
+from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization
 from service.model.events import SessionEnded, SessionStarted
 from service.model.handle import digest, new_selector
@@ -33,9 +34,13 @@ def clock() -> Iterator[time_machine.Traveller]:
 
 @pytest.fixture
 def sessions(stores: Stores, events: list[object]) -> Sessions:
-    limits = SessionLimits(lifetime=10 * HOUR, max_lifetime=30 * DAY)
     return Sessions(
-        stores=stores, limits=limits, ended=asyncio.Event(), now=now, emit=events.append
+        stores=stores,
+        lifetime=10 * HOUR,
+        max_lifetime=30 * DAY,
+        ended=asyncio.Event(),
+        now=now,
+        emit=events.append,
     )
 
 
@@ -94,8 +99,8 @@ async def test_a_forged_cookie_finds_nothing(sessions: Sessions, forged: str) ->
 async def test_the_sid_is_no_cookie(sessions: Sessions) -> None:
     session, _ = await start(sessions)
     assert await sessions.find(session.id) is None
-    assert await sessions.by_id(session.id) == session
-    assert await sessions.by_id("*") is None
+    assert await sessions.find_by_id(session.id) == session
+    assert await sessions.find_by_id("*") is None
 
 
 async def test_signing_in_again_keeps_the_sid_and_changes_the_cookie(sessions: Sessions) -> None:
@@ -111,7 +116,7 @@ async def test_another_person_gets_another_session(sessions: Sessions, stores: S
     authorization = await granted(stores, alices, "openid")
     bobs, _ = await start(sessions, BOB, previous=alices)
     assert bobs.id != alices.id
-    assert await sessions.by_id(alices.id) is None
+    assert await sessions.find_by_id(alices.id) is None
     assert await stores.kv.read(stores.authorizations.read(authorization.id)) == (None,)
 
 
@@ -193,8 +198,8 @@ async def test_a_person_sees_the_own_sessions_only(sessions: Sessions) -> None:
     ended, _ = await start(sessions)
     bobs, _ = await start(sessions, BOB)
     await sessions.end(ended)
-    assert await sessions.of_subject(ALICE.subject) == (later, one)
-    assert {session.id async for session in sessions.every()} == {one.id, later.id, bobs.id}
+    assert await sessions.find_all_of(ALICE.subject) == (later, one)
+    assert {session.id async for session in sessions.walk_all()} == {one.id, later.id, bobs.id}
 
 
 async def test_nothing_is_left_but_what_has_an_end(sessions: Sessions, stores: Stores) -> None:

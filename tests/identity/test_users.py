@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.identity.file_users import FileUsers
-from service.identity.users import UserStoreUnusable, open_users
+from service.identity.users import FileUsers, UserStoreUnusable, open_users
 from tests.identity.people import ALICE, BOB, REGISTRY, Live
 
 

@@ -87,7 +87,7 @@ async def test_tokens_say_where_how_and_when_the_person_signed_in(
     journey: Journey, upstream: Upstream
 ) -> None:
     tokens = await journey.tokens()
-    theirs = (await upstream.service.parts.records.sessions.of_subject("818727"))[0]
+    theirs = (await upstream.service.parts.records.sessions.find_all_of("818727"))[0]
     access = claims_in(tokens["access_token"])
     assert (access["idp"], access["amr"]) == ("upstream", ["external"])
     assert access["auth_time"] == theirs.auth_time

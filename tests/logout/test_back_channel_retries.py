@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from aiohttp import ClientSession
 
-from service.identity import participants
+from service.identity.sessions import queue_logouts
 from service.logout import delivering
 from service.model.events import (
     BackChannelLogoutDelivered,
@@ -152,10 +152,10 @@ async def queued(service: RunningService, count: int) -> None:
     browsers = [Browser(service.issuer) for _ in range(count)]
     for browser in browsers:
         hint = claims_in((await ClientApp(service, browser).tokens())["id_token"])
-        session = await parts.records.sessions.by_id(hint["sid"])
+        session = await parts.records.sessions.find_by_id(hint["sid"])
         assert session is not None
         await parts.shared.kv.write(
-            *participants.tell(parts.shared.stores, session, ["web"], now=parts.shared.now())
+            *queue_logouts(parts.shared.stores, session, ["web"], now=parts.shared.now())
         )
         await browser.close()
 

@@ -73,7 +73,7 @@ async def test_the_session_ends_and_the_person_goes_where_it_may(
 async def test_without_a_session_nobody_is_asked(
     app: ClientApp, tokens: Answer, service: RunningService, combination: Combination
 ) -> None:
-    session = (await service.parts.records.sessions.of_subject("818727"))[0]
+    session = (await service.parts.records.sessions.find_all_of("818727"))[0]
     await service.parts.records.sessions.end(session)
     page = await app.browser.get(PATH, params=parameters(combination, tokens))
     assert (page.url if page.status == 303 else None) == destination(combination)

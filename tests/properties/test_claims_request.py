@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.protocol.claim_names import find_claim, parse_locales, untagged
+from service.protocol.claim_names import find_claim, parse_locales, remove_language
 from service.protocol.claims_request import ClaimsRequest, parse_claims
 from service.protocol.errors import InvalidRequest
 
@@ -61,4 +61,4 @@ def test_a_claim_is_found_in_its_own_name_or_in_a_language(
 ) -> None:
     found = find_claim(dict.fromkeys(names), name, parse_locales(text))
     assert found == name or found in names
-    assert untagged(name) is None or found.partition("#")[0] == untagged(name)
+    assert remove_language(name) is None or found.partition("#")[0] == remove_language(name)

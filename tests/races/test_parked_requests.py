@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.model.events import ConsentDenied, ConsentGiven
 from service.store.keyvalue import StoreUnavailable
 from tests.conftest import Start
 from tests.driving.browser import Browser, Page
@@ -66,6 +67,8 @@ async def test_one_of_many_posts_of_a_consent_form_wins(
     answers = await post_at_once(replicas, app.browser, page, {"action": action})
     wanted = "code=" if action == "allow" else "error=access_denied"
     assert wanted in winner_of(answers).headers["Location"]
+    events = [event for replica in replicas for event in replica.events]
+    assert len([one for one in events if isinstance(one, ConsentGiven | ConsentDenied)]) == 1
 
 
 async def test_one_of_many_posts_of_a_login_form_wins(app_of: Any) -> None:

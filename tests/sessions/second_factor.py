@@ -19,7 +19,7 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import builtin_steps
 from service.authorize.steps.login import LOGIN
 from service.http.endpoint import Endpoint
-from service.identity.sessions import SignIn
+from service.identity.sign_ins import SignIn
 from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest

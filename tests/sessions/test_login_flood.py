@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from service.identity import fair_turns, passwords
+from service.identity.fair_turns import FairTurns
 from tests.driving.service import Answer, RunningService
 
 PLACES, SENT = 5, 12
@@ -38,8 +39,8 @@ def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     monkeypatch.setattr(passwords, "_matches", hanging)
     monkeypatch.setattr(fair_turns, "PER_NETWORK", PLACES)
-    turns = service.parts.sign_in.local.turns
-    turns.free, turns.patience = 1, 60
+    monkeypatch.setattr(fair_turns, "PATIENCE", 60)
+    object.__setattr__(service.parts.sign_in.local, "turns", FairTurns(1))
     yield going_on
     going_on.set()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.identity.sessions import SessionLimits, SignIn
+from service.identity.sign_ins import SignIn
 from service.model.events import AuthorizationEnded, SessionEnded
 from service.model.handle import digest
 from service.model.session import Session
@@ -48,7 +48,7 @@ async def test_a_person_with_too_many_grants_loses_those_that_end_first(
     assert active == [False, False, True, True, True]
     ended = [event.client_id for event in events if isinstance(event, AuthorizationEnded)]
     assert ended == ["opaque0", "opaque1"]
-    assert len(await service.parts.records.authorizations.of_subject("818727")) == MOST
+    assert len(await service.parts.records.authorizations.find_all_of("818727")) == MOST
 
 
 @pytest.mark.parametrize("client_id", ["opaque0", "opaque4"], ids=["for less", "for more"])
@@ -99,7 +99,8 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
 ) -> None:
     sessions = [await begun(service, number) for number in range(MORE)]
     found = [
-        await service.parts.records.sessions.by_id(session.id) is not None for session in sessions
+        await service.parts.records.sessions.find_by_id(session.id) is not None
+        for session in sessions
     ]
     assert found == [False, False, True, True, True]
     assert len([event for event in events if isinstance(event, SessionEnded)]) == MORE - MOST
@@ -110,9 +111,7 @@ async def begun(service: RunningService, number: int) -> Session:
     parts = service.parts
     now = parts.shared.now()
     who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now, remember=True)
-    sessions = replace(
-        parts.records.sessions, limits=SessionLimits(lifetime=60, max_lifetime=60 + number)
-    )
+    sessions = replace(parts.records.sessions, lifetime=60, max_lifetime=60 + number)
     session, _ = await sessions.start(who, previous=None, user_agent="")
     return session
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from service.identity.sessions import Sessions, SignIn
+from service.identity.sessions import Sessions
+from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, new_family_key
 from service.model.handle import digest, new_selector
 from service.model.one_time import RefreshToken

@@ -36,7 +36,7 @@ async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: Runn
 
 async def test_a_session_that_cannot_be_read_is_an_error_at_the_client(app: ClientApp) -> None:
     await app.login()
-    (session,) = await app.service.parts.records.sessions.of_subject("818727")
+    (session,) = await app.service.parts.records.sessions.find_all_of("818727")
     key = app.service.parts.shared.stores.sessions.key(session.id)
     await app.service.parts.shared.kv.write(("SET", key, b"{}", "EX", 60))
     assert (await app.authorize()).error == "temporarily_unavailable"

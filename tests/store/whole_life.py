@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.identity.sessions import SignIn
+from service.identity.sign_ins import SignIn
 from service.store import scripts
 from tests.clients.signing import SECRET, Signer
 from tests.driving.browser import Browser
@@ -27,9 +27,9 @@ CONSTANTS = {
     "service.tokens.revocation.SKEW": 0,
     "service.authorize.parking.LIFETIME": 2,
     "service.identity.providers.sign_in.LIFETIME": 2,
-    "service.identity.partial_sign_ins.LIFETIME": 2,
+    "service.identity.sign_ins.LIFETIME": 2,
     "service.identity.consents.YEAR": 2,
-    "service.identity.participants.DELIVERY_LIFETIME": 3,
+    "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,
     "service.logout.back_channel.PAUSES": (1,),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 import yaml
 
-from service.identity.subjects import Subjects
+from service.identity.users import Subjects
 from tests.driving.service import RunningService
 
 

@@ -9,8 +9,8 @@ from service.config.registry import IDENTITY_RESOURCES
 from service.config.rules.names import api_scope_names
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
+from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS
-from service.protocol.sector_identifier import redirect_hosts
 
 _SIGNED_RESPONSES = (
     "id_token_signed_response_alg",

@@ -9,7 +9,7 @@ from service.config.problem import Finding, Location
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.model.catalogue import Catalogue
-from service.protocol.sector_identifier import redirect_hosts
+from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.shown_name import unfit_name
 
 MAX_LENGTH = 2048

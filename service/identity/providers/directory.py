@@ -7,11 +7,17 @@ from dataclasses import dataclass, replace
 
 from service.caching.bounded_cache import BoundedCache
 from service.caching.single_flight import SingleFlight
-from service.identity.providers.failures import ProviderUnavailable
-from service.identity.providers.metadata import WELL_KNOWN, ProviderMetadata, parse_metadata
+from service.identity.providers.provider import (
+    ProviderMetadata,
+    ProviderUnavailable,
+    parse_metadata,
+    read_body,
+)
 from service.keys.foreign_keys import ForeignKeys, verify_foreign
 from service.keys.jose import VerifiedClaims
-from service.model.outgoing import HttpClient, Unreachable
+from service.model.outgoing import HttpClient
+
+WELL_KNOWN = "/.well-known/openid-configuration"
 
 LIFETIME = 3600
 """Seconds until metadata and keys are fetched again."""
@@ -22,7 +28,6 @@ PAUSE = 30
 MAX_PROVIDERS = 1000
 
 ID_TOKEN_TYPES = frozenset({"jwt", "application/jwt"})
-OK = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +81,10 @@ class ProviderDirectory:
         return renewed
 
     async def _fetch(self, issuer: str) -> KnownProvider:
-        metadata = parse_metadata(await self._read(issuer.rstrip("/") + WELL_KNOWN), issuer=issuer)
+        url, source = issuer.rstrip("/") + WELL_KNOWN, "metadata or keys"
+        metadata = parse_metadata(await read_body(self._http.get(url), source), issuer=issuer)
         try:
-            keys = ForeignKeys.parse(await self._read(metadata.jwks_uri))
+            keys = ForeignKeys.parse(await read_body(self._http.get(metadata.jwks_uri), source))
         except ValueError as error:
             raise ProviderUnavailable("its keys cannot be understood") from error
         return KnownProvider(metadata=metadata, keys=keys)
-
-    async def _read(self, url: str) -> bytes:
-        try:
-            answer = await self._http.get(url)
-        except Unreachable as error:
-            raise ProviderUnavailable(f"its metadata or keys: {error}") from error
-        if answer.status != OK:
-            raise ProviderUnavailable(f"its metadata or keys: status {answer.status}")
-        return answer.body

@@ -1,13 +1,13 @@
-"""Is this identity token the provider's answer to our own request? (OIDC Core §3.1.3.7)"""
+"""Checks that a provider's ID token answers our own request (OIDC Core §3.1.3.7)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hmac import compare_digest
+from itertools import chain
 
-from service.identity.providers.exchange import ProviderTokens
-from service.identity.providers.failures import ProviderRefused
+from service.identity.providers.provider import ProviderRefused, ProviderTokens
 from service.keys.jose import VerifiedClaims, unverified_header
 from service.model.session import PendingSignIn
 from service.tokens.id_token import half_hash
@@ -27,94 +27,70 @@ class Answer:
     now: int
     clock_skew: int
 
-    def number(self, name: str) -> int | None:
-        """A time in seconds since the epoch; None where there is none."""
-        return seconds(self.claims.get(name))
 
-
-def seconds(value: object) -> int | None:
-    """A NumericDate (RFC 7519 §2), or None where it is something else."""
+def read_seconds(value: object) -> int | None:
+    """Return a NumericDate (RFC 7519 §2), or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value)
 
 
-def the_issuer_is_the_one_that_was_asked(answer: Answer) -> str | None:
-    """Number 2 of the section."""
-    return None if answer.claims.get("iss") == answer.pending.issuer else "another issuer made it"
-
-
-def it_is_for_us(answer: Answer) -> str | None:
-    """Numbers 3 to 5: we are in the audience, and it was issued to us where others are too."""
-    audience, azp = answer.claims.get("aud"), answer.claims.get("azp")
-    if audience not in (answer.client_id, [answer.client_id]):
-        if not isinstance(audience, list) or answer.client_id not in audience:
-            return "it is for another client"
+def _find_wrong_parties(answer: Answer) -> Iterator[str]:
+    """Numbers 2 to 5 of the section."""
+    claims, client_id = answer.claims, answer.client_id
+    audience, azp, sub = claims.get("aud"), claims.get("azp"), claims.get("sub")
+    if claims.get("iss") != answer.pending.issuer:
+        yield "another issuer made it"
+    if audience not in (client_id, [client_id]):
+        if not isinstance(audience, list) or client_id not in audience:
+            yield "it is for another client"
         if azp is None:
-            return "it is for several, and does not say to whom it was issued"
-    return None if azp in (None, answer.client_id) else "it was issued to another client"
+            yield "it is for several, and does not say to whom it was issued"
+    if azp not in (None, client_id):
+        yield "it was issued to another client"
+    if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
+        yield "it names nobody"
 
 
-def it_is_valid_now(answer: Answer) -> str | None:
+def _find_wrong_times(answer: Answer) -> Iterator[str]:
     """Numbers 9 and 10, with leeway for clocks that differ."""
-    expires, issued = answer.number("exp"), answer.number("iat")
+    expires, issued = (read_seconds(answer.claims.get(name)) for name in ("exp", "iat"))
     if expires is None or issued is None:
-        return "it does not say when it was issued and expires"
-    if expires <= answer.now - answer.clock_skew:
-        return "it has expired"
-    return "it is from the future" if issued > answer.now + answer.clock_skew else None
+        yield "it does not say when it was issued and expires"
+    elif expires <= answer.now - answer.clock_skew:
+        yield "it has expired"
+    elif issued > answer.now + answer.clock_skew:
+        yield "it is from the future"
 
 
-def the_nonce_is_ours(answer: Answer) -> str | None:
-    """Number 11: it answers this browser's own request."""
-    nonce = str(answer.claims.get("nonce", "")).encode()
-    return None if compare_digest(nonce, answer.pending.nonce.encode()) else "its nonce is wrong"
-
-
-def the_access_token_belongs_to_it(answer: Answer) -> str | None:
-    """Where the provider binds the two (OIDC Core §3.1.3.8)."""
-    at_hash = answer.claims.get("at_hash")
-    if at_hash is None:
-        return None
+def _find_wrong_binding(answer: Answer) -> Iterator[str]:
+    """Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8)."""
+    nonce, at_hash = str(answer.claims.get("nonce", "")), answer.claims.get("at_hash")
+    if not compare_digest(nonce.encode(), answer.pending.nonce.encode()):
+        yield "its nonce is wrong"
     alg = str(unverified_header(answer.tokens.id_token)["alg"])
-    fits = at_hash == half_hash(answer.tokens.access_token, alg)
-    return None if fits else "its at_hash is that of another access token"
+    if at_hash is not None and at_hash != half_hash(answer.tokens.access_token, alg):
+        yield "its at_hash is that of another access token"
 
 
-def it_names_the_user(answer: Answer) -> str | None:
-    """A subject identifier is 1 to 255 characters (OIDC Core §2)."""
-    sub = answer.claims.get("sub")
-    named = isinstance(sub, str) and 0 < len(sub) <= LONGEST_SUBJECT
-    return None if named else "it names nobody"
-
-
-def the_sign_in_is_recent_enough(answer: Answer) -> str | None:
-    """Number 13: what the client asked by max_age or prompt=login has been done there."""
-    at, pending = answer.number("auth_time"), answer.pending
-    if at is None:
-        return None if pending.max_age is None else "it does not say when the person signed in"
+def _find_wrong_auth_time(answer: Answer) -> Iterator[str]:
+    """Number 13: max_age and prompt=login were obeyed there."""
+    at, pending = read_seconds(answer.claims.get("auth_time")), answer.pending
     oldest = pending.began_at if pending.anew else 0
     if pending.max_age is not None:
         oldest = max(oldest, pending.began_at - pending.max_age)
-    if at < oldest - answer.clock_skew:
-        return "the person signed in too long ago"
-    return "the sign-in is from the future" if at > answer.now + answer.clock_skew else None
+        if at is None:
+            yield "it does not say when the person signed in"
+    if at is not None and at < oldest - answer.clock_skew:
+        yield "the person signed in too long ago"
+    if at is not None and at > answer.now + answer.clock_skew:
+        yield "the sign-in is from the future"
 
 
-CHECKS: tuple[Callable[[Answer], str | None], ...] = (
-    the_issuer_is_the_one_that_was_asked,
-    it_is_for_us,
-    it_is_valid_now,
-    the_nonce_is_ours,
-    the_access_token_belongs_to_it,
-    it_names_the_user,
-    the_sign_in_is_recent_enough,
-)
+CHECKS = (_find_wrong_parties, _find_wrong_times, _find_wrong_binding, _find_wrong_auth_time)
 
 
 def check_id_token(answer: Answer) -> None:
-    """Raise ProviderRefused with the first check that fails."""
-    for check in CHECKS:
-        wrong = check(answer)
-        if wrong is not None:
-            raise ProviderRefused(f"its identity token: {wrong}")
+    """Raise ProviderRefused with the first thing that is wrong."""
+    for problem in chain.from_iterable(check(answer) for check in CHECKS):
+        raise ProviderRefused(f"its identity token: {problem}")

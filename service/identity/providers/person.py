@@ -1,4 +1,4 @@
-"""A provider's user as a user of this service: a subject of our own, and claims by our names."""
+"""Makes a provider's user a user of this service: a subject of our own, and claims by our names."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from service.config.registry import IDENTITY_RESOURCES
-from service.identity.providers.id_token import seconds
-from service.identity.sessions import SignIn
+from service.identity.providers.id_token import read_seconds
+from service.identity.sign_ins import SignIn
 from service.keys.jose import VerifiedClaims
 from service.model.handle import digest
 from service.model.registry import IdentityProvider, Registry
@@ -18,41 +18,31 @@ from service.tokens.claims import without_protocol_claims
 T = TypeVar("T", Session, SignIn)
 
 STANDARD_CLAIMS = frozenset(name for names in IDENTITY_RESOURCES.values() for name in names)
-"""Those of OIDC Core §5.1; they mean the same everywhere, and come by themselves."""
+"""The claims of OIDC Core §5.1, which need no mapping."""
 
 
-def sign_in_of(
+def build_sign_in(
     provider: IdentityProvider,
     claims: VerifiedClaims,
     userinfo: Mapping[str, object],
     *,
     now: int,
 ) -> SignIn:
-    """Who signed in there, as sessions and tokens tell of it here.
-
-    How and when is taken from what the provider signed alone; that counts more for the rest, too.
-    """
-    auth_time = seconds(claims.get("auth_time"))
+    """Return the sign-in; its methods and time are taken from the signed claims alone."""
+    auth_time, acr = read_seconds(claims.get("auth_time")), claims.get("acr")
+    merged = {**userinfo, **claims}
+    standard = {name: value for name, value in merged.items() if name in STANDARD_CLAIMS}
+    mapped = {ours: merged[theirs] for theirs, ours in provider.claims.items() if theirs in merged}
     return SignIn(
-        subject=local_subject(provider.name, str(claims["sub"])),
+        # The same user is always the same subject, and never that of another provider
+        # (OIDC Core §5.7); names of providers hold no space.
+        subject=digest(f"{provider.name} {claims['sub']}"),
         idp=provider.name,
-        amr=_amr(claims.get("amr")),
-        acr=_acr(claims.get("acr")),
+        amr=_read_amr(claims.get("amr")),
+        acr=acr if isinstance(acr, str) else None,
         auth_time=now if auth_time is None else min(auth_time, now),
-        user_claims=local_claims(provider, {**userinfo, **claims}),
+        user_claims=without_protocol_claims(standard | mapped),
     )
-
-
-def local_subject(provider: str, sub: str) -> str:
-    """The same person is the same subject for ever, and never that of another provider (OIDC Core §5.7)."""
-    return digest(f"{provider} {sub}")  # names of providers hold no space
-
-
-def local_claims(provider: IdentityProvider, claims: Mapping[str, object]) -> dict[str, object]:
-    """Standard claims, then those that the registry maps: none that means something to the protocol."""
-    standard = {name: value for name, value in claims.items() if name in STANDARD_CLAIMS}
-    mapped = {ours: claims[theirs] for theirs, ours in provider.claims.items() if theirs in claims}
-    return without_protocol_claims(standard | mapped)
 
 
 def with_trusted_methods(authenticated: T, registry: Registry) -> T:
@@ -62,13 +52,8 @@ def with_trusted_methods(authenticated: T, registry: Registry) -> T:
     return replace(authenticated, amr=EXTERNAL, acr=None)
 
 
-def _acr(told: object) -> str | None:
-    return told if isinstance(told, str) else None
-
-
-def _amr(told: object) -> tuple[str, ...]:
-    """The provider's own methods, where they are a list of words (RFC 8176 §1)."""
-    if not isinstance(told, list) or not told:
-        return EXTERNAL
-    words = cast("list[object]", told)
-    return tuple(map(str, words)) if all(isinstance(word, str) for word in words) else EXTERNAL
+def _read_amr(claim: object) -> tuple[str, ...]:
+    """Return the provider's own methods, if they are a list of words (RFC 8176 §1)."""
+    words = cast("list[object]", claim) if isinstance(claim, list) else []
+    are_words = bool(words) and all(isinstance(word, str) for word in words)
+    return tuple(map(str, words)) if are_words else EXTERNAL

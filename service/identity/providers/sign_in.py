@@ -1,4 +1,4 @@
-"""Signing in at an OpenID provider: away with a request, back with an answer to it (OIDC Core §3.1)."""
+"""Signs users in at an OpenID provider: sends them there, and judges what they come back with (OIDC Core §3.1)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from service.identity.providers.authorization_url import Wishes, authorization_url
 from service.identity.providers.directory import KnownProvider, ProviderDirectory
-from service.identity.providers.exchange import fetch_userinfo, redeem
-from service.identity.providers.failures import (
+from service.identity.providers.id_token import Answer, check_id_token
+from service.identity.providers.person import build_sign_in
+from service.identity.providers.provider import (
     ProviderFailed,
     ProviderRefused,
     ProviderUnavailable,
+    ProviderWishes,
+    authorization_url,
+    fetch_userinfo,
     printable,
+    redeem_code,
 )
-from service.identity.providers.id_token import Answer, check_id_token
-from service.identity.providers.person import sign_in_of
-from service.identity.sessions import SignIn
+from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
@@ -39,14 +41,14 @@ CALLBACK = "/account/provider/callback"
 """Below the issuer: the one redirect URI that every provider has to register for this service."""
 
 LIFETIME = 15 * 60
-"""Seconds that a person has at the provider."""
+"""Seconds that a user has at the provider."""
 
 _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSignIn:
-    """Sends people to providers and judges with what they come back."""
+    """Every failure is an audit event; the user is told only whether it may be temporary."""
 
     redirect_uri: str
     registry: LiveRegistry
@@ -58,20 +60,19 @@ class ProviderSignIn:
     emit: Emit
     now: Callable[[], int]
 
-    def provider(self, name: str) -> IdentityProvider | None:
-        """The provider of that name."""
+    def find_provider(self, name: str) -> IdentityProvider | None:
         return self.registry.current.identity_providers.get(name)
 
     async def begin(
         self,
         provider: IdentityProvider,
-        wishes: Wishes,
+        wishes: ProviderWishes,
         *,
         browser: str,
         address: str,
         parked_id: str | None,
     ) -> str:
-        """Where to send the browser; ProviderFailed where there is no telling.
+        """Return the URL to send the browser to; raise ProviderFailed if the provider is not known.
 
         TooManyRequests where the network of this address has sent too many.
         """
@@ -79,7 +80,7 @@ class ProviderSignIn:
         try:
             known = await self.directory.find(provider.issuer)
         except ProviderFailed as failure:
-            self._tell(provider, failure)
+            self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
         pending = PendingSignIn(
             provider=provider.name,
@@ -93,30 +94,28 @@ class ProviderSignIn:
             max_age=wishes.max_age,
         )
         state = f"{secrets.token_urlsafe(32)}.{parked_id or ''}"
-        await self.stores.kv.write(
-            self.stores.pending_sign_ins.put(pending, digest(state), "", ttl=LIFETIME)
-        )
+        put = self.stores.pending_sign_ins.put(pending, digest(state), "", ttl=LIFETIME)
+        await self.stores.kv.write(put)
+        uri = self.redirect_uri
         return authorization_url(
-            known.metadata,
-            provider,
-            pending,
-            wishes,
-            redirect_uri=self.redirect_uri,
-            state=state,
+            known.metadata, provider, pending, wishes, redirect_uri=uri, state=state
         )
 
     async def take(self, params: Params, *, browser: str) -> tuple[PendingSignIn, IdentityProvider]:
-        """The request that this answers, once, in the browser that made it; InvalidRequest otherwise."""
+        """Return the request that this answers, once, in its browser; else raise InvalidRequest."""
         records, selector = self.stores.pending_sign_ins, digest(params.get("state") or "")
         (pending,) = await self.stores.kv.read(records.read(selector, ""))
         if not isinstance(pending, PendingSignIn) or not hmac.compare_digest(
             pending.browser_digest, digest(browser)
         ):
-            raise InvalidRequest("this answers no request of this browser, or comes too late")
-        provider = self.provider(pending.provider)
+            raise InvalidRequest("the state is unknown or expired, or of another browser")
+        provider = self.find_provider(pending.provider)
         if provider is None or provider.issuer != pending.issuer:
             raise InvalidRequest("the identity provider is registered no more")
-        _refuse_another_issuer(params.get("iss"), pending)
+        # The issuer is compared if it is sent, and missed if this provider always sends it (RFC 9207 §2.4).
+        iss = params.get("iss")
+        if iss != pending.issuer and (iss is not None or pending.issuer_is_sent):
+            raise InvalidRequest("the answer is not from the identity provider that was asked")
         attempt = secrets.token_urlsafe(12)
         marker = Spent(attempt=attempt, at=self.now())
         spending = records.spend(marker, selector, "", ttl=LIFETIME)
@@ -128,28 +127,30 @@ class ProviderSignIn:
     async def finish(
         self, pending: PendingSignIn, provider: IdentityProvider, params: Params
     ) -> SignIn:
-        """Who signed in; ProviderFailed where the provider vouches for nobody."""
+        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody."""
         try:
-            claims, userinfo = await self._claims(pending, provider, _code(params))
+            claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
         except ProviderFailed as failure:
-            self._tell(provider, failure)
+            self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
-        who = sign_in_of(provider, claims, userinfo, now=self.now())
+        who = build_sign_in(provider, claims, userinfo, now=self.now())
         self.emit(ProviderSignInSucceeded(provider=provider.name, subject=who.subject, amr=who.amr))
         return who
 
-    async def _claims(
+    async def _fetch_claims(
         self, pending: PendingSignIn, provider: IdentityProvider, code: str
     ) -> tuple[VerifiedClaims, Mapping[str, object]]:
-        """What the provider signed, and what it says besides."""
         known = await self.directory.find(provider.issuer)
         form = {
             "code": code,
             "redirect_uri": self.redirect_uri,
             "code_verifier": pending.code_verifier,
         }
-        tokens = await redeem(self.http, known.metadata, provider, form)
-        claims = await self._verified(tokens.id_token, known)
+        tokens = await redeem_code(self.http, known.metadata, provider, form)
+        try:
+            claims = await self._verify(tokens.id_token, known)
+        except JwtRefused as error:
+            raise ProviderRefused(f"its identity token: {error}") from error
         check_id_token(
             Answer(
                 claims=claims,
@@ -161,45 +162,31 @@ class ProviderSignIn:
             )
         )
         endpoint = known.metadata.userinfo_endpoint
-        if endpoint is None or tokens.access_token is None or not _wants_more(provider):
+        wants_more = provider.claims or any(scope != OPENID for scope in provider.scopes)
+        if endpoint is None or tokens.access_token is None or not wants_more:
             return claims, {}
-        return claims, await fetch_userinfo(self.http, endpoint, tokens, sub=claims["sub"])
+        userinfo = await fetch_userinfo(self.http, endpoint, tokens.access_token, sub=claims["sub"])
+        return claims, userinfo
 
-    async def _verified(self, id_token: str, known: KnownProvider) -> VerifiedClaims:
-        """The signed claims; the keys are fetched anew where the provider signs with another."""
+    async def _verify(self, id_token: str, known: KnownProvider) -> VerifiedClaims:
+        """Return the signed claims; fetch the keys again if the provider signs with an unknown one."""
         try:
             return known.verify(id_token)
         except UnknownKey:
             renewed = await self.directory.find_renewed(known)
-        except JwtRefused as error:
-            raise ProviderRefused(f"its identity token: {error}") from error
-        try:
-            return renewed.verify(id_token)
-        except JwtRefused as error:
-            raise ProviderRefused(f"its identity token: {error}") from error
-
-    def _tell(self, provider: IdentityProvider, failure: ProviderFailed) -> None:
-        self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
+        return renewed.verify(id_token)
 
 
 def parked_id_in(params: Params) -> str | None:
-    """The client's request that waits, None where the person signs in to the own account.
+    """Return the id of the client's request that waits; None if the user signs in to the own account.
 
     It stands in the state, of which the store knows a hash: what is parked is sealed by its id.
     """
     return (params.get("state") or "").partition(".")[2] or None
 
 
-def _refuse_another_issuer(iss: str | None, pending: PendingSignIn) -> None:
-    """Whoever answers says who it is, if it can (RFC 9207 §2.4)."""
-    if iss is None and not pending.issuer_is_sent:
-        return
-    if iss != pending.issuer:
-        raise InvalidRequest("the answer is not from the identity provider that was asked")
-
-
-def _code(params: Params) -> str:
-    """The code, or the provider's refusal (OIDC Core §3.1.2.6)."""
+def _read_code(params: Params) -> str:
+    """Return the code; raise ProviderFailed if the provider refused (OIDC Core §3.1.2.6)."""
     error, code = params.get("error"), params.get("code")
     if error in _TEMPORARY:
         raise ProviderUnavailable(f"it answered {error}")
@@ -208,8 +195,3 @@ def _code(params: Params) -> str:
     if code is None:
         raise ProviderRefused("it answered without a code")
     return code
-
-
-def _wants_more(provider: IdentityProvider) -> bool:
-    """Whether anything is asked for beyond who it is."""
-    return bool(provider.claims) or any(scope != OPENID for scope in provider.scopes)

@@ -1,11 +1,12 @@
-"""HTTP Basic credentials of a client or an API resource (RFC 7617, RFC 6749 §2.3.1)."""
+"""Reads HTTP Basic credentials, and writes the challenges of WWW-Authenticate (RFC 7617, RFC 6750 §3)."""
 
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from service.protocol.errors import InvalidClient
+from service.protocol.errors import InvalidClient, MissingToken, OAuthError
 from service.protocol.params import Params, form_decoded
 
 
@@ -17,7 +18,7 @@ class BasicCredentials(NamedTuple):
 
 
 def parse_basic_auth(header: str) -> BasicCredentials | None:
-    """Read an Authorization header; None where it is of another scheme.
+    """Read an Authorization header; return None if it is of another scheme.
 
     Both halves are form-url-encoded inside Basic (RFC 6749 §2.3.1).
     """
@@ -34,3 +35,20 @@ def parse_basic_auth(header: str) -> BasicCredentials | None:
     sent = {"client_id": (credentials.name,), "client_secret": (credentials.secret,)}
     Params(sent).refuse_too_long()
     return credentials
+
+
+def basic_challenge(realm: str) -> Mapping[str, str]:
+    """Ask for Basic credentials (RFC 7617 §2)."""
+    return {"WWW-Authenticate": f'Basic realm="{_quote(realm)}", charset="UTF-8"'}
+
+
+def bearer_challenge(realm: str, error: OAuthError) -> Mapping[str, str]:
+    """Ask for a bearer token, and name the error unless the request held no token (RFC 6750 §3)."""
+    challenge = f'Bearer realm="{_quote(realm)}"'
+    if not isinstance(error, MissingToken):
+        challenge += f', error="{error.code}", error_description="{_quote(error.description)}"'
+    return {"WWW-Authenticate": challenge}
+
+
+def _quote(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,196 @@
+"""An identity provider's metadata, and the requests that are sent to it (OIDC Core §3.1.2.1, §3.1.3, §5.3)."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote_plus, urlsplit
+
+import msgspec
+import orjson
+
+from service.keys.algorithms import SIGNING_ALGORITHMS
+from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.registry import IdentityProvider
+from service.model.session import PendingSignIn
+from service.protocol.pkce import S256, s256
+from service.protocol.prompt import PROMPTS
+from service.protocol.redirect_uri import with_query
+
+OK, BAD_REQUEST, SERVER_ERROR = 200, 400, 500
+_ORDINARY = re.compile(r"[A-Za-z_]{1,64}")
+
+
+class ProviderFailed(Exception):
+    """The provider vouches for nobody; the message is for the audit log, never for a page."""
+
+
+class ProviderUnavailable(ProviderFailed):
+    """The provider is away, or does not work as a provider should."""
+
+
+class ProviderRefused(ProviderFailed):
+    """The provider refused, or its answer does not hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderMetadata:
+    """The members that matter here (OpenID Connect Discovery §3)."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str | None = None
+    id_token_signing_alg_values_supported: tuple[str, ...] = ("RS256",)
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+    authorization_response_iss_parameter_supported: bool = False
+
+    @property
+    def algorithms(self) -> frozenset[str]:
+        """The algorithms of its ID tokens, without weak ones (RFC 8725 §3.1)."""
+        return frozenset(self.id_token_signing_alg_values_supported) & frozenset(SIGNING_ALGORITHMS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderTokens:
+    """The token response (OIDC Core §3.1.3.3)."""
+
+    id_token: str
+    access_token: str | None = None
+    token_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Error:
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderWishes:
+    """The parameters of the client's request that are passed on to the provider."""
+
+    prompt: frozenset[str] = frozenset()
+    max_age: int | None = None
+    login_hint: str | None = None
+    ui_locales: str | None = None
+
+
+def parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
+    """Return the metadata, if it is the issuer's own and its URLs are as safe as the issuer's (Discovery §4.3)."""
+    try:
+        metadata = msgspec.convert(orjson.loads(body), ProviderMetadata)
+    except ValueError as error:
+        raise ProviderUnavailable("its metadata cannot be understood") from error
+    if metadata.issuer != issuer:
+        raise ProviderUnavailable("its metadata is that of another issuer")
+    schemes = ("https://", "http://") if urlsplit(issuer).scheme == "http" else ("https://",)
+    urls = [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri]
+    if not all(url.startswith(schemes) for url in (*urls, metadata.userinfo_endpoint or urls[0])):
+        raise ProviderUnavailable("its metadata holds a URL that is not https")
+    return metadata
+
+
+def authorization_url(
+    metadata: ProviderMetadata,
+    provider: IdentityProvider,
+    pending: PendingSignIn,
+    wishes: ProviderWishes,
+    *,
+    redirect_uri: str,
+    state: str,
+) -> str:
+    """Return the URL of an authorization request, bound by state, nonce and PKCE (RFC 9700 §2.1.1)."""
+    parameters: dict[str, str | None] = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": redirect_uri,
+        "scope": " ".join(provider.scopes),
+        "state": state,
+        "nonce": pending.nonce,
+        "code_challenge": s256(pending.code_verifier),
+        "code_challenge_method": S256,
+        "prompt": " ".join(one for one in PROMPTS if one in wishes.prompt) or None,
+        "max_age": None if wishes.max_age is None else str(wishes.max_age),
+        "login_hint": wishes.login_hint,
+        "ui_locales": wishes.ui_locales,
+    }
+    endpoint, _, _ = metadata.authorization_endpoint.partition("#")
+    sent = {name: value for name, value in parameters.items() if value is not None}
+    return with_query(endpoint, sent)
+
+
+async def redeem_code(
+    http: HttpClient,
+    metadata: ProviderMetadata,
+    provider: IdentityProvider,
+    form: Mapping[str, str],
+) -> ProviderTokens:
+    """Exchange a code as the client that this service is at the provider (RFC 6749 §4.1.3)."""
+    authorization, credentials = _authenticate(metadata, provider)
+    grant = {"grant_type": "authorization_code", **form, **credentials}
+    posted = http.post(metadata.token_endpoint, grant, authorization=authorization)
+    body = await read_body(posted, "token endpoint", may_refuse=True)
+    try:
+        return msgspec.convert(orjson.loads(body), ProviderTokens)
+    except ValueError as error:
+        raise ProviderRefused("its token endpoint sent no identity token") from error
+
+
+async def fetch_userinfo(
+    http: HttpClient, endpoint: str, access_token: str, *, sub: object
+) -> Mapping[str, object]:
+    """Return the claims of this user, and of nobody else (OIDC Core §5.3.2)."""
+    fetched = http.get(endpoint, authorization=f"Bearer {access_token}")
+    body = await read_body(fetched, "userinfo endpoint")
+    try:
+        claims = msgspec.convert(orjson.loads(body), dict[str, object])
+    except ValueError as error:
+        raise ProviderRefused("its userinfo endpoint sent no claims") from error
+    if claims.get("sub") != sub:
+        raise ProviderRefused("its userinfo endpoint told of somebody else")
+    return claims
+
+
+async def read_body(
+    answering: Awaitable[HttpAnswer], source: str, *, may_refuse: bool = False
+) -> bytes:
+    """Return the body of an answer with status 200; raise ProviderFailed for any other."""
+    try:
+        answer = await answering
+    except Unreachable as error:
+        raise ProviderUnavailable(f"its {source}: {error}") from error
+    if may_refuse and BAD_REQUEST <= answer.status < SERVER_ERROR:
+        raise ProviderRefused(f"its {source}: {_read_error(answer)}")
+    if answer.status != OK:
+        raise ProviderUnavailable(f"its {source}: status {answer.status}")
+    return answer.body
+
+
+def printable(error: str) -> str:
+    """Return an error code if it looks like one: the provider chose it (RFC 6749 §5.2)."""
+    return error if _ORDINARY.fullmatch(error) else "an error without an ordinary code"
+
+
+def _read_error(answer: HttpAnswer) -> str:
+    try:
+        return printable(msgspec.convert(orjson.loads(answer.body), _Error).error)
+    except ValueError:
+        return f"status {answer.status}"
+
+
+def _authenticate(
+    metadata: ProviderMetadata, provider: IdentityProvider
+) -> tuple[str | None, Mapping[str, str]]:
+    """Return the Authorization header and the form's members, as the provider takes them (RFC 6749 §2.3.1)."""
+    offered = metadata.token_endpoint_auth_methods_supported
+    if not provider.client_secret:
+        return None, {"client_id": provider.client_id}
+    if "client_secret_basic" in offered:
+        pair = f"{quote_plus(provider.client_id)}:{quote_plus(provider.client_secret)}"
+        return f"Basic {b64encode(pair.encode()).decode()}", {}
+    if "client_secret_post" in offered:
+        return None, {"client_id": provider.client_id, "client_secret": provider.client_secret}
+    raise ProviderUnavailable("it takes no client secret by Basic or in the form")

@@ -1,0 +1,121 @@
+"""A user's authentication, and those that lack a step: no page and no client accepts them.
+
+The store knows the hash of a partial sign-in's id alone; the content is encrypted with a key that
+is derived from the id.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+from cryptography.fernet import Fernet, InvalidToken
+
+from service.model.handle import digest
+from service.model.session import SealedSignIn, Session
+from service.store.stores import Stores
+
+LIFETIME = 15 * 60
+"""Seconds that a user has for the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """A further proof of the same user, after the password or the identity provider."""
+
+    amr: tuple[str, ...]
+    at: int
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """A user's authentication; it becomes a session when no step is missing from it."""
+
+    subject: str
+    idp: str
+    amr: tuple[str, ...]
+    """The methods of the first factor, here or at the identity provider."""
+    auth_time: int
+    acr: str | None = None
+    """The authentication context that an identity provider named."""
+    user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
+    """The claims from an identity provider; empty for a local user."""
+    remember: bool = False
+    second_factors: tuple[SecondFactor, ...] = ()
+
+    @classmethod
+    def of_session(cls, session: Session) -> SignIn:
+        """Return the authentication that began the session, so that a factor can be added to it."""
+        done = session.second_factor_amr
+        return cls(
+            subject=session.subject,
+            idp=session.idp,
+            amr=session.amr,
+            auth_time=session.auth_time,
+            acr=session.acr,
+            user_claims=session.user_claims,
+            remember=session.remember,
+            second_factors=(SecondFactor(done, session.auth_time),) if done else (),
+        )
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return (*self.amr, *(method for each in self.second_factors for method in each.amr))
+
+    def with_second_factor(self, amr: tuple[str, ...], *, at: int) -> SignIn:
+        return replace(self, second_factors=(*self.second_factors, SecondFactor(amr, at)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialSignIn:
+    """The factors that are done, for one request of one browser."""
+
+    id: str
+    sign_in: SignIn
+    parked_id: str
+    """The authorization request; empty where the user signs in to the own account."""
+
+
+_decode = msgspec.json.Decoder(PartialSignIn).decode
+
+
+@dataclass(frozen=True, slots=True)
+class PartialSignIns:
+    """Keeps each for the browser that began it, to be continued once."""
+
+    stores: Stores
+
+    async def keep(self, sign_in: SignIn, *, parked_id: str, browser: str) -> PartialSignIn:
+        partial_id = secrets.token_urlsafe(32)
+        partial = PartialSignIn(id=partial_id, sign_in=sign_in, parked_id=parked_id)
+        sealed = _cipher(partial_id).encrypt(msgspec.json.encode(partial)).decode()
+        record = SealedSignIn(sealed=sealed, browser_digest=digest(browser))
+        kept = self.stores.partial_sign_ins.put(record, digest(partial_id), ttl=LIFETIME)
+        await self.stores.kv.write(kept)
+        return partial
+
+    async def find(self, partial_id: str, *, browser: str) -> PartialSignIn | None:
+        """Return the sign-in with this id; None where it expired or another browser began it."""
+        reading = self.stores.partial_sign_ins.read(digest(partial_id))
+        (record,) = await self.stores.kv.read(reading)
+        if record is None or not hmac.compare_digest(record.browser_digest, digest(browser)):
+            return None
+        try:
+            return _decode(_cipher(partial_id).decrypt(record.sealed))
+        except (InvalidToken, msgspec.MsgspecError):
+            return None
+
+    async def end(self, partial: PartialSignIn) -> bool:
+        """Remove the sign-in; False if it has expired or another request was faster."""
+        drop = self.stores.partial_sign_ins.drop(digest(partial.id))
+        (removed,) = await self.stores.kv.write(drop)
+        return bool(removed)
+
+
+def _cipher(partial_id: str) -> Fernet:
+    return Fernet(urlsafe_b64encode(hmac.digest(partial_id.encode(), b"sign-in", "sha256")))
