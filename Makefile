@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 INSTALL := $(BIN)/python scripts/install.py
-# One more than there are cores: some tests wait for time to pass.
-PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1)
+# Two more than there are cores, because some tests wait; whoever is done takes tests from the others.
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 2) --dist worksteal
 BENCH := $(BIN)/python -m benchmarks --results build/benchmarks
 # Many processes are started from these files, and each of them would compile them all anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -42,7 +42,8 @@ class Answer:
         return self.json[name]
 
 
-@dataclass
+# No repr: asyncio makes that of each value that a task returns, and this one has thousands of lines.
+@dataclass(repr=False)
 class RunningService:
     """The whole app behind a real socket; `events` is what it told its listeners."""
 
