@@ -15,20 +15,17 @@ from service.client_auth.resource_server import CallerAuthentication
 from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
-from service.endpoints.change_password import ChangePasswordEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
-from service.endpoints.discovery import DiscoveryEndpoint
+from service.endpoints.discovery import DiscoveryEndpoint, JwksEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.error import ErrorEndpoint
-from service.endpoints.health import HealthEndpoint
-from service.endpoints.home import HomeEndpoint
 from service.endpoints.identity_provider import IdentityProviderEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
-from service.endpoints.jwks import JwksEndpoint
 from service.endpoints.login import LoginEndpoint
-from service.endpoints.metrics import MetricsEndpoint
+from service.endpoints.operations import HealthEndpoint, MetricsEndpoint
+from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
@@ -39,6 +36,7 @@ from service.http.endpoint import Endpoint
 from service.http.token_guard import TokenGuard
 from service.identity.authorizations import GrantedAccess
 from service.model.events import Emit
+from service.pages.sign_in_pages import ACCOUNT
 from service.parts import Parts
 from service.parts.application import build_application
 from service.parts.live import build_grants, connect
@@ -233,14 +231,16 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         ),
         CheckSessionEndpoint.reading(pages.visits.cookies.browser_state_name),
         _home_endpoint(parts, pages),
-        ChangePasswordEndpoint(location=shared.configuration.ui.links.get("forgot_password")),
+        RedirectEndpoint(
+            path=CHANGE_PASSWORD, location=shared.configuration.ui.links.get("forgot_password")
+        ),
         ErrorEndpoint(errors=pages.errors),
     )
 
 
 def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
     if not parts.shared.configuration.is_development:
-        return HomeEndpoint(pages=pages.pages)
+        return RedirectEndpoint(path=HOME, location=pages.pages.url(ACCOUNT))
     return DemonstrationEndpoint(
         issuer=parts.shared.issuer,
         registry=parts.shared.registry,

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from hashlib import sha256
 from typing import Generic, TypeVar
 
+from service.caching.bounded_cache import BoundedCache
 from service.model.client import Secret
 from service.model.credentials import RequestCredentials
 from service.model.registry import Registry
@@ -26,7 +27,7 @@ class CredentialCache(Generic[T]):
     def __init__(self, credential_parameters: frozenset[str]) -> None:
         """Take the parameters by which a request authenticates in another way."""
         self._credential_parameters = credential_parameters
-        self._senders: dict[bytes, tuple[T, str, int | None]] = {}
+        self._senders: BoundedCache[bytes, tuple[T, str, int | None]] = BoundedCache(MAX_ENTRIES)
         self._registry: Registry | None = None
 
     def find(self, request: RequestCredentials, registry: Registry) -> T | None:
@@ -38,9 +39,8 @@ class CredentialCache(Generic[T]):
             return None
         sender, name, expires_at = known
         sent = request.params.values
-        if not self._credential_parameters.isdisjoint(sent):
-            return None
-        if sent.get("client_id", (name,)) != (name,):
+        has_others = not self._credential_parameters.isdisjoint(sent)
+        if has_others or sent.get("client_id", (name,)) != (name,):
             return None
         return None if expires_at is not None and expires_at <= request.now else sender
 
@@ -56,11 +56,12 @@ class CredentialCache(Generic[T]):
         """Add a sender, until the first of its secrets expires."""
         if request.authorization is None:
             return
-        if registry is not self._registry or len(self._senders) >= MAX_ENTRIES:
-            self._senders, self._registry = {}, registry
+        if registry is not self._registry:
+            self._senders.clear()
+            self._registry = registry
         expiries = [secret.expires_at for secret in secrets if secret.expires_at is not None]
         expires_at = min((at for at in expiries if at > request.now), default=None)
-        self._senders[_hash(request.authorization)] = (sender, name, expires_at)
+        self._senders.put(_hash(request.authorization), (sender, name, expires_at))
 
 
 def _hash(header: str) -> bytes:

@@ -1,7 +1,7 @@
-"""GET / of a service in development: a page to sign in, to get tokens and to look into them.
+"""GET / in development: a page to sign in, to get tokens and to read them.
 
-The configuration holds hashes of secrets only. The page shows a secret that anybody could guess: the one of the client
-`web` is `web-secret`, and the password of alice is `alice`. No other secret can get onto the page.
+It shows only secrets that it guesses, because the configuration holds hashes: `web-secret` of the client `web`, and the
+password `alice` of alice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from service.http.gate import GATE
 from service.identity.passwords import Passwords
 from service.model.client import Client, verifies_any
 from service.model.registry import LiveRegistry
-from service.model.user import User
 from service.pages.csrf import csrf_token
 from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages
@@ -31,12 +30,12 @@ from service.protocol.scope import OFFLINE_ACCESS
 PATH = "/"
 TEMPLATE = "demonstration.html"
 MOST = 12
-"""How many people and clients are shown; to guess a password takes as long as to sign in."""
+"""Users and clients on the page; guessing a password takes as long as a sign-in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemonstrationEndpoint:
-    """Sends requests in the names of people and clients whose secrets can be guessed."""
+    """Sends requests as users and clients whose secrets it guesses."""
 
     issuer: str
     registry: LiveRegistry
@@ -47,14 +46,14 @@ class DemonstrationEndpoint:
     _guessed: dict[tuple[str, str | None], bool] = field(
         default_factory=dict[tuple[str, str | None], bool], init=False
     )
-    """Whether a name is the password behind a hash; it is tried once, because anybody can ask for the page."""
+    """Whether a name is the password of a hash; tried once, because anybody can open the page."""
 
     def routes(self) -> Iterable[web.RouteDef]:
         return self.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
-        """Show people and clients, or after a sign-in what its code is good for."""
-        if _has_another_name(request.headers.get("Host", ""), self.issuer):
+        """Show users and clients, or after a sign-in what its code is for."""
+        if _is_other_loopback_name(request.headers.get("Host", ""), self.issuer):
             return see_other(self._home)
         visit = await self.sign_in.open_page(request)
         visitor, params = visit.visitor, visit.params
@@ -74,7 +73,7 @@ class DemonstrationEndpoint:
         return self.sign_in.show(visit, TEMPLATE, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
-        """Get a client's own token, or revoke a token and ask about the one that was made from it."""
+        """Get a client's own token, or revoke a token and introspect the one that was derived from it."""
         visit = await self.sign_in.open_form(request)
         params = visit.params
         story, client_id = self._story(request), params.require("client_id")
@@ -93,29 +92,22 @@ class DemonstrationEndpoint:
 
     @property
     def _home(self) -> str:
-        """The redirect URI of a client that people may sign in to on this page."""
         return self.issuer.rstrip("/") + PATH
 
     def _story(self, request: web.Request) -> Story:
         registry, now = self.registry.current, self.now()
-        guesses = {name: f"{name}-secret" for name in (*registry.clients, *registry.api_resources)}
         known = {name: each.client_secrets for name, each in registry.clients.items()}
-        known |= {
-            name: each.secrets for name, each in registry.api_resources.items() if each.secrets
+        known |= {name: api.secrets for name, api in registry.api_resources.items() if api.secrets}
+        secrets = {
+            name: f"{name}-secret"
+            for name, hashes in known.items()
+            if verifies_any(hashes, f"{name}-secret", now=now)
         }
-        return Story(
-            issuer=self.issuer,
-            registry=registry,
-            secrets={
-                name: guess
-                for name, guess in guesses.items()
-                if verifies_any(known.get(name, ()), guess, now=now)
-            },
-            send=request.app[GATE].answer_whole,
-        )
+        send = request.app[GATE].answer_whole
+        return Story(issuer=self.issuer, registry=registry, secrets=secrets, send=send)
 
     def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, object]]:
-        """Give the clients that can be used with what the page shows, and how to begin."""
+        """Yield the clients that can be used without a secret or with a guessed one."""
         shown = [
             each
             for each in self.registry.current.clients.values()
@@ -130,22 +122,19 @@ class DemonstrationEndpoint:
             }
 
     async def _people(self, sign_in: object) -> list[dict[str, object]]:
-        """Return the people whose password is their name, and where they sign in."""
+        """Return the users whose password is their name, with a link to sign in."""
         people: list[dict[str, object]] = []
         for user in self.registry.current.users[:MOST]:
-            if user.enabled and await self._is_guessed(user):
+            guess = (user.username, user.password)
+            if user.enabled and guess not in self._guessed:
+                self._guessed[guess] = await self.passwords.verifies(*guess)
+            if user.enabled and self._guessed[guess]:
                 hint = urlencode({"login_hint": user.username, "prompt": "login"})
                 people.append({"user": user, "sign_in": sign_in and f"{sign_in}&{hint}"})
         return people
 
-    async def _is_guessed(self, user: User) -> bool:
-        guess = (user.username, user.password)
-        if guess not in self._guessed:
-            self._guessed[guess] = await self.passwords.verifies(*guess)
-        return self._guessed[guess]
-
     def _sign_in_uri(self, client: Client, browser: str) -> str | None:
-        """Return the authorization request of a client whose redirect URI this page is."""
+        """Return an authorization request of the client; None unless this page is a redirect URI of it."""
         if self._home not in client.redirect_uris or "code" not in client.allowed_response_types:
             return None
         request = {
@@ -160,10 +149,10 @@ class DemonstrationEndpoint:
         return f"{self.sign_in.pages.url('/connect/authorize')}?{urlencode(request)}"
 
 
-def _has_another_name(host: str, issuer: str) -> bool:
-    """Whether a host is this machine by another name, such as 127.0.0.1, for which the browser keeps other cookies.
+def _is_other_loopback_name(host: str, issuer: str) -> bool:
+    """Return whether the host is another name of this machine, such as 127.0.0.1, which has its own cookies.
 
-    Any other host is one that a proxy puts into the header; to follow it would go round in circles.
+    Another host comes from a proxy; redirecting from it would never end.
     """
     own = urlsplit(issuer)
     name, _, port = host.lower().rpartition(":")
@@ -172,17 +161,17 @@ def _has_another_name(host: str, issuer: str) -> bool:
 
 
 def _state(browser: str, client_id: str) -> str:
-    """Return what shows that this browser has begun to sign in to this client."""
+    """Return a proof that this browser began the sign-in to this client."""
     return f"{csrf_token(f'{browser} {client_id}')}.{client_id}"
 
 
 def _verifier(browser: str) -> str:
-    """Return a PKCE verifier that only this browser causes, so that nothing has to be stored."""
+    """Derive a PKCE verifier from the browser, so that nothing has to be stored."""
     return sha256(f"code_verifier {browser}".encode()).hexdigest()
 
 
 def _shown(story: Story) -> dict[str, object]:
-    """Return the steps for the page, and the tokens with which the story goes on."""
+    """Return the steps for the page, and the tokens for the next ones."""
     tokens = {step.name: step.form.get("token") for step in story.steps}
     return {
         "steps": story.steps,

@@ -1,4 +1,4 @@
-"""GET /.well-known/openid-configuration: the metadata of the service, derived from its endpoints (RFC 8414, OIDC Discovery)."""
+"""GET /.well-known/openid-configuration and jwks.json: the metadata, derived from the endpoints, and the keys (RFC 8414, RFC 7517)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from service.protocol.scope import OFFLINE_ACCESS
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 OAUTH_METADATA = "/.well-known/oauth-authorization-server"
+JWKS = "/.well-known/jwks.json"
 MAX_AGE = 300
+"""Seconds; much shorter than the time from a key's announcement to its first signature."""
 
 _FIELDS = document_fields(max_age=MAX_AGE)
 
@@ -77,6 +79,20 @@ class DiscoveryEndpoint:
             name: base + value if isinstance(value, str) and value.startswith("/") else value
             for name, value in document.items()
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwksEndpoint:
+    keys: KeyRing
+
+    def routes(self) -> Iterable[Route]:
+        return (Direct("GET", JWKS, self.jwks, head=True, scripts=ANY_ORIGIN),)
+
+    def metadata(self) -> Mapping[str, object]:
+        return {"jwks_uri": JWKS}
+
+    async def jwks(self, _: Message) -> Answer:
+        return Answer(_FIELDS, self.keys.public_jwks())
 
 
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:

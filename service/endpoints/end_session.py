@@ -162,7 +162,7 @@ class EndSessionEndpoint:
         return True
 
     async def _find_parked(self, parked_id: str | None, visitor: Visitor) -> Params:
-        """Return the parked parameters; none if there are none, or no longer."""
+        """Return the parked parameters; empty ones if nothing is parked, or no longer."""
         try:
             parked = await self.parking.find_or_bind(parked_id or "", browser=visitor.browser)
         except InvalidRequest:

@@ -29,7 +29,7 @@ PATH = IDENTITY_PROVIDER.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProviderEndpoint:
-    """Has no page of its own; the login page shows its errors."""
+    """Shows its errors on the login page."""
 
     sign_in: SignInPages
     login: LoginPage

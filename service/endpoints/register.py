@@ -117,7 +117,7 @@ class RegisterEndpoint:
     def _guard(self, handler: Handler) -> Handler:
         """Add the challenge to errors about tokens, and write refusals to the audit log."""
 
-        async def guarded(request: web.Request) -> web.Response:
+        async def handle(request: web.Request) -> web.Response:
             try:
                 return await handler(request)
             except TemporarilyUnavailable:
@@ -128,4 +128,4 @@ class RegisterEndpoint:
                     error.headers = bearer_challenge(self.issuer, error)
                 raise
 
-        return guarded
+        return handle

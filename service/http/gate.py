@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from random import getrandbits
 from time import perf_counter
 from typing import Any, TypeVar
@@ -16,13 +17,12 @@ import structlog
 from aiohttp import HttpVersion11, web
 
 from service.http.admission import reason_to_refuse
-from service.http.answer import Answer
+from service.http.answer import Answer, json_answer
 from service.http.cors import Cors
-from service.http.errors import error_answer, http_error
 from service.http.message import Message, WholeRequest
 from service.http.security_headers import SecurityHeaders
 from service.model.events import Emit, RequestAnswered, current_request_id
-from service.protocol.errors import OAuthError, ServerError
+from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -129,12 +129,12 @@ class Gate:
         try:
             answered: A | Answer = await handler(request)
         except OAuthError as error:
-            answered = error_answer(error)
+            answered = _error_answer(error)
         except web.HTTPException as error:
-            answered = http_error(error)
+            answered = _http_error(error)
         except Exception:
             log.exception("unforeseen error")
-            answered = error_answer(ServerError("something unforeseen happened"))
+            answered = _error_answer(ServerError("something unforeseen happened"))
         headers = answered.headers
         headers[REQUEST_ID] = request_id
         if self.draining.is_set():
@@ -151,6 +151,19 @@ class Gate:
             )
         )
         return answered
+
+
+def _error_answer(error: OAuthError) -> Answer:
+    """Return status, code and description as JSON (RFC 6749 §5.2)."""
+    content = {**error.members, "error": error.code, "error_description": error.description}
+    return json_answer(content, status=error.status, headers=dict(error.headers))
+
+
+def _http_error(error: web.HTTPException) -> Answer:
+    """Return aiohttp's error (404, 405, 413) without its text, which may echo the request."""
+    content = {"error": InvalidRequest.code, "error_description": HTTPStatus(error.status).phrase}
+    headers = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else None
+    return json_answer(content, status=error.status, headers=headers)
 
 
 GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)

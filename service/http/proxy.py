@@ -29,6 +29,9 @@ _ELEMENT_BACKWARDS = re.compile(r'(?:[^",\\]|"[^"\\]*")*')
 _PAIR = re.compile(r'(?:[^";]|"[^"]*")+')
 _NODE = re.compile(r"\[(?P<v6>[^\]]+)\](?::\d+)?|(?P<v4>[\d.]+)(?::\d+)?|(?P<bare>[0-9A-Fa-f:.]+)")
 
+_IGNORED = "forwarded headers are ignored: server.trusted_proxies does not list the peer"
+_CONTRADICTORY = "X-Forwarded-For and Forwarded name two callers: set server.forwarded_header"
+
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -37,9 +40,7 @@ class ClientAddress:
     """Believes the headers of trusted proxies only."""
 
     trusted: Sequence[Network]
-    """`server.trusted_proxies`."""
     header: ForwardedHeader
-    """`server.forwarded_header`."""
     _has_warned: bool = field(default=False, init=False)
 
     def find(self, request: Message) -> str:
@@ -50,16 +51,11 @@ class ClientAddress:
         if not self._trusts(peer):
             headers = request.headers
             if not self._has_warned and ("X-Forwarded-For" in headers or "Forwarded" in headers):
-                self._warn(
-                    "forwarded headers are ignored: server.trusted_proxies does not list the peer",
-                    peer,
-                )
+                self._warn(_IGNORED, peer)
             return str(peer)
         callers = {self._first_untrusted(peer, nodes) for nodes in self._nodes(request)}
         if len(callers) > 1 and not self._has_warned:
-            self._warn(
-                "X-Forwarded-For and Forwarded name two callers: set server.forwarded_header", peer
-            )
+            self._warn(_CONTRADICTORY, peer)
         return str(callers.pop() if len(callers) == 1 else peer)
 
     def is_from_proxy(self, request: Message) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.endpoints.jwks import JwksEndpoint
+from service.endpoints.discovery import JwksEndpoint
 from service.http.endpoint import Direct, ScriptAccess
 from tests.conftest import Start
 from tests.driving.service import Answer, RunningService

@@ -77,7 +77,7 @@ class RegistrationPolicy:
 
     @property
     def registrable(self) -> Registrable:
-        """What future clients can use, for discovery (RFC 8414 §2)."""
+        """Return for discovery what future clients can use (RFC 8414 §2)."""
         return Registrable(
             grant_types=self.offered.catalogue.registrable_grant_types,
             response_types=frozenset(known.name for known in RESPONSE_TYPES),

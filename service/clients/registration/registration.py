@@ -43,7 +43,7 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """What its client may see; the store knows neither token nor secret."""
+    """A registration for its client; the store knows neither token nor secret."""
 
     record: RegisteredClient
     access_token: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""/health/live and /health/ready: whether the process is alive, and should get requests."""
+"""/health/live, /health/ready and /metrics: for load balancers and Prometheus."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from aiohttp import web
 from service.http.answer import json_answer
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
+from service.observe.metrics import Metrics
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
 from service.store.memory import StoreMemory
 
@@ -59,3 +60,15 @@ class HealthEndpoint:
         away = self.store.seconds_away
         if away >= self.unready_after:  # later, because all replicas share it and serve the JWKS
             yield f"store: has not answered for {away:.0f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsEndpoint:
+    metrics: Metrics
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        return (web.get("/metrics", self.show),)
+
+    async def show(self, request: web.Request) -> web.Response:
+        headers = {"Content-Type": self.metrics.content_type}
+        return web.Response(body=self.metrics.render(), headers=headers)

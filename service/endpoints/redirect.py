@@ -1,4 +1,4 @@
-"""GET /.well-known/change-password: where password managers send people (W3C, A Well-Known URL for Changing Passwords)."""
+"""GET of paths that only lead elsewhere: / to the account, /.well-known/change-password (W3C) to the operator's page."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from aiohttp import web
 
 from service.http.answer import see_other
 
-PATH = "/.well-known/change-password"
+HOME = "/"
+CHANGE_PASSWORD = "/.well-known/change-password"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePasswordEndpoint:
-    """Redirects to the page of `ui.links.forgot_password`; without that link there is no such path."""
-
+class RedirectEndpoint:
+    path: str
     location: str | None
+    """None for no such path."""
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return (web.get(PATH, self.redirect),) if self.location else ()
+        return (web.get(self.path, self.redirect),) if self.location else ()
 
     async def redirect(self, _: web.Request) -> web.Response:
-        """Redirect to the page."""
         return see_other(self.location or "")
