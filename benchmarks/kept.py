@@ -21,6 +21,7 @@ from service.parts import Parts
 from service.protocol.params import Params
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.tokens.liveness import begin
+from service.tokens.refresh_token import begin_family
 
 Make = Callable[[Parts, int], Awaitable[None]]
 """Makes the one of this number; every number is another person."""
@@ -88,7 +89,7 @@ async def refresh_family(parts: Parts, number: int) -> None:
     """An authorization and its one live refresh token, after any number of rotations."""
     granted, now = _authorization(parts, number, offline=True), parts.shared.now()
     client = parts.shared.registry.current.clients["web"]
-    first = parts.tokens.refresh_tokens.begin(granted, client, user_claims={}, now=now)
+    first = begin_family(parts.shared.stores, granted, client, user_claims={}, now=now)
     await parts.shared.kv.write(
         *begin(parts.shared.stores, granted, ttl=DAY, now=now), *first.writes
     )

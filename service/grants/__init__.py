@@ -15,7 +15,6 @@ from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
 from service.store.stores import Stores
 from service.tokens.granting import Grant, GrantServices
-from service.tokens.refresh_token import RefreshTokens
 from service.tokens.revocation import Revocation
 
 
@@ -24,7 +23,6 @@ class GrantParts:
     services: GrantServices
     stores: Stores
     sign_in: LocalSignIn
-    refresh_tokens: RefreshTokens
     revocation: Revocation
 
 
@@ -43,7 +41,6 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     RefreshTokenGrant: lambda parts: RefreshTokenGrant(
         parts.services.registry,
         parts.stores,
-        parts.refresh_tokens,
         parts.revocation,
         parts.services.emit,
     ),

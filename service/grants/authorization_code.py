@@ -20,12 +20,12 @@ from service.tokens.granting import (
     ContinuedGrant,
     GrantResult,
     ScopeRule,
-    SingleUse,
     TokenRequest,
 )
 from service.tokens.permitted import continue_authorization
 from service.tokens.requested_scope import narrowed_resources
 from service.tokens.revocation import Revocation
+from service.tokens.single_use import SingleUse, use_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,11 @@ class AuthorizationCodeGrant:
     def _use_up(
         self, handle: Handle, authorization: Authorization, client: Client, now: int
     ) -> SingleUse:
-        attempt = secrets.token_urlsafe(12)
-        swap = self.stores.codes.spend(
-            Spent(attempt=attempt, at=now),
-            handle.selector,
-            handle.digest,
+        return use_once(
+            self.stores.codes,
+            handle,
+            Spent(attempt=secrets.token_urlsafe(12), at=now),
             ttl=client.authorization_code_lifetime + REPLAY_WINDOW,
-        )
-        return SingleUse(
-            swap=swap,
-            was_won=lambda before: self.stores.codes.was_won(before, attempt=attempt),
             report_replay=lambda: self._report_replay(authorization),
         )
 

@@ -95,7 +95,7 @@ def _find_fault(result: object, request: TokenRequest) -> str | None:
         return f"the handler returned a {type(result).__name__}"
     if not (_is_json(result.authorization.claims) and _is_json(result.members)):
         return "the claims or members are not JSON"
-    lifetime: object = result.lifetime
+    lifetime = cast("object", result.lifetime)
     if not (isinstance(lifetime, int) and lifetime > 0):
         return "the lifetime is not a number of seconds"
     return _find_excess(result.authorization, request)

@@ -8,26 +8,27 @@ from typing import ClassVar
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, RefreshTokenReused
-from service.model.handle import Handle, parse_handle
+from service.model.handle import parse_handle
 from service.model.one_time import RefreshToken, Spent
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
+from service.tokens.active import ActiveRefreshToken
 from service.tokens.family import is_of_family
 from service.tokens.granting import (
     ContinuedGrant,
     GrantResult,
     MintedRefreshToken,
     ScopeRule,
-    SingleUse,
     TokenRequest,
 )
 from service.tokens.permitted import continue_offline
-from service.tokens.refresh_token import RefreshTokens
+from service.tokens.refresh_token import keep, rotate, use_up
 from service.tokens.requested_scope import narrowed_resources
 from service.tokens.revocation import Revocation
 from service.tokens.sealed_claims import open_claims
+from service.tokens.single_use import SingleUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,6 @@ class RefreshTokenGrant:
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     registry: LiveRegistry
     stores: Stores
-    refresh_tokens: RefreshTokens
     revocation: Revocation
     emit: Emit
 
@@ -61,44 +61,36 @@ class RefreshTokenGrant:
             await self.revocation.end_authorization(authorization.id)
             return self._report_replay(authorization)
         _check_record(record, request)
-        permitted = continue_offline(authorization, request.client.permissions)
-        scope = _narrow_scope(permitted, request)
-        single_use, successor = self._rotate(handle, found, record, permitted, request)
+        authorization = continue_offline(authorization, request.client.permissions)
+        token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
+        scope = _narrow_scope(authorization, request)
+        single_use, following = self._rotate(token, request, is_spent=isinstance(found, Spent))
         keep_claims = not request.client.update_access_token_claims_on_refresh
         return ContinuedGrant(
-            authorization=request.bind(permitted),
+            authorization=request.bind(authorization),
             scope=scope,
-            resources=narrowed_resources(self.registry.current, permitted, request.resources),
-            issue_id_token=permitted.session_id is not None,
+            resources=narrowed_resources(self.registry.current, authorization, request.resources),
+            issue_id_token=authorization.session_id is not None,
             single_use=single_use,
-            refresh_token=successor,
+            refresh_token=following,
             user_claims=open_claims(record, handle) if keep_claims else None,
         )
 
     def _rotate(
-        self,
-        handle: Handle,
-        found: RefreshToken | Spent,
-        record: RefreshToken,
-        authorization: Authorization,
-        request: TokenRequest,
+        self, token: ActiveRefreshToken, request: TokenRequest, *, is_spent: bool
     ) -> tuple[SingleUse | None, MintedRefreshToken]:
         """Return the family's next token: the same one, the same successor again, or a new one."""
-        client, now = request.client, request.now
-        if isinstance(found, RefreshToken) and client.refresh_token_usage == "reuse":
-            return None, self.refresh_tokens.keep(handle, record, client, now=now)
-        successor = self.refresh_tokens.rotate(handle, record, authorization, client, now=now)
-        if isinstance(found, Spent):
-            return None, successor
-        single_use = self.refresh_tokens.use_up(
-            handle,
-            record,
-            authorization,
-            client,
-            now=now,
-            report_replay=lambda: self._report_replay(authorization),
-        )
-        return single_use, successor
+        stores, client, now = self.stores, request.client, request.now
+        if not is_spent and client.refresh_token_usage == "reuse":
+            return None, keep(stores, token, client, now)
+        following = rotate(stores, token, client, now)
+        if is_spent:
+            return None, following
+
+        def report_replay() -> OAuthError:
+            return self._report_replay(token.authorization)
+
+        return use_up(stores, token, client, now, report_replay=report_replay), following
 
     def _report_replay(self, authorization: Authorization) -> OAuthError:
         self.emit(

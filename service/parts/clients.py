@@ -24,7 +24,6 @@ from service.tokens.audience import Targets
 from service.tokens.id_token import IdTokens
 from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.issuer import TokenIssuer
-from service.tokens.refresh_token import RefreshTokens
 from service.tokens.revocation import Revocation
 from service.tokens.subject import SubjectIdentifiers
 
@@ -128,7 +127,6 @@ class TokenParts:
         self.id_token_hints = IdTokenHints(
             issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
         )
-        self.refresh_tokens = RefreshTokens(stores=stores)
         self.revocation = Revocation(stores=stores, now=now)
         self.active_tokens = ActiveTokens(
             issuer=issuer,
@@ -141,7 +139,6 @@ class TokenParts:
         self.issuer = TokenIssuer(
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
-            refresh_tokens=self.refresh_tokens,
             revocation=self.revocation,
             stores=stores,
             emit=shared.emit,

@@ -26,7 +26,6 @@ def build_grants(parts: Parts) -> Grants:
             services=services,
             stores=shared.stores,
             sign_in=parts.sign_in.local,
-            refresh_tokens=tokens.refresh_tokens,
             revocation=tokens.revocation,
         )
     )

@@ -52,26 +52,18 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     """An active access token with its claims."""
 
     claims: VerifiedClaims
-    reference: Handle | None
-    """The handle of a reference token; None for a JWT."""
+    name: str
+    """The token's name in an index: the handle's digest, or the `jti`."""
+    selector: str
+    """The part of their keys that its records share."""
+    is_reference: bool
+    """Whether it is a reference token, and not a JWT."""
     authorization: Authorization | None
     """None if the client acts for itself."""
     scope: frozenset[str]
     """The part of the token's scope that is still allowed, as in its claims."""
     cnf: Confirmation | None
     """The key that its sender has to prove possession of; None for a bearer token."""
-
-    @property
-    def name(self) -> str:
-        """The token's name in an index: the handle's digest, or the `jti`."""
-        return self.reference.digest if self.reference else str(self.claims["jti"])
-
-    @property
-    def selector(self) -> str:
-        """The part of their keys that its records share."""
-        if self.reference is not None:
-            return self.reference.selector
-        return selector_of(str(self.claims["jti"]))
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -210,7 +202,9 @@ class ActiveTokens:
             raise Inactive("it is bound to a key in a way that is not known here") from error
         return ActiveToken(
             claims=claims,
-            reference=handle,
+            name=str(claims["jti"]) if handle is None else handle.digest,
+            selector=selector_of(str(claims["jti"])) if handle is None else handle.selector,
+            is_reference=handle is not None,
             authorization=authorization,
             scope=split_scope(str(claims.get("scope", ""))),
             cnf=cnf,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol
@@ -23,6 +23,7 @@ from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.verbs import Command
 from service.tokens.active import ActiveToken, ActiveTokens
+from service.tokens.single_use import SingleUse
 
 
 class ScopeRule(Enum):
@@ -94,16 +95,6 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     def bind(self, authorization: Authorization) -> Authorization:
         """Return the authorization with the key of this request, or else with the one that it has."""
         return authorization if self.cnf is None else replace(authorization, cnf=self.cnf)
-
-
-class SingleUse(msgspec.Struct, frozen=True, kw_only=True):
-    """The use of a code or refresh token, in the same atomic step that makes the new tokens active."""
-
-    swap: Command
-    was_won: Callable[[bytes | None], bool]
-    """Return whether the answer to the swap means that this request was the first."""
-    report_replay: Callable[[], OAuthError]
-    """Emit the event of a replay, and return the refusal."""
 
 
 class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):

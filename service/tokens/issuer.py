@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
@@ -26,7 +24,7 @@ from service.tokens.granting import (
 )
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import begin, make_room, prolong
-from service.tokens.refresh_token import RefreshTokens
+from service.tokens.refresh_token import begin_family
 from service.tokens.revocation import Revocation
 
 _STANDARD_MEMBERS = frozenset(
@@ -34,29 +32,8 @@ _STANDARD_MEMBERS = frozenset(
 )
 
 
-class _Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """The tokens of one response; they are active."""
-
-    authorization: Authorization
-    access: MintedToken
-    refresh: MintedRefreshToken | None = None
-    id_token: str | None = None
-
-    def as_response(self, members: Mapping[str, object]) -> dict[str, object]:
-        """Return the token response; further members never replace a standard one."""
-        response: dict[str, object] = {
-            "access_token": self.access.token,
-            "token_type": self.access.token_type,
-            "expires_in": self.access.lifetime,
-            "scope": format_scope(self.access.scope),
-        }
-        if self.refresh is not None:
-            response["refresh_token"] = self.refresh.handle.text
-        if self.id_token is not None:
-            response["id_token"] = self.id_token
-        if members:
-            response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
-        return response
+_Tokens = tuple[MintedToken, MintedRefreshToken | None, str | None]
+"""The access token, the refresh token and the ID token of one response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +42,6 @@ class TokenIssuer:
 
     access_tokens: AccessTokens
     id_tokens: IdTokens
-    refresh_tokens: RefreshTokens
     revocation: Revocation
     stores: Stores
     emit: Emit
@@ -75,44 +51,62 @@ class TokenIssuer:
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the token response; raise if another request has used the code or token first."""
-        client = request.client
-        tokens = await self._issue_tokens(grant, client, user_claims)
+        authorization = grant.authorization
+        access, refresh, id_token = await self._issue(
+            grant, authorization, request.client, user_claims, self.now()
+        )
         self.emit(
             TokenIssued(
-                client_id=client.client_id,
+                client_id=authorization.client_id,
                 grant_type=request.grant_type,
-                subject=tokens.authorization.subject,
-                scope=tokens.access.scope,
-                refreshable=tokens.refresh is not None,
+                subject=authorization.subject,
+                scope=access.scope,
+                refreshable=refresh is not None,
             )
         )
-        return tokens.as_response({} if isinstance(grant, ContinuedGrant) else grant.members)
+        response: dict[str, object] = {
+            "access_token": access.token,
+            "token_type": access.token_type,
+            "expires_in": access.lifetime,
+            "scope": format_scope(access.scope),
+        }
+        if refresh is not None:
+            response["refresh_token"] = refresh.handle.text
+        if id_token is not None:
+            response["id_token"] = id_token
+        if not isinstance(grant, ContinuedGrant) and grant.members:
+            members = grant.members
+            response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
+        return response
 
-    async def _issue_tokens(
-        self, grant: GrantSuccess, client: Client, user_claims: Mapping[str, object]
+    async def _issue(
+        self,
+        grant: GrantSuccess,
+        authorization: Authorization,
+        client: Client,
+        user_claims: Mapping[str, object],
+        now: int,
     ) -> _Tokens:
+        mint = self.access_tokens.mint
         match grant:
-            case NewGrant():
-                return await self._issue_new(grant, client, user_claims, self.now())
+            case NewGrant(lifetime=at_most):
+                access = await mint(
+                    authorization, client, user_claims=user_claims, now=now, at_most=at_most
+                )
+                refresh = self._begin_family(authorization, client, user_claims, now)
+                await self._store_new(authorization, access, refresh, now)
+                return access, refresh, None
             case ContinuedGrant():
-                return await self._issue_continued(grant, client, user_claims, self.now())
-            case DerivedGrant():
-                return await self._issue_derived(grant, client, user_claims, self.now())
-
-    async def _issue_new(
-        self, grant: NewGrant, client: Client, user_claims: Mapping[str, object], now: int
-    ) -> _Tokens:
-        authorization = grant.authorization
-        access = await self.access_tokens.mint(
-            authorization, client, user_claims=user_claims, now=now, at_most=grant.lifetime
-        )
-        refresh = self._begin_family(authorization, client, user_claims, now)
-        ttl = _longest(access, refresh)
-        writes = [*begin(self.stores, authorization, ttl=ttl, now=now), *_writes(access, refresh)]
-        answers = await self.stores.kv.write(*writes) if writes else []
-        if authorization.subject is not None:
-            await make_room(self.stores, authorization, count=answers[0], emit=self.emit)
-        return _Tokens(authorization=authorization, access=access, refresh=refresh)
+                return await self._issue_continued(grant, client, user_claims, now)
+            case DerivedGrant(source=source):
+                at_most = min(source.expires_at - now, grant.lifetime)
+                if at_most < 1:
+                    raise InvalidGrant("the token has expired meanwhile")
+                access = await mint(
+                    authorization, client, user_claims=user_claims, now=now, at_most=at_most
+                )
+                await self._store_derived_token(source, access, now)
+                return access, None, None
 
     async def _issue_continued(
         self, grant: ContinuedGrant, client: Client, user_claims: Mapping[str, object], now: int
@@ -139,33 +133,16 @@ class TokenIssuer:
             id_token = await self.id_tokens.mint(
                 authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims, now=now
             )
-        writes: list[Command] = [] if single_use is None else [single_use.swap]
-        writes += prolong(self.stores, authorization, ttl=_longest(access, refresh), now=now)
+        ttl, writes = _writes(access, refresh)
+        writes = (*prolong(self.stores, authorization, ttl=ttl, now=now), *writes)
+        if single_use is not None:
+            writes = (single_use.swap, *writes)
         once = single_use is not None or grant.refresh_token is not None
-        answers = await self.stores.kv.write(*writes, *_writes(access, refresh), durable=once)
+        answers = await self.stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[0]):
             await self.revocation.end_authorization(authorization.id)
             raise single_use.report_replay()
-        return _Tokens(
-            authorization=authorization, access=access, refresh=refresh, id_token=id_token
-        )
-
-    async def _issue_derived(
-        self,
-        grant: DerivedGrant,
-        client: Client,
-        user_claims: Mapping[str, object],
-        now: int,
-    ) -> _Tokens:
-        at_most = min(grant.source.expires_at - now, grant.lifetime)
-        if at_most < 1:
-            raise InvalidGrant("the token has expired meanwhile")
-        authorization = grant.authorization
-        access = await self.access_tokens.mint(
-            authorization, client, user_claims=user_claims, now=now, at_most=at_most
-        )
-        await self._store_derived_token(grant.source, access, now)
-        return _Tokens(authorization=authorization, access=access)
+        return access, refresh, id_token
 
     def _begin_family(
         self,
@@ -174,10 +151,23 @@ class TokenIssuer:
         user_claims: Mapping[str, object],
         now: int,
     ) -> MintedRefreshToken | None:
-        """Mint the first refresh token where offline_access was granted, and only there (OIDC Core §11)."""
+        """Mint the first refresh token if offline_access was granted (OIDC Core §11)."""
         if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
             return None
-        return self.refresh_tokens.begin(authorization, client, user_claims=user_claims, now=now)
+        return begin_family(self.stores, authorization, client, user_claims=user_claims, now=now)
+
+    async def _store_new(
+        self,
+        authorization: Authorization,
+        access: MintedToken,
+        refresh: MintedRefreshToken | None,
+        now: int,
+    ) -> None:
+        ttl, writes = _writes(access, refresh)
+        writes = (*begin(self.stores, authorization, ttl=ttl, now=now), *writes)
+        answers = await self.stores.kv.write(*writes) if writes else []
+        if authorization.subject is not None:
+            await make_room(self.stores, authorization, count=answers[0], emit=self.emit)
 
     async def _store_derived_token(
         self, source: ActiveToken, access: MintedToken, now: int
@@ -187,7 +177,7 @@ class TokenIssuer:
         The index comes first: from then on a revocation of the source finds this token, too.
         """
         stores, selector, name = self.stores, source.selector, source.name
-        is_reference = source.reference is not None
+        is_reference = source.is_reference
         # A reference token is active while its record exists, a JWT while no revocation does.
         fate = stores.access_tokens if is_reference else stores.revoked
         answers = await stores.kv.write(
@@ -215,9 +205,10 @@ class TokenIssuer:
             )
 
 
-def _longest(access: MintedToken, refresh: MintedRefreshToken | None) -> int:
-    return max(access.lifetime, refresh.lifetime if refresh else 0)
-
-
-def _writes(access: MintedToken, refresh: MintedRefreshToken | None) -> tuple[Command, ...]:
-    return access.writes if refresh is None else (*access.writes, *refresh.writes)
+def _writes(
+    access: MintedToken, refresh: MintedRefreshToken | None
+) -> tuple[int, tuple[Command, ...]]:
+    """Return the longest lifetime of the tokens, and the commands that write them."""
+    if refresh is None:
+        return access.lifetime, access.writes
+    return max(access.lifetime, refresh.lifetime), (*access.writes, *refresh.writes)

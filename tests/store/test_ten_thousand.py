@@ -18,6 +18,8 @@ from service.model.session import Session
 from service.protocol.errors import InvalidGrant
 from service.store.indexes import Index
 from service.store.stores import DELIVERY_LIFETIME
+from service.tokens.active import ActiveRefreshToken
+from service.tokens.refresh_token import begin_family, rotate, use_up
 from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.needs("redis-server")
@@ -52,24 +54,20 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
         family_key=new_family_key(frozenset({"offline_access"})),
         created_at=parts.shared.now(),
     )
-    tokens = parts.tokens.refresh_tokens
-    current = tokens.begin(authorization, client, user_claims={}, now=parts.shared.now())
+    stores, now = parts.shared.stores, parts.shared.now()
+    current = begin_family(stores, authorization, client, user_claims={}, now=now)
     await parts.shared.kv.write(*current.writes)
     for _ in range(MANY):
         handle, now = current.handle, parts.shared.now()
         (record,) = await parts.shared.kv.read(
-            parts.shared.stores.refresh_tokens.read(handle.selector, handle.digest)
+            stores.refresh_tokens.read(handle.selector, handle.digest)
         )
         assert isinstance(record, RefreshToken)
-        single_use = tokens.use_up(
-            handle,
-            record,
-            authorization,
-            client,
-            now=now,
-            report_replay=lambda: InvalidGrant("replayed"),
+        token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
+        single_use = use_up(
+            stores, token, client, now, report_replay=lambda: InvalidGrant("replayed")
         )
-        current = tokens.rotate(handle, record, authorization, client, now=now)
+        current = rotate(stores, token, client, now)
         await parts.shared.kv.write(single_use.swap, *current.writes)
     await asyncio.sleep(1.1)
     left = [key for key in redis.scan_iter("ts:*:rt:*", count=MANY) if redis.exists(key)]

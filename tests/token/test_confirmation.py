@@ -39,10 +39,11 @@ def prove(monkeypatch: pytest.MonkeyPatch) -> Prove:
     """Let the client prove possession of a key with every token request."""
 
     def prove_key(cnf: Confirmation | None) -> None:
-        monkeypatch.setattr(
-            "service.endpoints.token.TokenRequest",
-            lambda **members: TokenRequest(**members | {"cnf": cnf}),
-        )
+        def bound_request(**members: Any) -> TokenRequest:
+            members["cnf"] = cnf
+            return TokenRequest(**members)
+
+        monkeypatch.setattr("service.endpoints.token.TokenRequest", bound_request)
 
     return prove_key
 

@@ -12,6 +12,8 @@ from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, new_handle, parse_handle
 from service.model.one_time import RefreshToken
 from service.protocol.errors import InvalidGrant
+from service.tokens.active import ActiveRefreshToken
+from service.tokens.refresh_token import use_up
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService
 
@@ -84,12 +86,15 @@ async def test_a_token_that_does_not_show_its_family_has_a_marker_until_its_end(
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
     assert granted is not None
     assert isinstance(record, RefreshToken)
-    single_use = service.parts.tokens.refresh_tokens.use_up(
-        handle,
-        record,
-        msgspec.structs.replace(granted, family_key=family_key),
+    single_use = use_up(
+        stores,
+        ActiveRefreshToken(
+            handle=handle,
+            authorization=msgspec.structs.replace(granted, family_key=family_key),
+            record=record,
+        ),
         service.parts.shared.registry.current.clients["frontend"],
-        now=record.ends_at - 5000,
+        record.ends_at - 5000,
         report_replay=lambda: InvalidGrant(""),
     )
     assert single_use.swap[3:5] == ("EX", 5000)
