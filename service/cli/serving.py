@@ -67,7 +67,7 @@ class Serving:
             service = create_app(self.configuration, environ=self.environ, spans=spans)
             return service, ServerTls(tls) if tls else None
         except CannotServe as error:
-            problem = self.configuration.landmarks.problem(error.finding)
+            problem = self.configuration.source_positions.problem(error.finding)
             raise Refused([problem]) from error
         except UNBUILT as error:
             raise click.ClickException(f"{type(error).__name__}: {error}") from error

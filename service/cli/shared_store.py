@@ -44,7 +44,7 @@ def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]])
     try:
         return asyncio.run(run())
     except CannotServe as error:
-        raise Refused([settings.landmarks.problem(error.finding)]) from error
+        raise Refused([settings.source_positions.problem(error.finding)]) from error
     except KeyFileError as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:

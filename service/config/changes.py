@@ -1,4 +1,4 @@
-"""What differs between two configurations, as lines for an operator."""
+"""Describes the differences of two configurations as lines for an operator."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ if TYPE_CHECKING:
 
 
 _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "options")
-"""Only that they changed is said, never how; a handler's options are whatever it needs, such as a key of an API."""
+"""Their values are not shown; a handler's options may contain the key of an API."""
 _DERIVED = (
     *("resources_by_scope", "clients_by_mark", "permissions", "longest_token", "generation"),
     "unsupported_feature",
 )
+_NAMING_FIELDS = ("username", "acr", "handler")
 
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:
-    """The settings outside of the registry that differ, such as `server.port`."""
+    """Yield the settings outside of the registry that differ, such as `server.port`."""
     for name in NEEDS_RESTART:
         old, new = getattr(before, name), getattr(after, name)
-        if old == new:
-            continue
-        if not isinstance(new, BaseModel):
+        if old != new and isinstance(new, BaseModel):
+            keys = (key for key in type(new).model_fields if getattr(old, key) != getattr(new, key))
+            yield from (f"{name}.{key}" for key in keys)
+        elif old != new:
             yield name
-            continue
-        for key in type(new).model_fields:
-            if getattr(old, key) != getattr(new, key):
-                yield f"{name}.{key}"
 
 
 def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
-    """One line per entry that was added, removed or changed, and one per field of the latter."""
+    """Yield a line for each entry that was added, removed or changed, and for each field of the latter."""
     for field in fields(before):
         if field.name in _DERIVED:
             continue
@@ -50,17 +48,15 @@ def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
 
 
 def _by_name(entries: object) -> Mapping[str, object]:
-    """The entries of the registry's part by what they are called."""
     if isinstance(entries, dict):
         return cast("dict[str, object]", entries)
     if isinstance(entries, tuple):
-        return {_name_of(entry): entry for entry in cast("tuple[object, ...]", entries)}
+        listed = cast("tuple[object, ...]", entries)
+        return {
+            next(str(getattr(entry, key)) for key in _NAMING_FIELDS if hasattr(entry, key)): entry
+            for entry in listed
+        }
     return {} if entries is None else {str(entries): entries}
-
-
-def _name_of(entry: object) -> str:
-    names = (getattr(entry, key, None) for key in ("username", "acr", "handler"))
-    return str(next(name for name in names if name is not None))
 
 
 def _entry_changes(name: str, old: object, new: object) -> Iterator[str]:

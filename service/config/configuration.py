@@ -1,32 +1,60 @@
-"""All settings of one start: the sections as they were read, and the registry that a reload replaces."""
+"""All settings of one start: the sections of config.yaml, and the registry, which a reload replaces."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from service.config.problem import Problem
+from service.config.problem import Finding, Location, Problem
 from service.config.reading.files import FilesRead
 from service.config.rules.uris import is_loopback
-from service.config.schema.people import Session, Ui
-from service.config.schema.registration import Registration
-from service.config.schema.server import Limits, Outgoing, Server, Store
-from service.config.schema.signing import Signing
-from service.config.source_positions import Landmarks
+from service.config.schema.file import ConfigurationFile, Registration, Ui
+from service.config.schema.server import Limits, Outgoing, Server, Session, Signing, Store
 from service.model.catalogue import Catalogue
 from service.model.registry import Registry
+
+_KEPT_POSITIONS: tuple[Location, ...] = (
+    (),
+    ("server", "tls"),
+    ("signing", "keys"),
+    ("users", "source"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePositions:
+    """The places of settings that run code of the operator or read files; all places would take too much memory."""
+
+    _kept: Mapping[Location, Problem]
+    """A problem without a message for each place."""
+
+    @classmethod
+    def of(cls, file: ConfigurationFile, problem: Callable[[Finding], Problem]) -> SourcePositions:
+        """Keep the places of a file."""
+        handlers = [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]
+        return cls({each: problem(Finding(each, "")) for each in (*_KEPT_POSITIONS, *handlers)})
+
+    def problem(self, finding: Finding) -> Problem:
+        """Return the finding at its place, or at the nearest one above it that was kept."""
+        at = finding.location
+        while at not in self._kept:
+            at = at[:-1]
+        return replace(
+            self._kept[at], message=finding.message, hint=finding.hint, severity=finding.severity
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What config.yaml says, checked whole."""
+    """The checked content of config.yaml."""
 
     file: Path
     files: FilesRead = field(compare=False)
-    """All that it was read from."""
+    """All files that it was read from."""
     catalogue: Catalogue = field(compare=False)
-    """What the version that read it supports."""
+    """What this version supports."""
     issuer: str
     server: Server
     store: Store
@@ -39,8 +67,7 @@ class Configuration:
     ui: Ui
     registry: Registry
     warnings: tuple[Problem, ...]
-    landmarks: Landmarks = field(compare=False, repr=False)
-    """The places of what may turn out wrong when it is made."""
+    source_positions: SourcePositions = field(compare=False, repr=False)
 
     @property
     def is_development(self) -> bool:
@@ -50,15 +77,7 @@ class Configuration:
 
 
 NEEDS_RESTART = (
-    "issuer",
-    "server",
-    "store",
-    "signing",
-    "session",
-    "limits",
-    "pairwise_salt",
-    "outgoing",
-    "registration",
-    "ui",
+    *("issuer", "server", "store", "signing", "session", "limits", "pairwise_salt"),
+    *("outgoing", "registration", "ui"),
 )
 """The settings that a reload cannot change."""

@@ -1,4 +1,4 @@
-"""Judges the file's values by schema and rules, all at once: what is malformed hides nothing else."""
+"""Judges the file's values by schema and rules; what is malformed does not hide what else is wrong."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pydantic import ValidationError
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
 from service.config.rules.rule import FileRule
-from service.config.rules.table import rules as every_rule
+from service.config.rules.table import file_rules
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Catalogue
 
 _ROUNDS = 4
-"""Taking out a malformed value may leave a required key missing, and that its parent empty."""
+"""Without a malformed value a required key may be missing, and its parent may then be empty."""
 _STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid", "amr": ["missing"]}
 _SETS_OF_WORDS = ("allowed_grant_types", "allowed_response_types", "allowed_scopes")
 
@@ -30,17 +30,15 @@ def judge(
     directory: Path,
     rules: Iterable[FileRule] = (),
 ) -> tuple[ConfigurationFile | None, list[Finding]]:
-    """The file where it is well-formed, and what schema and rules, further ones too, have to say of it."""
-    rules = (*every_rule(catalogue), *rules)
+    """Return the file if it is well-formed, and the findings of schema and rules; `rules` are further ones."""
+    rules = (*file_rules(catalogue), *rules)
+    repeated = [*_find_repeated_words(values)]
     try:
         file = _validate(values, replaced, directory)
     except ValidationError as error:
-        return None, [
-            *schema_findings(error),
-            *_findings_of_the_rest(values, error, directory, rules),
-            *_find_repeated_words(values),
-        ]
-    return file, [*_findings(file, rules), *_find_repeated_words(values)]
+        found = _judge_the_rest(values, error, directory, rules)
+        return None, [*schema_findings(error), *found, *repeated]
+    return file, [*(finding for rule in rules for finding in rule(file)), *repeated]
 
 
 def _find_repeated_words(values: Value) -> Iterator[Finding]:
@@ -48,31 +46,24 @@ def _find_repeated_words(values: Value) -> Iterator[Finding]:
     clients = values.get("clients") if isinstance(values, dict) else None
     for at, client in enumerate(clients if isinstance(clients, list) else []):
         for key in _SETS_OF_WORDS:
-            listed = client.get(key) if isinstance(client, dict) else None
-            words = listed if isinstance(listed, list) else []
-            for index in _positions_of_repeated(words):
-                location = ("clients", at, key, index)
-                yield warning(location, f"{words[index]} is listed twice", "remove one")
-
-
-def _positions_of_repeated(words: list[Value]) -> Iterator[int]:
-    seen = set[str]()
-    for index, word in enumerate(words):
-        if isinstance(word, str):
-            if word in seen:
-                yield index
-            seen.add(word)
+            words = client.get(key) if isinstance(client, dict) else None
+            seen = set[str]()
+            for index, word in enumerate(words if isinstance(words, list) else []):
+                if isinstance(word, str) and word in seen:
+                    location = ("clients", at, key, index)
+                    yield warning(location, f"{word} is listed twice", "remove one")
+                seen.add(str(word))
 
 
 def _validate(
     values: Value, replaced: Mapping[Location, str], directory: Path
 ) -> ConfigurationFile:
-    """Check against the schema; where text is wanted, what came from the environment is text, even `8080`."""
+    """Check against the schema; a value from the environment is text where text is expected, even `8080`."""
     try:
         return ConfigurationFile.model_validate(values, context={"directory": directory})
     except ValidationError as error:
-        wanted = [location for kind, location in _errors(error) if kind == "string_type"]
-        as_text = [location for location in wanted if location in replaced]
+        expected = [location for kind, location in _errors(error) if kind == "string_type"]
+        as_text = [location for location in expected if location in replaced]
         if not as_text:
             raise
     for location in as_text:
@@ -85,10 +76,10 @@ def _errors(error: ValidationError) -> Iterator[tuple[str, Location]]:
         yield details["type"], details["loc"]
 
 
-def _findings_of_the_rest(
+def _judge_the_rest(
     values: Value, error: ValidationError, directory: Path, rules: Iterable[FileRule]
 ) -> Iterator[Finding]:
-    """What the rules say of the file without its malformed parts, but for what only follows from their absence."""
+    """Apply the rules to the file without its malformed values, and leave out what only follows from that."""
     rest, removed = deepcopy(values), set[Location]()
     for _ in range(_ROUNDS):
         removed |= _take_out(rest, _errors(error))
@@ -96,45 +87,36 @@ def _findings_of_the_rest(
             file = _validate(rest, {}, directory)
         except ValidationError as further:
             error = further
-        else:
-            yield from (each for each in _findings(file, rules) if not _follows(each, removed))
-            return
-
-
-def _findings(file: ConfigurationFile, rules: Iterable[FileRule]) -> Iterator[Finding]:
-    for rule in rules:
-        yield from rule(file)
+            continue
+        for rule in rules:
+            yield from (finding for finding in rule(file) if not _follows(finding, removed))
+        return
 
 
 def _take_out(values: Value, errors: Iterable[tuple[str, Location]]) -> set[Location]:
-    """Remove malformed values, put something in the place of missing ones, and say where."""
+    """Remove malformed values, make up missing ones, and return their locations."""
     removed: set[Location] = set()
     for kind, location in errors:
-        key = _nearest_key(location)
+        key = location
+        while key and not isinstance(key[-1], str):  # the items of a list keep their positions
+            key = key[:-1]
         if not key or key in removed:
             continue
         removed.add(key)
         if kind == "missing":
             _put(values, key, _STANDS_FOR_MISSING.get(str(key[-1]), _made_up(key)))
-        else:
-            _remove(values, key)
+        elif isinstance(parent := _parent(values, key), dict):
+            parent.pop(str(key[-1]), None)
     return removed
 
 
 def _made_up(key: Location) -> str:
-    """A name of its own for what has none."""
+    """Return a unique name for something without one."""
     return "-".join(str(part) for part in ("missing", *key))
 
 
-def _nearest_key(location: Location) -> Location:
-    """The location up to its last key: an item is not taken out of a list, so that the others keep their places."""
-    while location and not isinstance(location[-1], str):
-        location = location[:-1]
-    return location
-
-
 def _follows(finding: Finding, removed: Iterable[Location]) -> bool:
-    """Whether a finding is about a place where something was taken out, names what was put there, or only warns beside."""
+    """Return whether a finding is about a removed value or a made-up one, or warns of something next to it."""
     at = finding.location
     if any(_made_up(each) in f"{finding.message} {finding.hint}" for each in removed):
         return True
@@ -158,9 +140,3 @@ def _put(values: Value, location: Location, value: Value) -> None:
         parent[str(last)] = value
     elif isinstance(parent, list) and isinstance(last, int):
         parent[last] = value
-
-
-def _remove(values: Value, location: Location) -> None:
-    parent = _parent(values, location)
-    if isinstance(parent, dict):
-        parent.pop(str(location[-1]), None)

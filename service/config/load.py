@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from json import JSONEncoder
 from pathlib import Path
 
-from service.config.configuration import NEEDS_RESTART, Configuration
-from service.config.cooperative_steps import collector_paused, let_go
-from service.config.generation import generation_of
+from service.config.configuration import NEEDS_RESTART, Configuration, SourcePositions
+from service.config.cooperative_steps import collector_paused, free_one_by_one
 from service.config.judge import judge
-from service.config.problem import ConfigError, Finding, Problem
-from service.config.reading.environment import ENVIRONMENT, find_unknown_variables, override_values
+from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
-from service.config.reading.include import included_by
-from service.config.reading.part import Part, read_part
-from service.config.reading.whole import Whole
+from service.config.reading.source import Source
+from service.config.reading.values import Value
 from service.config.registry import build_registry
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.config.source_positions import Landmarks
 from service.model.catalogue import Catalogue
+
+_NO_CONTENT = {(key,) for key in (*NEEDS_RESTART, "include")}
+"""The keys that say nothing of the registry."""
 
 
 @collector_paused()
@@ -32,24 +33,24 @@ def load(
     """
     files, at_start_only = FilesRead(), FilesRead()
     noting = _noting(files, at_start_only)
-    whole, file, problems = _read(path, environ, catalogue, files, (noting, *rules))
+    source, file, problems = _read(path, environ, catalogue, files, (noting, *rules))
     configuration = None
     if file is not None and all(problem.severity == "warning" for problem in problems):
         configuration = Configuration(
             file=path,
             files=files,
             catalogue=catalogue,
-            registry=build_registry(file, catalogue, generation=generation_of(whole.values)),
+            registry=build_registry(file, catalogue, generation=_hash_registry(source.values)),
             warnings=problems,
-            landmarks=Landmarks.of(file, whole.problem),
+            source_positions=SourcePositions.of(file, source.problem),
             **{name: getattr(file, name) for name in NEEDS_RESTART},
         )
     else:
         # One of them has refused this configuration perhaps, and may be mended.
         files.include(at_start_only)
-    pieces = [*whole.entries(), *(file.clients if file else ())]
-    del whole, file
-    let_go(pieces)
+    pieces = [*source.entries(), *(file.clients if file else ())]
+    del source, file
+    free_one_by_one(pieces)
     if configuration is None:
         raise ConfigError(problems, files)
     return configuration
@@ -72,38 +73,14 @@ def _read(
     catalogue: Catalogue,
     files: FilesRead,
     rules: Iterable[FileRule],
-) -> tuple[Whole, ConfigurationFile | None, tuple[Problem, ...]]:
-    """All files as far as they can be understood, and all that was found in them."""
-    main, *parts = _parts([path], environ, files)
-    included = included_by(path, main.values, files)
-    parts += _parts(included.paths, environ, files)
-    whole = Whole(main, parts)
-    overriding = override_values(whole.values, environ)
-    whole.overridden = {at: name for name, at in ENVIRONMENT.items() if at in overriding}
-    replaced, directory = whole.replaced | overriding, path.absolute().parent
+) -> tuple[Source, ConfigurationFile | None, tuple[Problem, ...]]:
+    """Read and judge all files as far as they can be understood."""
+    source = Source(path, environ, files)
+    directory = path.absolute().parent
     file, findings = judge(
-        whole.values, catalogue, replaced=replaced, directory=directory, rules=rules
+        source.values, catalogue, replaced=source.replaced, directory=directory, rules=rules
     )
-    unresolved = whole.unresolved
-    judged = [finding for finding in findings if finding.location not in unresolved]
-    problems = [whole.problem(each) for each in (*included.findings, *judged)]
-    referred = {name for part in (main, *parts) for name in part.variables}
-    problems += find_unknown_variables(environ, referred)
-    return whole, file, _in_order([*whole.problems_of_parts(), *problems])
-
-
-def _parts(paths: Iterable[Path], environ: Mapping[str, str], files: FilesRead) -> list[Part]:
-    """Each file; a ConfigError tells of all those that are no YAML."""
-    parts: list[Part] = []
-    unreadable: list[Problem] = []
-    for path in paths:
-        try:
-            parts.append(read_part(path, environ, files))
-        except ConfigError as error:
-            unreadable += error.problems
-    if unreadable:
-        raise ConfigError(unreadable, files)
-    return parts
+    return source, file, source.problems(findings)
 
 
 def _noting(files: FilesRead, at_start_only: FilesRead) -> FileRule:
@@ -128,8 +105,25 @@ def _noting(files: FilesRead, at_start_only: FilesRead) -> FileRule:
     return note
 
 
-def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Each once; file by file, and in the order of its lines."""
-    return tuple(
-        sorted(set(problems), key=lambda each: (each.file, each.line, each.column, str(each)))
-    )
+def _hash_registry(values: Value) -> str:
+    """Return a short hash of the registry, the same in every replica that reads the same files.
+
+    It goes entry by entry, because encoding one long text would hold up all other threads.
+    """
+    encode = JSONEncoder(sort_keys=True).encode
+    hashed = sha256()
+    for location, value in _split((), values):
+        if location[:1] not in _NO_CONTENT:
+            hashed.update(encode([location, value]).encode())
+    return hashed.hexdigest()[:16]
+
+
+def _split(location: Location, value: Value) -> Iterator[tuple[Location, Value]]:
+    """Yield all values below a location, and lists entry by entry."""
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from _split((*location, key), value[key])
+    elif isinstance(value, list):
+        yield from ((location, entry) for entry in value)
+    else:
+        yield location, value

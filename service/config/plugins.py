@@ -1,31 +1,101 @@
-"""Finds the operator's own classes: by import path, or by the name of an installed entry point."""
+"""Imports the operator's own classes, and checks their signatures without making an instance."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
 from pkgutil import resolve_name
+from traceback import extract_tb
 
 ENTRY_POINTS = "token_service.grants"
 """The group in which a package offers extension grants."""
 
 
 class PluginError(Exception):
-    """What the name stands for cannot be loaded."""
+    """The plug-in cannot be imported."""
+
+
+class WrongSignature(Exception):
+    """The plug-in lacks something, as the message says; the hint says how to add it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        """Take the words of a finding."""
+        super().__init__(message)
+        self.hint = hint
 
 
 def load_plugin(name: str) -> object:
-    """What `my_package.module:MyClass`, or an entry point's name, stands for."""
+    """Import `my_package.module:MyClass`, or the object of an entry point; raise PluginError if that fails."""
     try:
         if ":" in name:
             return resolve_name(name)
-        return _entry_point(name)
-    except PluginError:
-        raise
+        found = [*entry_points(group=ENTRY_POINTS, name=name)]
+        if found:
+            return found[0].load()
     except (Exception, SystemExit) as error:  # the import runs code of others
         raise PluginError(f"cannot be imported: {type(error).__name__}: {error}") from error
-
-
-def _entry_point(name: str) -> object:
-    for entry_point in entry_points(group=ENTRY_POINTS, name=name):
-        return entry_point.load()
     raise PluginError(f"no installed package offers {name} in the entry point group {ENTRY_POINTS}")
+
+
+def require_handler_factory(made: object) -> None:
+    """Raise WrongSignature if this cannot make the handler of an extension grant."""
+    hint = "a handler is a class that is made as Handler(options, services)"
+    _require_arguments(made, ("options", "services"), hint)
+    if isinstance(made, type):
+        require_handler(made)
+
+
+def require_handler(handler: object) -> None:
+    """Raise WrongSignature if a class, or an instance, cannot handle a grant."""
+    grant_type = getattr(handler, "grant_type", None)
+    may_come_later = isinstance(handler, type) and (
+        grant_type is None or inspect.isdatadescriptor(grant_type)
+    )
+    if not may_come_later and not (isinstance(grant_type, str) and grant_type):
+        hint = 'name it in the class: grant_type = "urn:example:mine"'
+        raise WrongSignature("names no grant_type", hint)
+    _require_method(handler, "handle", "async def handle(self, request)")
+
+
+def require_user_store_factory(made: object) -> None:
+    """Raise WrongSignature if this cannot make a UserStore."""
+    _require_arguments(made, (), "a UserStore is made without arguments")
+    if isinstance(made, type):
+        require_user_store(made)
+
+
+def require_user_store(users: object) -> None:
+    """Raise WrongSignature if a class, or an instance, cannot find users."""
+    _require_method(users, "by_subject", "async def by_subject(self, sub)")
+    _require_method(users, "by_username", "async def by_username(self, username)")
+
+
+def describe_exception(error: BaseException) -> str:
+    """Return the type, the message and the last line of the operator's code, if that ran at all."""
+    _, *theirs = extract_tb(error.__traceback__)
+    at = f" ({Path(theirs[-1].filename).name}:{theirs[-1].lineno})" if theirs else ""
+    return f"{type(error).__name__}: {error}{at}"
+
+
+def _require_arguments(made: object, arguments: Sequence[str], hint: str) -> None:
+    if not callable(made):
+        raise WrongSignature(f"is a {type(made).__name__}, which cannot be called", hint)
+    try:
+        signature = inspect.signature(made)
+    except (TypeError, ValueError):  # some that are written in C have none
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        given = f"with ({', '.join(arguments)})" if arguments else "without arguments"
+        raise WrongSignature(f"cannot be called {given}: {error}", hint) from error
+
+
+def _require_method(thing: object, name: str, hint: str) -> None:
+    """Only a call would show whether it is async: a plain method may return what an async one does."""
+    method = getattr(thing, name, None)
+    is_property = isinstance(thing, type) and inspect.isdatadescriptor(method)
+    if not is_property and not callable(method):
+        raise WrongSignature(f"has no method {name}", hint)

@@ -1,4 +1,4 @@
-"""The registry of the domain model, made of what the file says, name by name."""
+"""Builds the registry of the domain model from the file; equal names are copied."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from service.config.rules.supported import unsupported_protection
-from service.config.schema.client import ClientEntry
-from service.config.schema.client_metadata import ClientMetadata
-from service.config.schema.file import ConfigurationFile
-from service.config.schema.resources import ApiResourceEntry, ScopeEntry, SecretEntry
+from service.config.schema.client import ClientEntry, SecretEntry
+from service.config.schema.file import ApiResourceEntry, ConfigurationFile, ScopeEntry
 from service.model.catalogue import Catalogue
 from service.model.client import Client, Permissions, Secret, client_mark
 from service.model.registry import (
@@ -35,26 +33,19 @@ if TYPE_CHECKING:
 
 Entity = TypeVar("Entity", bound="DataclassInstance")
 
-_METADATA = tuple(ClientMetadata.model_fields)
+_OPERATORS_OWN = "allow_insecure_redirect_uris"
+_METADATA = tuple(
+    ClientEntry.model_fields.keys() - {field.name for field in fields(Client)} - {_OPERATORS_OWN}
+)
+"""The metadata that only a few clients have; the Client keeps them by name."""
 DELEGATION = ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
 )
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "openid": ("sub",),
     "profile": (
-        "name",
-        "family_name",
-        "given_name",
-        "middle_name",
-        "nickname",
-        "preferred_username",
-        "profile",
-        "picture",
-        "website",
-        "gender",
-        "birthdate",
-        "zoneinfo",
-        "locale",
+        *("name", "family_name", "given_name", "middle_name", "nickname", "preferred_username"),
+        *("profile", "picture", "website", "gender", "birthdate", "zoneinfo", "locale"),
         "updated_at",
     ),
     "email": ("email", "email_verified"),
@@ -65,7 +56,7 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 
 
 def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation: str) -> Registry:
-    """Everything that a reload replaces, as one whole."""
+    """Build the registry of a file, which a reload replaces as a whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
     clients = {entry.client_id: client_of(entry, resources, catalogue) for entry in file.clients}
     return Registry(
@@ -74,20 +65,20 @@ def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation:
         api_scopes=_api_scopes(file, resources.values()),
         identity_resources=_identity_resources(file),
         identity_providers={
-            entry.name: _same(
+            entry.name: _copy(
                 IdentityProvider, entry, display_name=entry.display_name or entry.name
             )
             for entry in file.identity_providers
         },
         tenants={
-            entry.name: _same(Tenant, entry, display_name=entry.display_name or entry.name)
+            entry.name: _copy(Tenant, entry, display_name=entry.display_name or entry.name)
             for entry in file.tenants
         },
         authentication_contexts=tuple(
-            _same(AuthenticationContext, entry) for entry in file.authentication_contexts
+            _copy(AuthenticationContext, entry) for entry in file.authentication_contexts
         ),
         extension_grants=_extension_grants(file),
-        users=tuple(_same(User, entry) for entry in file.users.list),
+        users=tuple(_copy(User, entry) for entry in file.users.list),
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=_resources_by_scope(resources.values()),
         clients_by_mark={
@@ -102,7 +93,7 @@ def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation:
 
 
 def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:
-    """Return what enabled clients may do; their ids are copied, so that they lie next to each other."""
+    """Return the permissions of enabled clients; the ids are copied, so that they are near each other in memory."""
     shared: dict[Permissions, Permissions] = {}
     enabled = [(client.client_id, client.permissions) for client in clients if client.enabled]
     return {
@@ -112,12 +103,12 @@ def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:
 
 
 def longest_token(client: ClientEntry) -> int:
-    """The longest that a token which a key signs for this client may live."""
+    """Return the longest lifetime of a signed token for this client."""
     return max(client.access_token_lifetime, client.identity_token_lifetime)
 
 
-def _same(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
-    """The entity whose fields are the entry's keys, but for those derived."""
+def _copy(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
+    """Return the entity with the values of equally named keys, and with those derived."""
     make: Callable[..., Entity] = entity
     given = vars(entry)
     return make(**{name: given[name] for name in _shared(entity, type(entry))} | derived)
@@ -125,22 +116,22 @@ def _same(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
 
 @cache
 def _shared(entity: type[DataclassInstance], entry: type[BaseModel]) -> frozenset[str]:
-    """The fields that are named as a key is; found once, because there may be many entries."""
     return frozenset(field.name for field in fields(entity)) & entry.model_fields.keys()
 
 
 def client_of(
     entry: ClientEntry, resources: Mapping[str, ApiResource], catalogue: Catalogue
 ) -> Client:
-    """The client of an entry, which may be one of these API resources itself."""
+    """Return the client of an entry; it may be one of these API resources itself."""
     own_resource = entry.client_id if entry.client_id in resources else None
-    return _same(
+    origins = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
+    return _copy(
         Client,
         entry,
         client_secrets=_secrets(entry.client_secrets),
         allowed_response_types=response_types(entry),
         api_resource=entry.api_resource or own_resource,
-        allowed_cors_origins=_cors_origins(entry),
+        allowed_cors_origins=tuple(dict.fromkeys((*entry.allowed_cors_origins, *origins))),
         metadata={name: value for name in _METADATA if (value := getattr(entry, name)) is not None},
         dynamically_registered=False,
         unsupported_feature=unsupported_protection(entry, catalogue),
@@ -148,15 +139,20 @@ def client_of(
 
 
 def _secrets(entries: Iterable[SecretEntry]) -> tuple[Secret, ...]:
-    return tuple([_same(Secret, entry, sha256=_sha256(entry)) for entry in entries])
-
-
-def _sha256(entry: SecretEntry) -> bytes:
-    return entry.sha256 or hashlib.sha256((entry.value or "").encode()).digest()
+    return tuple(
+        [
+            _copy(
+                Secret,
+                entry,
+                sha256=entry.sha256 or hashlib.sha256((entry.value or "").encode()).digest(),
+            )
+            for entry in entries
+        ]
+    )
 
 
 def response_types(entry: ClientEntry) -> frozenset[str]:
-    """The response types that the client lists, or else all that its grant types imply (RFC 7591 §2.1)."""
+    """Return the response types that the client lists, or else all that its grant types imply (RFC 7591 §2.1)."""
     if entry.allowed_response_types is not None:
         return entry.allowed_response_types
     implied = implied_response_types(entry)
@@ -166,7 +162,7 @@ def response_types(entry: ClientEntry) -> frozenset[str]:
 
 
 def implied_response_types(entry: ClientEntry) -> frozenset[str]:
-    """The response types that the client's grant types have a use for (RFC 7591 §2.1)."""
+    """Return the response types that the client's grant types need (RFC 7591 §2.1)."""
     grant_types = entry.allowed_grant_types
     return _implied("authorization_code" in grant_types, "implicit" in grant_types)
 
@@ -180,57 +176,41 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
     )
 
 
-def _cors_origins(entry: ClientEntry) -> tuple[str, ...]:
-    """The origins that the client lists, and those of its redirect URIs."""
-    own = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
-    return tuple(dict.fromkeys((*entry.allowed_cors_origins, *own)))
-
-
 def _api_resource(entry: ApiResourceEntry) -> ApiResource:
-    return _same(
-        ApiResource,
-        entry,
-        secrets=_secrets(entry.secrets),
-        scopes=frozenset({entry.name}) if entry.scopes is None else entry.scopes,
-    )
+    scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
+    return _copy(ApiResource, entry, secrets=_secrets(entry.secrets), scopes=scopes)
 
 
 def _api_scopes(
     file: ConfigurationFile, resources: Iterable[ApiResource]
 ) -> Mapping[str, ApiScope]:
     described = {
-        entry.name: _same(ApiScope, entry, secrets=_secrets(entry.secrets))
+        entry.name: _copy(ApiScope, entry, secrets=_secrets(entry.secrets))
         for entry in file.api_scopes
     }
     names = sorted({name for resource in resources for name in resource.scopes})
-    return {name: _plain_scope(ApiScope, name, ()) for name in names} | described
+    return {name: _copy(ApiScope, ScopeEntry(name=name)) for name in names} | described
 
 
 def _identity_resources(file: ConfigurationFile) -> Mapping[str, IdentityResource]:
+    """Return those that are built in and those of the file; one without claims of its own keeps the built-in ones."""
     builtin = {
-        name: _plain_scope(IdentityResource, name, claims)
+        name: _copy(IdentityResource, ScopeEntry(name=name, user_claims=claims))
         for name, claims in IDENTITY_RESOURCES.items()
     }
-    return builtin | {entry.name: _identity_resource(entry) for entry in file.identity_resources}
-
-
-def _identity_resource(entry: ScopeEntry) -> IdentityResource:
-    """An entry that overrides a built-in one without naming claims keeps the built-in claims."""
-    if "user_claims" in entry.model_fields_set:
-        return _same(IdentityResource, entry)
-    return _same(IdentityResource, entry, user_claims=IDENTITY_RESOURCES.get(entry.name, ()))
-
-
-def _plain_scope(kind: type[Entity], name: str, user_claims: tuple[str, ...]) -> Entity:
-    return _same(kind, ScopeEntry(name=name, user_claims=user_claims))
+    for entry in file.identity_resources:
+        claims = entry.user_claims
+        if "user_claims" not in entry.model_fields_set:
+            claims = IDENTITY_RESOURCES.get(entry.name, ())
+        builtin[entry.name] = _copy(IdentityResource, entry, user_claims=claims)
+    return builtin
 
 
 def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistration, ...]:
-    """The registered handlers, each at its place in the file; delegation is there also where it is not mentioned."""
-    listed = tuple(_same(ExtensionGrantRegistration, entry) for entry in file.extension_grants)
-    if any(grant.handler == DELEGATION.handler for grant in listed):
-        return listed
-    return (*listed, DELEGATION)
+    """Return the handlers in the order of the file; delegation need not be listed."""
+    listed = tuple(_copy(ExtensionGrantRegistration, entry) for entry in file.extension_grants)
+    is_listed = any(grant.handler == DELEGATION.handler for grant in listed)
+    return listed if is_listed else (*listed, DELEGATION)
 
 
 def _resources_by_scope(resources: Iterable[ApiResource]) -> Mapping[str, tuple[ApiResource, ...]]:

@@ -10,8 +10,13 @@ from typing import ClassVar, cast
 import orjson
 import structlog
 
-from service.config.plugin_signatures import WrongShape, is_handler, raised
-from service.config.plugins import PluginError, load_plugin
+from service.config.plugins import (
+    PluginError,
+    WrongSignature,
+    describe_exception,
+    load_plugin,
+    require_handler,
+)
 from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
 from service.model.events import Emit, ExtensionGrantFailed
@@ -151,13 +156,15 @@ def _make_handler(
     try:
         make = cast("_MakeHandler", load_plugin(name))
         handler = make(options, services)
-        is_handler(handler)
+        require_handler(handler)
     except PluginError as error:
         raise ExtensionGrantError(at, f"{name} {error}") from error
-    except WrongShape as error:
+    except WrongSignature as error:
         raise ExtensionGrantError(at, f"what {name} makes {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
         is_missing = isinstance(error, KeyError) and error.args
         hint = f"is {error} missing in its options?" if is_missing else None
-        raise ExtensionGrantError(at, f"{name} cannot be made: {raised(error)}", hint) from error
+        raise ExtensionGrantError(
+            at, f"{name} cannot be made: {describe_exception(error)}", hint
+        ) from error
     return handler

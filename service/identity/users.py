@@ -6,8 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from service.config.plugin_signatures import WrongShape, is_user_store, raised
-from service.config.plugins import PluginError, load_plugin
+from service.config.plugins import (
+    PluginError,
+    WrongSignature,
+    describe_exception,
+    load_plugin,
+    require_user_store,
+)
 from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
@@ -30,13 +35,13 @@ def open_users(registry: LiveRegistry) -> UserStore:
     try:
         make = cast("Callable[[], UserStore]", load_plugin(source))
         store = make()
-        is_user_store(store)
+        require_user_store(store)
     except PluginError as error:
         raise UserStoreUnusable(f"{source} {error}") from error
-    except WrongShape as error:
+    except WrongSignature as error:
         raise UserStoreUnusable(f"{source} {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        raise UserStoreUnusable(f"{source} cannot be made: {raised(error)}") from error
+        raise UserStoreUnusable(f"{source} cannot be made: {describe_exception(error)}") from error
     return store
 
 

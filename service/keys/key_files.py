@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from service.config.schema.signing import SigningKey as KeyFile
+from service.config.schema.server import SigningKey as KeyFile
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing

@@ -8,7 +8,7 @@ from typing import Never
 
 import structlog
 
-from service.config.schema.signing import Signing
+from service.config.schema.server import Signing
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.key_files import DEFAULT_ENCRYPTION, FileKeys
 from service.keys.keyring import KeyRing

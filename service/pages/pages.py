@@ -10,7 +10,7 @@ import aiohttp_jinja2
 import jinja2
 from aiohttp import web
 
-from service.config.schema.people import Ui
+from service.config.schema.file import Ui
 from service.model.client import Client
 from service.model.delivery import FormPost
 from service.model.local_text import LocalText

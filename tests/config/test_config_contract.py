@@ -9,12 +9,9 @@ import pytest
 from service.catalogue import builtin_catalogue
 from service.config.judge import judge
 from service.config.reading.files import FilesRead
-from service.config.reading.interpolation import Interpolation
-from service.config.reading.values import Reader
-from service.config.reading.yaml_tree import TreeBuilder
+from service.config.reading.source import Source
 from service.config.schema.client import ClientEntry
-from service.config.schema.file import ConfigurationFile
-from service.config.schema.resources import ApiResourceEntry
+from service.config.schema.file import ApiResourceEntry, ConfigurationFile
 
 CONTRACT = Path(__file__).parent / "contract.yaml"
 EXAMPLES = {
@@ -24,10 +21,9 @@ EXAMPLES = {
 
 @pytest.fixture(scope="module")
 def contract() -> ConfigurationFile:
-    root = TreeBuilder(CONTRACT.read_text(encoding="utf-8")).build()
-    reader = Reader(Interpolation(environ={}, directory=CONTRACT.parent, files=FilesRead()))
+    source = Source(CONTRACT, {}, FilesRead())
     file, _ = judge(
-        reader.read(root), builtin_catalogue(), replaced=reader.replaced, directory=CONTRACT.parent
+        source.values, builtin_catalogue(), replaced=source.replaced, directory=CONTRACT.parent
     )
     assert file is not None
     return file

@@ -124,9 +124,9 @@ def test_a_name_that_stands_in_two_files_is_told_with_both_places(problems, put,
 
 
 MISPLACED = {
-    "server: {port: 1}": ("server", "stands in the main file only"),
+    "server: {port: 1}": ("server", "belongs into the main file only"),
     "include: [more]": ("include", "an included file includes no other"),
-    "users: {source: file}": ("users.source", "stands in the main file only"),
+    "users: {source: file}": ("users.source", "belongs into the main file only"),
     "clents: []": ("clents", "unknown key"),
     "clients: {web: {}}": ("clients", "expected a list"),
     "users: []": ("users", "expected keys and values"),

@@ -9,7 +9,7 @@ import pytest
 
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
-from service.config.reading.environment import KNOWN
+from service.config.reading.source import KNOWN
 
 SECRET = "hunter2"
 

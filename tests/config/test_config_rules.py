@@ -557,3 +557,13 @@ def test_a_handlers_grant_type_is_known(problems, tmp_path, monkeypatch):
     content = client(allowed_grant_types=["authorization_code", "urn:example:own"])
     content["extension_grants"] = [{"handler": "own_grants:Own"}]
     assert problems(yaml.dump(content)) == {}
+
+
+def test_a_malformed_redirect_uri_hides_nothing_of_a_front_channel_logout(problems):
+    text = client(
+        redirect_uris=["https://[::1"], frontchannel_logout_uri="https://app/frontchannel"
+    )
+    assert problems(yaml.dump(text)).keys() >= {
+        "clients[web].redirect_uris[0]",
+        "clients[web].frontchannel_logout_uri",
+    }

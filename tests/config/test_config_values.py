@@ -122,9 +122,7 @@ def test_the_environment_beats_the_file(read, variable, value, setting):
 
 
 def test_port_0_is_listened_on_and_in_no_url(read):
-    found = read(
-        "ui: {links: {terms: 'http://localhost:${SERVICE_PORT:-8080}/'}}", SERVICE_PORT="0"
-    )
+    found = read("ui: {links: {help: 'http://localhost:${SERVICE_PORT:-8080}/'}}", SERVICE_PORT="0")
     assert (found.server.port, found.ui.links["help"]) == (0, "http://localhost:8080/")
 
 

@@ -90,7 +90,7 @@ def grant(name: str, options: str = "{}") -> str:
     [
         ("os:getcwd", "cannot be called with (options, services): too many positional arguments"),
         ("shaped:OWN_NAME", "cannot be imported"),
-        ("os:sep", "is a str, of which nothing can be made"),
+        ("os:sep", "is a str, which cannot be called"),
         ("shaped:NoArguments", "cannot be called with (options, services)"),
         ("shaped:NumberedGrant", "names no grant_type"),
         ("shaped:NoHandle", "has no method handle"),

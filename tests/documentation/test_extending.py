@@ -109,6 +109,42 @@ def test_discovery_lists_what_was_added(address: str) -> None:
     assert "urn:example:api-key" in found["grant_types_supported"]
     assert "house_secret" in found["token_endpoint_auth_methods_supported"]
     assert "json_fragment" in found["response_modes_supported"]
+    assert "urn:example:one-minute" in found["grant_types_supported"]
+    assert found["time_endpoint"].endswith("/connect/time")
+
+
+def test_a_client_uses_the_added_method_that_it_is_registered_for(address: str) -> None:
+    asked = {"grant_type": "client_credentials"}
+    header = {"Authorization": "House old-machine:machine-secret"}
+    answer = httpx2.post(f"http://{address}/connect/token", data=asked, headers=header)
+    assert answer.status_code == 200
+    other = httpx2.post(
+        f"http://{address}/connect/token", data=asked, auth=("old-machine", "machine-secret")
+    )
+    assert (other.status_code, other.json()["error"]) == (401, "invalid_client")
+
+
+def test_a_client_registers_dynamically_for_what_was_added(extended: Extended) -> None:
+    registration = {"enabled": True, "allowed_scopes": ["openid"]}
+    asked = {
+        "token_endpoint_auth_method": "house_secret",
+        "grant_types": ["urn:example:one-minute"],
+    }
+    with extended.start({**extended.configuration, "registration": registration}) as address:
+        answer = httpx2.post(f"http://{address}/connect/register", json=asked)
+        refused = {"grant_types": ["urn:example:api-key"]}
+        other = httpx2.post(f"http://{address}/connect/register", json=refused)
+    assert (answer.status_code, answer.json()["token_endpoint_auth_method"]) == (
+        201,
+        "house_secret",
+    )
+    assert answer.json()["client_secret"]
+    assert (other.status_code, other.json()["error"]) == (400, "invalid_client_metadata")
+
+
+def test_a_machine_endpoint_answers(address: str) -> None:
+    answer = httpx2.get(f"http://{address}/connect/time")
+    assert answer.json()["now"] > 1_600_000_000
 
 
 async def test_users_come_from_their_own_store(browser: Browser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from service.config.schema.signing import Signing, SigningKey
+from service.config.schema.server import Signing, SigningKey
 from service.keys import key_source as sources
 from service.keys.jose import Key
 from service.keys.key_source import KeySource, follow_keys, key_source

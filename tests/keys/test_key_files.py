@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from service.config.schema.signing import SigningKey
+from service.config.schema.server import SigningKey
 from service.keys.jose import Key
 from service.keys.key_files import FileKeys, KeyFileError, read_key_files
 from service.keys.keyring import KeyRing

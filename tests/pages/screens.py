@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
-from service.config.schema.people import Ui
+from service.config.schema.file import Ui
 from service.pages.cookies import Cookies
 from service.pages.pages import Pages
 

@@ -17,16 +17,9 @@ from service.clients.registration.metadata_names import (
 )
 from service.config.problem import Finding
 from service.config.registry import client_of
-from service.config.rules import (
-    client_credentials,
-    client_grants,
-    client_keys,
-    logout_uris,
-    redirect_uris,
-    supported,
-)
+from service.config.rules import supported
 from service.config.rules.registered_client import RULES, Offered
-from service.config.rules.rule import ClientRule
+from service.config.rules.table import client_rules
 from service.config.schema.client import ClientEntry
 from service.config.schema.findings import schema_findings
 from service.config.schema.types import Text, WebUrl
@@ -43,21 +36,6 @@ from service.protocol.errors import (
 from service.protocol.response_type import RESPONSE_TYPES
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 from service.protocol.shown_name import unfit_name
-
-_RULES_OF_ALL_CLIENTS: tuple[ClientRule, ...] = (
-    redirect_uris.redirect_uris_are_safe,
-    client_grants.public_client_cannot_act_for_itself,
-    client_grants.response_types_follow_from_grant_types,
-    client_credentials.keys_are_given_once,
-    client_credentials.jwks_holds_public_keys,
-    client_credentials.symmetric_algorithms_know_the_secret,
-    client_credentials.signed_requests_can_be_verified,
-    client_credentials.encryption_has_an_algorithm,
-    client_keys.encryption_has_a_key,
-    logout_uris.logout_uris_are_encrypted,
-    logout_uris.frontchannel_logout_is_at_home,
-)
-"""The rules of config.yaml that are about what a client can register."""
 
 REGISTERED_TOKEN_LIFETIME: int = ClientEntry.model_fields["access_token_lifetime"].default
 """Seconds; no registered client's JWT is valid for longer."""
@@ -174,11 +152,8 @@ class RegistrationPolicy:
         return format_scope(scope if refreshes else scope - {OFFLINE_ACCESS})
 
     def _findings(self, entry: ClientEntry) -> Iterator[Finding]:
-        for rule in _RULES_OF_ALL_CLIENTS:
+        for rule in client_rules(self.offered.catalogue):
             yield from (finding for finding in rule(entry) if finding.severity == "error")
-        yield from client_credentials.auth_method_fits_the_credentials(
-            entry, self.offered.catalogue
-        )
         for each in RULES:
             yield from each(entry, self.offered)
         # A warning in config.yaml; here an unsupported protection must not be promised.

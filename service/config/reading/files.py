@@ -1,4 +1,4 @@
-"""Which files was the configuration read from, and has one of them changed since?"""
+"""Remembers the files that the configuration was read from, and tells whether one has changed since."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 Stamp = tuple[int, int, int] | None
-"""What differs after any change of a file, of a folder's entries, or of what a link leads to; None: it is not there."""
+"""It differs after any change of a file, of a folder's entries, or of a link's target; None: there is no file."""
 
 
 class FilesRead:
-    """Every file and folder that was looked at, each as it was just before."""
+    """Every file and folder that was read, each as it was just before."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._stamps: dict[Path, Stamp] = {}
@@ -18,20 +18,20 @@ class FilesRead:
             self.note(path)
 
     def note(self, path: Path) -> None:
-        """Remember how it is now; to be called before it is read, so that no change falls in between."""
+        """Remember a file as it is now; to be called before it is read, so that no change falls in between."""
         absolute = path.absolute()
         self._stamps.setdefault(absolute, _stamp(absolute))
 
     def include(self, others: FilesRead) -> None:
-        """Take those, too, as they were when they were noted."""
+        """Add those, as they were when they were noted."""
         self._stamps = others._stamps | self._stamps
 
     def now(self) -> Mapping[Path, Stamp]:
-        """The same files and folders as they are now."""
+        """Return the same files and folders as they are now."""
         return {path: _stamp(path) for path in self._stamps}
 
     def differ_from(self, now: Mapping[Path, Stamp]) -> bool:
-        """Whether any has changed; one that has gone has not, because it is being replaced."""
+        """Return whether any has changed; one that is gone has not, because it is being replaced."""
         return any(now[path] not in (read, None) for path, read in self._stamps.items())
 
 

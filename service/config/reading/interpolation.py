@@ -1,4 +1,4 @@
-"""What `${NAME}`, `${NAME:-default}`, `${file:path}` and `$${` in a value stand for."""
+"""Replaces `${NAME}`, `${NAME:-default}`, `${file:path}` and `$${` in values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANY_PORT = ("SERVICE_PORT", "0")
 
 
 class Unresolved(Exception):
-    """A reference that stands for nothing."""
+    """A reference that means nothing."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -31,31 +31,27 @@ class Interpolation:
     """Replaces references by the environment's values and by files' contents."""
 
     environ: Mapping[str, str]
-    directory: Path
-    """Where a relative path begins."""
     files: FilesRead
-    """Learns of every file that is referred to."""
+    """Notes every file that is referred to."""
     variables: set[str] = field(default_factory=set)
     """The names of all environment variables that are referred to."""
 
-    def replace(self, text: str) -> str:
-        """The text with every reference replaced; what is put in is not looked at again."""
-        return _REFERENCE.sub(self._value, text)
+    def replace(self, text: str, file: Path) -> str:
+        """Return the text of a file with every reference replaced; what is put in is not replaced again."""
+        return _REFERENCE.sub(lambda reference: self._value(reference, file), text)
 
-    def _value(self, reference: re.Match[str]) -> str:
+    def _value(self, reference: re.Match[str], file: Path) -> str:
+        inside = reference["inside"]
         if reference["plain"]:
             return "${"
         if not reference["closed"]:
             raise Unresolved("${ is not closed by }", "write $${ for a plain ${")
-        inside = reference["inside"]
         if inside.startswith(_FILE):
-            return self._content(inside.removeprefix(_FILE))
+            return self._content(inside.removeprefix(_FILE), file.absolute().parent)
         variable = _NAME.fullmatch(inside)
         if variable is None:
             raise Unresolved(f"${{{inside}}} names no variable", "write $${ for a plain ${")
-        return self._variable(variable["name"], variable["default"])
-
-    def _variable(self, name: str, default: str | None) -> str:
+        name, default = variable["name"], variable["default"]
         self.variables.add(name)
         value = self.environ.get(name)
         if (name, value) == ANY_PORT:
@@ -67,25 +63,22 @@ class Interpolation:
             raise Unresolved(f"the environment variable {name} is not set", hint)
         return value
 
-    def _content(self, name: str) -> str:
+    def _content(self, name: str, directory: Path) -> str:
+        path = directory / name
         try:
-            return self._read(name)
+            self.files.note(path)
+            if path.exists() and not path.is_file():
+                raise ValueError  # noqa: TRY301 - explained like a file that is not text
+            with path.open("rb") as file:
+                content = file.read(_MAX_FILE_BYTES).decode()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "it is not a text file"
-            hint = f"a relative path begins at {self.directory}"
+            hint = f"a relative path begins at {directory}"
             raise Unresolved(f"the file {name} cannot be read: {reason}", hint) from error
-
-    def _read(self, name: str) -> str:
-        path = self.directory / name
-        self.files.note(path)
-        if path.exists() and not path.is_file():
-            raise ValueError
-        with path.open("rb") as file:
-            content = file.read(_MAX_FILE_BYTES).decode()
         return content.removesuffix("\n").removesuffix("\r")
 
 
 def is_one_reference(text: str) -> bool:
-    """Whether the whole text is one reference."""
+    """Return whether the whole text is one reference."""
     reference = _REFERENCE.fullmatch(text)
     return reference is not None and not reference["plain"]

@@ -1,25 +1,120 @@
-"""Rules on the keys that a client's algorithms need, at the client and here (OIDC Core §10, §16.19)."""
+"""Rules on a client's authentication and on the keys that its algorithms need (OIDC Core §10, §16.19, RFC 9101 §10.5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
-from service.config.problem import Finding
+from service.config.problem import Finding, warning
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
+from service.config.rules.rule import ClientRule
+from service.config.rules.supported import AUTH_METHODS
 from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
+from service.model.catalogue import Catalogue, Credential
 
-_TO_US = "request_object_encryption_alg"
+_ENCRYPTIONS = tuple(
+    (name, name.removesuffix("_enc") + "_alg")
+    for name in ClientEntry.model_fields
+    if name.endswith("_enc")
+)
+_PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+_PUBLIC_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "RSA": ("n", "e"),
+    "EC": ("crv", "x", "y"),
+    "OKP": ("crv", "x"),
+}
+"""The members of a public key of each type (RFC 7518 §6.2.1, §6.3.1, RFC 8037 §2)."""
+_REQUEST_OBJECTS = "request_object_encryption_alg"
 _USUAL = ("RSA-OAEP-256", "ECDH-ES")
-"""What a key file with use: enc is for that does not say it."""
-
+"""The algorithms of a key file with use: enc that names none."""
 _SECRET_BYTES = 32
-"""The least for a key that is made of a secret."""
+"""The shortest secret that a key can be made of."""
+
+
+def _has_keys(client: ClientEntry) -> bool:
+    return client.jwks is not None or client.jwks_uri is not None
+
+
+def _knows_secret(client: ClientEntry) -> bool:
+    return any(secret.value for secret in client.client_secrets)
+
+
+def _has_certificate_subject(client: ClientEntry) -> bool:
+    kinds = ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
+    return any(getattr(client, f"tls_client_auth_{kind}") for kind in kinds)
+
+
+_IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
+    Credential.SECRET: lambda client: client.client_secrets,
+    Credential.SECRET_VALUE: _knows_secret,
+    Credential.KEYS: _has_keys,
+    Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
+    Credential.CERTIFICATE: lambda client: client.self_signed_certificates or _has_keys(client),
+    Credential.NOTHING: lambda _: True,
+}
+
+
+def auth_method_fits_the_credentials(
+    client: ClientEntry, catalogue: Catalogue
+) -> Iterator[Finding]:
+    """The client has the credential that its authentication method needs (RFC 7591 §2)."""
+    method = client.token_endpoint_auth_method
+    needed = {**AUTH_METHODS, **catalogue.client_auth_methods}.get(method or "")
+    if needed is None:
+        return
+    location = ("token_endpoint_auth_method",)
+    if (needed is Credential.NOTHING) is client.require_client_secret:
+        other = "false" if client.require_client_secret else "true"
+        yield Finding(location, f"{method} needs require_client_secret: {other}")
+    elif not _IS_REGISTERED[needed](client):
+        yield Finding(location, f"{method} needs {needed.value}")
+
+
+def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
+    """A JWK set is a list of whole keys, and private keys stay with the client (RFC 7517 §4, §5)."""
+    if client.jwks is None:
+        return
+    keys = client.jwks.get("keys")
+    if not isinstance(keys, list):
+        yield Finding(("jwks",), 'expected a JWK set, {"keys": [...]} (RFC 7517 §5)')
+        return
+    for at, key in enumerate(cast("list[object]", keys)):
+        location = ("jwks", "keys", at)
+        if not isinstance(key, dict):
+            yield Finding(location, "expected a JSON Web Key (RFC 7517 §4)")
+            continue
+        members = cast("dict[str, object]", key)
+        wanted = ("kty", *_PUBLIC_MEMBERS.get(str(members.get("kty")), ()))
+        missing = [name for name in wanted if not members.get(name)]
+        if _PRIVATE_MEMBERS & members.keys():
+            yield Finding(location, "this key is private or symmetric; register the public part")
+        elif missing:
+            message = f"this key cannot be used: {', '.join(missing)} missing"
+            yield Finding(location, message, "copy the whole public key (RFC 7517 §4)")
+
+
+def computes_with_secret(client: ClientEntry) -> bool:
+    """Return whether an algorithm of the client needs the secret itself, not its hash (OIDC Core §10)."""
+    if client.token_endpoint_auth_method == "client_secret_jwt":
+        return True
+    named = [getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)]
+    if any(alg.startswith("HS") or alg in SYMMETRIC for alg in named):
+        return True
+    return client.require_signed_request_object and not _has_keys(client)
+
+
+def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
+    """HMAC needs the secret itself, not its hash (OIDC Core §10.1)."""
+    for name in () if _knows_secret(client) else SIGNED:
+        algorithm: str | None = getattr(client, name)
+        if algorithm is not None and algorithm.startswith("HS"):
+            message = f"{algorithm} needs a client secret with its value (OIDC Core §10.1)"
+            yield Finding((name,), message)
 
 
 def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
-    """A secret that is a key has the length of one (RFC 7518 §3.2, OIDC Core §16.19)."""
+    """A secret that serves as a key has the length of one (RFC 7518 §3.2, OIDC Core §16.19)."""
     lengths = [len(secret.value.encode()) for secret in client.client_secrets if secret.value]
     named: dict[str, str] = {name: getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)}
     if client.token_endpoint_auth_method == "client_secret_jwt":
@@ -32,15 +127,22 @@ def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
             yield Finding((name,), message, "openssl rand -base64 48")
 
 
+def encryption_has_an_algorithm(client: ClientEntry) -> Iterator[Finding]:
+    """An `enc` without its `alg` encrypts nothing (OpenID Connect Registration §2)."""
+    for enc, alg in _ENCRYPTIONS:
+        if getattr(client, enc) and not getattr(client, alg):
+            yield Finding((enc,), f"{alg} is missing (OpenID Connect Registration §2)")
+
+
 def encryption_has_a_key(client: ClientEntry) -> Iterator[Finding]:
-    """What only the client shall read is encrypted to its key, or by its secret (OIDC Core §10.2)."""
+    """There is a key of the client, or its secret, for each encryption (OIDC Core §10.2)."""
     for name in ENCRYPTED:
         alg: str | None = getattr(client, name)
         if alg in SYMMETRIC:
-            if not any(secret.value for secret in client.client_secrets):
+            if not _knows_secret(client):
                 message = f"{alg} needs a client secret with its value (OIDC Core §10.2)"
                 yield Finding((name,), message)
-        elif alg is not None and name != _TO_US and not _publishes_key(client, alg):
+        elif alg is not None and name != _REQUEST_OBJECTS and not _publishes_key(client, alg):
             message = f"{alg} needs a key for it in jwks, or jwks_uri (OIDC Core §10.2)"
             yield Finding((name,), message)
 
@@ -58,7 +160,7 @@ def _publishes_key(client: ClientEntry, alg: str) -> bool:
 
 
 def request_objects_can_be_decrypted(file: ConfigurationFile) -> Iterator[Finding]:
-    """Among the operator's own keys is one for each algorithm that a client encrypts to us with (OIDC Core §6.1)."""
+    """The operator's keys include one for each algorithm that request objects are encrypted by (OIDC Core §6.1)."""
     if file.signing.source != "files":
         return
     files = [key for key in file.signing.keys if key.use == "enc"]
@@ -67,4 +169,48 @@ def request_objects_can_be_decrypted(file: ConfigurationFile) -> Iterator[Findin
         alg = client.request_object_encryption_alg
         if alg is not None and alg not in SYMMETRIC and alg not in held:
             message = f"{alg} needs a key with use: enc in signing.keys"
-            yield Finding(("clients", at, _TO_US), message)
+            yield Finding(("clients", at, _REQUEST_OBJECTS), message)
+
+
+def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
+    """Keys are given once (RFC 7591 §2), and signed requests can be verified (RFC 9101 §10.5)."""
+    if client.jwks is not None and client.jwks_uri is not None:
+        yield Finding(("jwks_uri",), "jwks is given too; only one may be (RFC 7591 §2)")
+    if not client.require_signed_request_object:
+        return
+    if client.request_object_signing_alg == "none":
+        message = "none is not possible with require_signed_request_object"
+        yield Finding(("request_object_signing_alg",), message)
+    if not _has_keys(client) and not _knows_secret(client):
+        message = "this client has no key, and no secret with its value, to sign with"
+        yield Finding(("require_signed_request_object",), message, "add jwks or jwks_uri")
+
+
+def confidential_clients_have_credentials(client: ClientEntry) -> Iterator[Finding]:
+    """A client that must authenticate has a credential, and a public one has none (RFC 6749 §2.1, §2.3)."""
+    if not client.require_client_secret:
+        if client.client_secrets:
+            message = "a public client's secrets are not asked for"
+            yield warning(("client_secrets",), message, "set require_client_secret: true")
+        return
+    has_credential = client.client_secrets or _has_keys(client) or _has_certificate_subject(client)
+    if client.allowed_grant_types <= {"implicit"} or client.self_signed_certificates:
+        return
+    if not has_credential:
+        message = "this client must authenticate, but has no secret, key or certificate"
+        hint = "`python -m service hash-secret`, or require_client_secret: false if it is public"
+        yield Finding(("client_secrets",), message, hint)
+
+
+RULES: tuple[ClientRule, ...] = (
+    keys_can_be_used,
+    jwks_holds_public_keys,
+    symmetric_algorithms_know_the_secret,
+    encryption_has_an_algorithm,
+    encryption_has_a_key,
+)
+"""For every client, registered dynamically or not."""
+RULES_OF_THE_FILE: tuple[ClientRule, ...] = (
+    secrets_are_long_enough,
+    confidential_clients_have_credentials,
+)

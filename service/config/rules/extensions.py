@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from service.config.plugin_signatures import WrongShape, makes_handlers, makes_users
-from service.config.plugins import PluginError, load_plugin
+from service.config.plugins import (
+    PluginError,
+    WrongSignature,
+    load_plugin,
+    require_handler_factory,
+    require_user_store_factory,
+)
 from service.config.problem import Finding, Location, warning
 from service.config.registry import DELEGATION as DELEGATION_HANDLER
 from service.config.rules.supported import GRANT_TYPES
@@ -21,7 +26,7 @@ def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
     """Every handler can be imported, and is what a grant can be made of; it is not made, for it may reach for others."""
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")
-        unfit = _unfit(location, entry.handler, makes_handlers)
+        unfit = _unfit(location, entry.handler, require_handler_factory)
         if unfit is not None:
             yield unfit
         elif _grant_type(entry.handler) is None:
@@ -86,7 +91,7 @@ def user_store_has_its_shape(file: ConfigurationFile) -> Iterator[Finding]:
     """The operator's own UserStore is there, and has what a store must have."""
     if file.users.source == "file":
         return
-    unfit = _unfit(("users", "source"), file.users.source, makes_users)
+    unfit = _unfit(("users", "source"), file.users.source, require_user_store_factory)
     if unfit is not None:
         yield unfit
 
@@ -98,6 +103,9 @@ def _unfit(location: Location, name: str, require: Callable[[object], None]) -> 
     except PluginError as error:
         is_missing = isinstance(error.__cause__, ModuleNotFoundError)
         return Finding(location, str(error), _ON_PATH if is_missing else None)
-    except WrongShape as error:
+    except WrongSignature as error:
         return Finding(location, str(error), error.hint)
     return None
+
+
+RULES = (handlers_have_their_shape, delegation_is_for_apis, user_store_has_its_shape)

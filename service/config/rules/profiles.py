@@ -7,6 +7,7 @@ from functools import partial
 
 from service.config.problem import Finding
 from service.config.registry import response_types
+from service.config.rules.clients import MAX_CODE_LIFETIME
 from service.config.rules.rule import FileRule, of_each_client
 from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
@@ -21,27 +22,13 @@ _FAPI_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
 
 
 def no_tokens_through_the_browser(client: ClientEntry) -> Iterator[Finding]:
-    """The implicit grant is gone (OAuth 2.1 §10.1)."""
-    if "implicit" in client.allowed_grant_types:
-        yield Finding(
-            ("allowed_grant_types", "implicit"),
-            "implicit is not part of the profile",
-            "OAuth 2.1 §10.1",
-        )
+    """The implicit and password grants are removed, and answers are codes (OAuth 2.1 §10, §10.1)."""
+    for name in sorted(client.allowed_grant_types & {"implicit", "password"}):
+        message = f"{name} is not part of the profile"
+        yield Finding(("allowed_grant_types", name), message, "OAuth 2.1 §10")
     for name in sorted(response_types(client) - {"code"}):
-        yield Finding(
-            ("allowed_response_types", name), f"{name} is not part of the profile", "use code"
-        )
-
-
-def no_passwords_at_clients(client: ClientEntry) -> Iterator[Finding]:
-    """The password grant is gone (OAuth 2.1 §10)."""
-    if "password" in client.allowed_grant_types:
-        yield Finding(
-            ("allowed_grant_types", "password"),
-            "password is not part of the profile",
-            "OAuth 2.1 §10",
-        )
+        message = f"{name} is not part of the profile"
+        yield Finding(("allowed_response_types", name), message, "use code")
 
 
 def codes_are_bound_by_s256(client: ClientEntry) -> Iterator[Finding]:
@@ -70,44 +57,38 @@ def stolen_refresh_tokens_are_noticed(client: ClientEntry) -> Iterator[Finding]:
         yield Finding(("refresh_token_usage",), message, "OAuth 2.1 §4.3.1")
 
 
-def client_is_confidential(client: ClientEntry) -> Iterator[Finding]:
-    """Only confidential clients take part (FAPI 2 §5.3.2.1)."""
+def client_meets_fapi2(client: ClientEntry) -> Iterator[Finding]:
+    """The client is confidential, has a key, short-lived codes and no rotation (FAPI 2 §5.3.2.1)."""
     if not client.require_client_secret:
         yield Finding(("require_client_secret",), "the profile is for confidential clients")
-
-
-def client_authenticates_by_key(client: ClientEntry) -> Iterator[Finding]:
-    """Shared secrets do not take part (FAPI 2 §5.3.2.1)."""
     if client.token_endpoint_auth_method not in _FAPI_AUTH_METHODS:
         message = "the profile requires private_key_jwt or mutual TLS (FAPI 2 §5.3.2.1)"
         yield Finding(("token_endpoint_auth_method",), message, "set private_key_jwt")
-
-
-def codes_are_short_lived(client: ClientEntry) -> Iterator[Finding]:
-    """A code lives 60 seconds at most (FAPI 2 §5.3.2.1)."""
-    if client.authorization_code_lifetime > 60:  # noqa: PLR2004 - the number of the profile
+    if client.authorization_code_lifetime > MAX_CODE_LIFETIME:
         yield Finding(("authorization_code_lifetime",), "the profile allows 60 seconds at most")
-
-
-def refresh_tokens_stay(client: ClientEntry) -> Iterator[Finding]:
-    """Refresh tokens do not rotate, being bound to the client already (FAPI 2 §5.3.2.1)."""
     if client.allow_offline_access and client.refresh_token_usage != "reuse":
         yield Finding(("refresh_token_usage",), "the profile forbids rotation", "set reuse")
 
 
-def issuer_is_encrypted(file: ConfigurationFile) -> Iterator[Finding]:
-    """The profile knows no exception for loopback (FAPI 2 §5.2)."""
+def file_meets_fapi2(file: ConfigurationFile) -> Iterator[Finding]:
+    """The issuer is https, even on loopback, and signatures are modern (FAPI 2 §5.2, §5.4.1)."""
     if not file.issuer.startswith("https:"):
         yield Finding(("issuer",), "the profile requires https")
-
-
-def algorithms_are_modern(file: ConfigurationFile) -> Iterator[Finding]:
-    """Signatures are PS256, ES256 or EdDSA (FAPI 2 §5.4.1)."""
     for at, algorithm in enumerate(file.signing.algorithms):
         if algorithm not in _FAPI_ALGORITHMS:
-            yield Finding(
-                ("signing", "algorithms", at), "the profile allows PS256, ES256 and EdDSA"
-            )
+            message = "the profile allows PS256, ES256 and EdDSA"
+            yield Finding(("signing", "algorithms", at), message)
+
+
+def file_meets_mcp(file: ConfigurationFile) -> Iterator[Finding]:
+    """MCP clients send the URL of an API as `resource` (RFC 8707 §2), and look for offline_access in discovery."""
+    if not any("://" in api.name for api in file.api_resources):
+        message = "no API is named by its URL, which MCP clients send as resource (RFC 8707)"
+        yield Finding(("api_resources",), message, "name: https://mcp.example.com/mcp")
+    offline = any(client.allow_offline_access for client in file.clients)
+    if not offline and OFFLINE_ACCESS not in file.registration.allowed_scopes:
+        message = "no client may ask for offline_access, so discovery does not list it"
+        yield Finding(("clients",), message, "set allow_offline_access: true on one")
 
 
 def features_are_supported(
@@ -124,44 +105,13 @@ def features_are_supported(
         yield Finding((), message, "no setting of a client changes that")
 
 
-def an_api_is_named_by_its_url(file: ConfigurationFile) -> Iterator[Finding]:
-    """MCP clients name the API by its URL in `resource` (RFC 8707 §2)."""
-    if not any("://" in api.name for api in file.api_resources):
-        message = "no API is named by its URL, which MCP clients send as resource (RFC 8707)"
-        yield Finding(("api_resources",), message, "name: https://mcp.example.com/mcp")
-
-
-def offline_access_is_listed(file: ConfigurationFile) -> Iterator[Finding]:
-    """MCP clients ask for refresh tokens where scopes_supported lists offline_access."""
-    offline = any(client.allow_offline_access for client in file.clients)
-    if not offline and OFFLINE_ACCESS not in file.registration.allowed_scopes:
-        message = "no client may ask for offline_access, so discovery does not list it"
-        yield Finding(("clients",), message, "set allow_offline_access: true on one")
-
-
-_EVERY_PROFILE = (
+_OAUTH21_CLIENT = (
     no_tokens_through_the_browser,
-    no_passwords_at_clients,
     codes_are_bound_by_s256,
     redirects_are_encrypted,
 )
-_OAUTH21 = tuple(
-    of_each_client(rule) for rule in (*_EVERY_PROFILE, stolen_refresh_tokens_are_noticed)
-)
-_FAPI2 = (
-    issuer_is_encrypted,
-    algorithms_are_modern,
-    *(
-        of_each_client(rule)
-        for rule in (
-            *_EVERY_PROFILE,
-            client_is_confidential,
-            client_authenticates_by_key,
-            codes_are_short_lived,
-            refresh_tokens_stay,
-        )
-    ),
-)
+_OAUTH21 = (of_each_client(*_OAUTH21_CLIENT, stolen_refresh_tokens_are_noticed),)
+_FAPI2 = (file_meets_fapi2, of_each_client(*_OAUTH21_CLIENT, client_meets_fapi2))
 _PUSHED = ("{}", (Feature.PAR,))
 _BOUND = ("tokens that are bound by {} or {}", (Feature.DPOP, Feature.MUTUAL_TLS))
 _NEEDED: Mapping[str, tuple[tuple[str, tuple[Feature, ...]], ...]] = {
@@ -173,7 +123,7 @@ _RULES: Mapping[str, tuple[FileRule, ...]] = {
     "oauth21": _OAUTH21,
     "fapi2_security": _FAPI2,
     "fapi2_message_signing": _FAPI2,
-    "mcp": (*_OAUTH21, an_api_is_named_by_its_url, offline_access_is_listed),
+    "mcp": (*_OAUTH21, file_meets_mcp),
 }
 PROFILES = (*_RULES, "fapi2")
 

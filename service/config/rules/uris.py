@@ -1,4 +1,4 @@
-"""Takes URIs apart for the rules, and judges their hosts: this machine, a private network, or the public one."""
+"""Takes URIs apart for the rules, and tells whether a host is this machine, a private network, or public."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PRIVATE_DOMAINS = (".internal", ".local", ".home.arpa", ".test")
 
 
 def split_uri(uri: str) -> SplitResult | None:
-    """The parts of a URI, or None where it is none."""
+    """Return the parts of a URI, or None if it is not one."""
     try:
         parts = urlsplit(uri)
         port = parts.port
@@ -20,7 +20,7 @@ def split_uri(uri: str) -> SplitResult | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host of a URL can only be this machine (RFC 6761 §6.3)."""
+    """Return whether the host of a URL can only be this machine (RFC 6761 §6.3)."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -30,7 +30,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_public(host: str) -> bool:
-    """Whether the host of a URL may be reached over the public network."""
+    """Return whether the host of a URL may be reached over the public network."""
     try:
         return ip_address(host).is_global
     except ValueError:

@@ -1,4 +1,4 @@
-"""A client of the service, by the names of RFC 7591 where it has them."""
+"""A client of the service, by the names of RFC 7591 and OpenID Connect Registration where they have them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from service.config.schema.client_metadata import ClientMetadata
-from service.config.schema.resources import SecretEntry
 from service.config.schema.types import (
     ClientId,
     ContentEncryption,
@@ -17,10 +15,13 @@ from service.config.schema.types import (
     Many,
     RegisteredAlgorithm,
     ScopeValue,
+    Section,
     Several,
+    Sha256,
     SigningAlgorithm,
     Text,
     Texts,
+    Timestamp,
     WebUrl,
     expected,
 )
@@ -29,7 +30,7 @@ from service.protocol.response_type import RESPONSE_TYPES, parse_response_type
 
 
 def _response_type(value: str) -> str:
-    """The response type with its words in the usual order."""
+    """Return the response type with its words in the usual order."""
     try:
         return parse_response_type(value).name
     except UnsupportedResponseType as error:
@@ -37,30 +38,46 @@ def _response_type(value: str) -> str:
         raise expected(f"one of the response types {names}") from error
 
 
-class ClientEntry(ClientMetadata):
+Uri = Annotated[str, Field(min_length=1, max_length=2048)]
+
+
+class SecretEntry(Section):
+    """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
+
+    sha256: Annotated[Sha256 | None, Field(repr=False)] = None
+    """The SHA-256 hash of the secret, base64 or hex; `python -m service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
+    value: Annotated[Text | None, Field(repr=False)] = None
+    """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
+    description: str | None = None
+    """A note for yourself."""
+    expires_at: Timestamp | None = None
+    """The time from which on it is not accepted (RFC 3339)."""
+
+
+class ClientEntry(Section):
     """A client of the service."""
 
     client_id: ClientId
     """The client's identifier (RFC 6749 §2.2)."""
     client_name: Texts | None = None
-    """What a person is shown; null: the client_id."""
+    """The name that users see; null: the client_id."""
     enabled: bool = True
-    """A disabled client is unknown, and its tokens are inactive."""
+    """false: requests of the client are refused, and its tokens are inactive."""
     client_uri: WebUrl | None = None
-    """The client's home page."""
+    """The client's home page, to which its name links."""
     logo_uri: WebUrl | None = None
-    """The client's picture."""
+    """The client's logo."""
     policy_uri: WebUrl | None = None
     """The client's privacy policy."""
     tos_uri: WebUrl | None = None
     """The client's terms of service."""
 
     client_secrets: Many[SecretEntry] = ()
-    """Any of them authenticates the client; several let one be replaced without a break."""
+    """Any of these secrets authenticates the client. With two of them a secret can be replaced without an interruption."""
     jwks: dict[str, JsonValue] | None = None
-    """The client's public keys, for private_key_jwt, request objects and encryption; or jwks_uri."""
+    """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
     jwks_uri: WebUrl | None = None
-    """Where the client publishes its keys; or jwks."""
+    """The URL at which the client publishes its public keys. Give this or jwks."""
     tls_client_auth_subject_dn: Text | None = None
     """The subject of the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_dns: Text | None = None
@@ -68,119 +85,169 @@ class ClientEntry(ClientMetadata):
     self_signed_certificates: Many[Text] = ()
     """The client's own certificates, PEM or x5t#S256 (RFC 8705 §2.2)."""
     token_endpoint_auth_method: Text | None = None
-    """null: whichever registered credential the request presents; else exactly this one."""
+    """The only method by which the client may authenticate; null: any method for which it has a credential here."""
 
     allowed_grant_types: Several[Text] = frozenset({"authorization_code"})
-    """authorization_code, implicit, refresh_token, client_credentials, password,
-    urn:ietf:params:oauth:grant-type:device_code, …:token-exchange, …:jwt-bearer, urn:openid:params:grant-type:ciba, and
-    any extension grant's own string such as delegation."""
+    """The ways in which the client may get tokens: authorization_code, implicit, refresh_token, client_credentials,
+    password, urn:ietf:params:oauth:grant-type:device_code, …:token-exchange, …:jwt-bearer,
+    urn:openid:params:grant-type:ciba, or the name of an extension grant such as delegation."""
     allowed_response_types: Several[Annotated[str, AfterValidator(_response_type)]] | None = None
-    """null: what the grant types imply (authorization_code: code; implicit: id_token, token, id_token token; both: the
-    hybrid ones too)."""
+    """What the authorize endpoint may answer with. null: what the grant types imply (authorization_code: code; implicit:
+    id_token, token, id_token token; both: the combinations of these, too)."""
     default_response_mode: Text | None = None
-    """null: query for a code, fragment for what carries a token."""
+    """How answers are sent to redirect_uris; null: query for a code, fragment for an answer with a token."""
     allowed_scopes: Several[ScopeValue] = frozenset()
-    """The scope values that the client may have."""
+    """The scope values that the client may ask for."""
     api_resource: Text | None = None
-    """The API resource that this client is; null: the one of the same name, if there is one."""
+    """The name of the API resource that this client runs; null: the one named like the client, if there is one."""
     allow_offline_access: bool = False
-    """Whether the client may ask for offline_access, and so for refresh tokens."""
+    """true: the client may ask for the scope offline_access, and so gets refresh tokens."""
     allow_insecure_redirect_uris: bool = False
-    """Whether redirect_uris may be http to a public host."""
-    redirect_uris: Many[Annotated[str, Field(min_length=1, max_length=2048)]] = ()
-    """Where answers go; compared exactly. A public client's loopback IP redirect may vary its port (RFC 8252 §7.3)."""
-    post_logout_redirect_uris: Many[Annotated[str, Field(min_length=1, max_length=2048)]] = ()
-    """Where a logout may lead; compared exactly."""
+    """true: redirect_uris may use http to a public host."""
+    redirect_uris: Many[Uri] = ()
+    """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3)."""
+    post_logout_redirect_uris: Many[Uri] = ()
+    """The URIs that a user may be sent to after a logout, compared exactly."""
     allowed_cors_origins: Many[Text] = ()
-    """Origins whose pages may call the token, userinfo and revocation endpoints; those of redirect_uris may anyway."""
+    """Origins whose pages may call the token, userinfo and revocation endpoints; the origins of redirect_uris may do so without being listed."""
 
     require_pkce: bool = True
-    """Whether a code needs a challenge (RFC 7636)."""
+    """true: the client must use PKCE (RFC 7636), which protects codes from theft."""
     allow_plain_text_pkce: bool = False
-    """Whether the challenge may be the verifier itself."""
+    """true: the PKCE challenge may be the verifier itself (plain), not only its hash (S256)."""
     require_client_secret: bool = True
-    """false: a public client."""
+    """false: a public client, such as an app in a browser or on a phone, which cannot keep a secret."""
     require_pushed_authorization_requests: bool = False
-    """Whether authorization requests must be pushed (RFC 9126)."""
+    """true: the client must push its authorization requests first (PAR, RFC 9126)."""
     require_signed_request_object: bool = False
-    """Whether authorization requests must be signed (RFC 9101)."""
+    """true: the client must sign its authorization requests (RFC 9101)."""
     dpop_bound_access_tokens: bool = False
-    """Whether tokens are bound to a key by DPoP (RFC 9449)."""
+    """true: tokens are bound to a key of the client by DPoP (RFC 9449)."""
     tls_client_certificate_bound_access_tokens: bool = False
-    """Whether tokens are bound to the client's certificate (RFC 8705)."""
+    """true: tokens are bound to the client's certificate (RFC 8705)."""
     allow_access_tokens_via_browser: bool = True
-    """Whether the authorize endpoint may answer with access tokens."""
+    """false: the authorize endpoint never sends the client an access token through the browser."""
     require_consent: bool = False
-    """Whether the person is asked."""
+    """true: the user is asked for consent before the client gets access."""
     allow_remember_consent: bool = True
-    """Whether the person may have the answer remembered."""
+    """true: the user may choose that the consent is remembered."""
     consent_lifetime: Lifetime | None = None
-    """How long it is remembered; null: a year, renewed when used."""
+    """How long a consent is remembered; null: for a year after it was last used."""
     user_sso_lifetime: Duration | None = None
-    """The login of an older session is asked again."""
+    """A user whose sign-in is older than this must sign in again; null: never for that reason."""
     enable_local_login: bool = True
-    """Whether a local password will do."""
+    """false: users of this client sign in at an identity provider, not with a password here."""
     identity_provider_restrictions: Many[Text] = ()
-    """The identity providers whose users may come; empty: all."""
+    """The identity providers whose users may use the client; empty: all."""
 
     access_token_type: Literal["jwt", "reference"] = "jwt"
-    """jwt (RFC 9068), or reference: an opaque handle to introspect."""
+    """jwt: a signed token that APIs can read (RFC 9068); reference: a random string that APIs ask this service about."""
     access_token_lifetime: Lifetime = 3600
     """How long an access token is active."""
     identity_token_lifetime: Lifetime = 300
-    """How long an identity token is valid."""
+    """How long an ID token is valid."""
     authorization_code_lifetime: Lifetime = 60
     """How long a code may be redeemed."""
     device_code_lifetime: Lifetime = 600
     """How long a device code may be used."""
     refresh_token_usage: Literal["one_time", "reuse"] = "one_time"
-    """one_time: every use gives a successor; reuse: the same token again and again."""
+    """one_time: each use returns a new refresh token; reuse: the same token can be used until it expires."""
     refresh_token_reuse_interval: Duration = 0
-    """A client that lost the response may repeat within it and gets the same successor."""
+    """For this long, a repeated use of a one_time token returns the same new token, for clients that lost the response."""
     refresh_token_expiration: Literal["absolute", "sliding"] = "absolute"
-    """absolute: the end is fixed at the first; sliding: each use moves it, up to the absolute lifetime."""
+    """absolute: refresh tokens expire at a fixed time after the sign-in; sliding: each use extends that, up to the absolute lifetime."""
     absolute_refresh_token_lifetime: Lifetime = 30 * 86400
-    """The end of all refresh tokens of one authorization."""
+    """How long after the sign-in the last refresh token expires."""
     sliding_refresh_token_lifetime: Lifetime = 15 * 86400
-    """How long an unused refresh token lives where expiration is sliding."""
+    """With expiration sliding: how long a refresh token is valid without being used."""
     update_access_token_claims_on_refresh: bool = False
-    """Whether a refresh reads the user's claims anew."""
+    """true: a new access token has the user's present claims, not those of the sign-in."""
 
     claims: dict[str, JsonValue] = Field(default_factory=dict)
-    """Put into this client's access tokens."""
+    """Claims that are added to this client's access tokens."""
     client_claims_prefix: str = "client_"
-    """What those claims' names begin with in the token."""
+    """The prefix of the names of those claims in the token."""
     always_send_client_claims: bool = False
-    """Also when a user is involved."""
+    """true: these claims are also in access tokens for a user, not only in those for the client itself."""
     always_include_user_claims_in_id_token: bool = False
-    """Identity tokens carry the user's claims even where userinfo would."""
+    """true: ID tokens have the user's claims, even if the client could ask userinfo for them."""
     id_token_signed_response_alg: RegisteredAlgorithm | None = None
-    """null: the first of signing.algorithms."""
+    """The algorithm that signs ID tokens; null: the first of signing.algorithms."""
     id_token_encrypted_response_alg: KeyManagementAlgorithm | None = None
-    """How the key of encrypted identity tokens is wrapped."""
+    """The algorithm that encrypts the content key of ID tokens; null: they are not encrypted."""
     id_token_encrypted_response_enc: ContentEncryption | None = None
-    """How identity tokens are encrypted."""
+    """The algorithm that encrypts the content of ID tokens."""
     userinfo_signed_response_alg: RegisteredAlgorithm | None = None
-    """Userinfo answers with a JWT signed so."""
+    """The algorithm that signs userinfo responses as JWTs; null: they are plain JSON."""
     request_object_signing_alg: RegisteredAlgorithm | Literal["none"] | None = None
-    """The one algorithm of the client's request objects, none for unsigned ones; null: any that is signed."""
+    """The only algorithm for signing the client's request objects, none if they are unsigned; null: any signature."""
     authorization_signed_response_alg: SigningAlgorithm | None = None
-    """The algorithm of authorization responses (JARM §3)."""
+    """The algorithm that signs authorization responses (JARM §3)."""
     introspection_signed_response_alg: SigningAlgorithm | None = None
-    """The algorithm of introspection answers (RFC 9701 §6)."""
+    """The algorithm that signs introspection responses (RFC 9701 §6)."""
     subject_type: Literal["public", "pairwise"] = "public"
-    """pairwise: another subject identifier for each sector (OIDC Core §8.1); needs pairwise_salt."""
+    """public: all clients see the same `sub` for a user; pairwise: clients of different sectors see different ones (OIDC Core §8.1), which needs pairwise_salt."""
     sector_identifier_uri: WebUrl | None = None
-    """The sector of the client (OIDC Core §8.1)."""
+    """The URL whose host is the client's sector, and which lists all redirect URIs of the sector (OIDC Core §8.1)."""
     default_max_age: Duration | None = None
-    """max_age where a request has none."""
+    """The max_age of requests that have none: a user who signed in longer ago must sign in again."""
     frontchannel_logout_uri: WebUrl | None = None
-    """Called in a frame when the session ends (OpenID Connect Front-Channel Logout §2)."""
+    """A page of the client that is loaded in the browser when the user logs out (OpenID Connect Front-Channel Logout §2)."""
     frontchannel_logout_session_required: bool = True
-    """Whether iss and sid are sent there."""
+    """true: the page gets iss and sid, which name the session."""
     backchannel_logout_uri: WebUrl | None = None
-    """Called by the service when the session ends (OpenID Connect Back-Channel Logout §2.2)."""
+    """The URL that this service calls when the user's session ends (OpenID Connect Back-Channel Logout §2.2)."""
     backchannel_logout_session_required: bool = True
-    """Whether sid is sent there."""
+    """true: the call names the session by sid."""
     properties: dict[str, JsonValue] = Field(default_factory=dict)
-    """Free; handed to extension grants and templates."""
+    """Anything you like; extension grants and templates can read it."""
+    application_type: Literal["web", "native"] | None = None
+    """web: runs on a server or in a browser; native: is installed on a device (OpenID Connect Registration §2)."""
+    contacts: Many[Text] | None = None
+    """Addresses of the people who are responsible for the client (RFC 7591 §2)."""
+    software_id: Text | None = None
+    """An identifier of the software, the same for all its installations (RFC 7591 §2)."""
+    software_version: Text | None = None
+    """The version of the software (RFC 7591 §2)."""
+    initiate_login_uri: WebUrl | None = None
+    """The URL at which another site can start a login to the client (OIDC Core §4)."""
+    request_uris: Many[WebUrl] | None = None
+    """URLs from which the client's request objects may be fetched (OIDC Core §6.2)."""
+    default_acr_values: Many[Text] | None = None
+    """The acr_values of requests that have none (OpenID Connect Registration §2)."""
+    require_auth_time: bool | None = None
+    """true: ID tokens always have auth_time (OpenID Connect Registration §2)."""
+    token_endpoint_auth_signing_alg: RegisteredAlgorithm | None = None
+    """The only algorithm for signing client assertions (OpenID Connect Registration §2)."""
+    userinfo_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    """The algorithm that encrypts the content key of userinfo responses; null: they are not encrypted."""
+    userinfo_encrypted_response_enc: ContentEncryption | None = None
+    """The algorithm that encrypts the content of userinfo responses."""
+    request_object_encryption_alg: KeyManagementAlgorithm | None = None
+    """The algorithm by which the client encrypts the content key of request objects."""
+    request_object_encryption_enc: ContentEncryption | None = None
+    """The algorithm by which the client encrypts the content of request objects."""
+    authorization_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    """The algorithm that encrypts the content key of authorization responses (JARM §3)."""
+    authorization_encrypted_response_enc: ContentEncryption | None = None
+    """The algorithm that encrypts the content of authorization responses (JARM §3)."""
+    introspection_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    """The algorithm that encrypts the content key of introspection responses (RFC 9701 §6)."""
+    introspection_encrypted_response_enc: ContentEncryption | None = None
+    """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
+    tls_client_auth_san_uri: Text | None = None
+    """The URI in the client's certificate (RFC 8705 §2.1.2)."""
+    tls_client_auth_san_ip: Text | None = None
+    """The IP address in the client's certificate (RFC 8705 §2.1.2)."""
+    tls_client_auth_san_email: Text | None = None
+    """The mail address in the client's certificate (RFC 8705 §2.1.2)."""
+    authorization_details_types: Many[Text] | None = None
+    """The types of authorization_details that the client may use (RFC 9396 §10)."""
+    backchannel_token_delivery_mode: Literal["poll", "ping", "push"] | None = None
+    """How the client learns that a CIBA request has been answered (CIBA §4)."""
+    backchannel_client_notification_endpoint: WebUrl | None = None
+    """The URL at which the client is notified of that (CIBA §4)."""
+    backchannel_authentication_request_signing_alg: SigningAlgorithm | None = None
+    """The algorithm for signing CIBA requests (CIBA §4)."""
+    backchannel_user_code_parameter: bool | None = None
+    """true: CIBA requests have a user code (CIBA §4)."""

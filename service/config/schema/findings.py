@@ -1,4 +1,4 @@
-"""What pydantic found, in the words of someone who edits a file."""
+"""Translates pydantic's errors into the words of a person who edits a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ _MESSAGES = {
     "string_type": "expected text",
     "int_type": "expected a whole number",
     "bool_type": "expected true or false",
-    "tuple_type": "expected a list",
-    "frozen_set_type": "expected a list",
-    "model_type": "expected keys and values",
-    "dict_type": "expected keys and values",
+    **dict.fromkeys(("tuple_type", "frozen_set_type"), "expected a list"),
+    **dict.fromkeys(("model_type", "dict_type"), "expected keys and values"),
     "string_unicode": "has characters that are no Unicode",
     "too_short": "must not be empty",
     "string_too_long": "must have at most {max_length} characters",
@@ -31,11 +29,9 @@ _MESSAGES = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
 }
-
-
-_LOG_LEVEL = "the level of the log is set by SERVICE_LOG_LEVEL or `serve --log-level`"
 _SET_ELSEWHERE: Mapping[str, str] = dict.fromkeys(
-    ("log", "log_level", "logging", "loglevel", "logs"), _LOG_LEVEL
+    ("log", "log_level", "logging", "loglevel", "logs"),
+    "the level of the log is set by SERVICE_LOG_LEVEL or `serve --log-level`",
 )
 """Unknown keys whose remedy is not another key."""
 _BOOLS: Mapping[str, str] = {
@@ -44,12 +40,11 @@ _BOOLS: Mapping[str, str] = {
 }
 """The words for true and false of YAML 1.1."""
 _SECRET_LISTS = frozenset({"client_secrets", "secrets"})
-_SECRET = "write `- sha256: …` as `python -m service hash-secret` prints it"
 _PLAIN_WORDS = re.compile(r"{word}([\s,]+{word})*".format(word=r"[\w/](?:[\w./:+?=&%~-]*[\w/])?"))
 
 
 def schema_findings(error: ValidationError) -> Iterator[Finding]:
-    """Every error as a finding; an unknown key and a wrong word come with the nearest right one."""
+    """Yield every error as a finding; an unknown key and a wrong word come with the nearest right one."""
     errors = error.errors(include_url=False)
     meant = {_meant(details["loc"]) for details in errors if details["type"] == "extra_forbidden"}
     wrong = {details["loc"][:-1] for details in errors}
@@ -58,71 +53,40 @@ def schema_findings(error: ValidationError) -> Iterator[Finding]:
         is_misspelt = kind == "missing" and location in meant
         only_lost_wrong_items = kind == "too_short" and location in wrong
         if not (is_misspelt or only_lost_wrong_items):
-            yield _finding(details)
+            yield _translate(details)
 
 
 def nearest(word: object, known: Iterable[str]) -> str | None:
-    """A hint at what the writer may have meant."""
-    close = _closest(word, known)
-    return f"did you mean {close}?" if close else None
-
-
-def _closest(word: object, known: Iterable[str]) -> str | None:
-    return next(iter(get_close_matches(str(word), list(known), n=1)), None)
+    """Return a hint at the known word that is most like this one."""
+    close = get_close_matches(str(word), list(known), n=1)
+    return f"did you mean {close[0]}?" if close else None
 
 
 def _meant(unknown: Location) -> Location:
-    """Where the key would stand that somebody may have misspelt."""
+    """Return the location of the key that an unknown one is a misspelling of."""
     parent, key = unknown[:-1], unknown[-1]
-    return (*parent, _closest(key, _model_at(parent).model_fields) or key)
+    close = get_close_matches(str(key), list(_model_at(parent).model_fields), n=1)
+    return (*parent, close[0] if close else key)
 
 
-def _finding(details: ErrorDetails) -> Finding:
+def _translate(details: ErrorDetails) -> Finding:
     location: Location = details["loc"]
     kind, value = details["type"], details["input"]
     if location[-1:] == ("[key]",):  # pydantic's mark of an error in a key
-        return replace(_finding({**details, "loc": location[:-1]}), at_key=True)
+        return replace(_translate({**details, "loc": location[:-1]}), at_key=True)
     if kind == "extra_forbidden":
-        return Finding(location, "unknown key", _known_key(location), at_key=True)
+        keys = _model_at(location[:-1]).model_fields
+        hint = _SET_ELSEWHERE.get(str(location[-1])) or nearest(location[-1], keys)
+        hint = hint or f"known keys here: {', '.join(keys)}"
+        return Finding(location, "unknown key", hint, at_key=True)
     if kind == "literal_error":
         words = str(details.get("ctx", {})["expected"]).replace("'", "")
         known = words.replace(" or ", ", ").split(", ")
         return Finding(location, f"expected {words}", nearest(value, known))
-    if kind == "string_type" and isinstance(value, bool | int | float):
-        return Finding(location, "expected text", "put it into quotes")
-    return Finding(location, _in_our_words(details), _remedy(kind, location, value))
+    return Finding(location, _message(details), _remedy(kind, location, value))
 
 
-def _known_key(unknown: Location) -> str:
-    keys = _model_at(unknown[:-1]).model_fields
-    close = _SET_ELSEWHERE.get(str(unknown[-1])) or nearest(unknown[-1], keys)
-    return close or f"known keys here: {', '.join(keys)}"
-
-
-def _remedy(kind: str, location: Location, value: object) -> str | None:
-    """Return what to write instead, without the value where it may be a secret."""
-    if kind == "bool_type":
-        return _BOOLS.get(str(value).lower())
-    if _SECRET_LISTS & set(location[-2:]) and isinstance(value, str):
-        return _SECRET
-    if kind in {"tuple_type", "frozen_set_type"} and isinstance(value, str):
-        return _as_list(value) if _is_shown(location) else "write a list: [one, two]"
-    return None
-
-
-def _as_list(value: str) -> str:
-    if not _PLAIN_WORDS.fullmatch(value):
-        return "write a list: [one, two]"
-    return f"write [{', '.join(value.replace(',', ' ').split())}]"
-
-
-def _is_shown(location: Location) -> bool:
-    """Whether the key at a location holds no secret."""
-    field = _model_at(location[:-1]).model_fields.get(str(location[-1]))
-    return field is not None and field.repr
-
-
-def _in_our_words(details: ErrorDetails) -> str:
+def _message(details: ErrorDetails) -> str:
     kind, context = details["type"], details.get("ctx", {})
     if kind == "string_too_short":
         least: int = context["min_length"]
@@ -130,6 +94,22 @@ def _in_our_words(details: ErrorDetails) -> str:
     if kind in _MESSAGES:
         return _MESSAGES[kind].format(**context)
     return details["msg"].removeprefix("Value error, ").removeprefix("Input ")
+
+
+def _remedy(kind: str, location: Location, value: object) -> str | None:
+    """Return what to write instead, without the value if it may be a secret."""
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        return "put it into quotes"
+    if kind == "bool_type":
+        return _BOOLS.get(str(value).lower())
+    if _SECRET_LISTS & set(location[-2:]) and isinstance(value, str):
+        return "write `- sha256: …` as `python -m service hash-secret` prints it"
+    if kind in {"tuple_type", "frozen_set_type"} and isinstance(value, str):
+        field = _model_at(location[:-1]).model_fields.get(str(location[-1]))
+        if field is not None and field.repr and _PLAIN_WORDS.fullmatch(value):
+            return f"write [{', '.join(value.replace(',', ' ').split())}]"
+        return "write a list: [one, two]"
+    return None
 
 
 def _model_at(location: Location) -> type[BaseModel]:
@@ -142,7 +122,7 @@ def _model_at(location: Location) -> type[BaseModel]:
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
-    """The model that an annotation such as `tuple[Model, ...] | None` speaks of."""
+    """Return the model in an annotation such as `tuple[Model, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     models = (_model_in(argument) for argument in get_args(annotation))

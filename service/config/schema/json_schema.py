@@ -12,12 +12,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from service.config.reading.include_rules import LISTS
+from service.config.reading.source import LISTS
 from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES, unsupported_keys
 from service.config.schema.client import ClientEntry
-from service.config.schema.client_metadata import ClientMetadata
-from service.config.schema.file import ConfigurationFile
-from service.config.schema.people import Users
+from service.config.schema.file import ConfigurationFile, Users
 from service.config.schema.server import Server, Tls
 from service.model.catalogue import Catalogue
 
@@ -80,8 +78,6 @@ def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
     """The schema of the values that `${NAME}` and the like have been replaced in."""
     schema = ConfigurationFile.model_json_schema(schema_generator=_WithDocstrings)
     client = schema["$defs"][ClientEntry.__name__]["properties"]
-    for name in ClientMetadata.model_fields:
-        client[name] = client.pop(name)  # after the service's own keys
     _list_known_names(client, catalogue)
     _mark_unsupported(schema["$defs"], catalogue)
     return schema

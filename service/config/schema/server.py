@@ -1,24 +1,28 @@
-"""How the service listens, stores and reaches out."""
+"""The sections on the server, its store, its keys and its limits."""
 
 from __future__ import annotations
 
 import os
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
-from service.config.schema.section import Section
 from service.config.schema.store_url import StoreUrl
 from service.config.schema.types import (
     Duration,
+    EncryptionKeys,
     FilePath,
     Lifetime,
     Many,
     NetworkRange,
     Port,
+    Section,
+    SigningAlgorithm,
     Text,
     Timeout,
+    Timestamp,
     expected,
+    written_as,
 )
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
@@ -32,93 +36,148 @@ def _workers(value: object) -> int:
     raise expected("a number of processes, or auto")
 
 
+Workers = Annotated[
+    int,
+    BeforeValidator(_workers),
+    written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
+]
+
+
 class Tls(Section):
-    """The certificate that the service itself shows, where no proxy does."""
+    """TLS of this service itself, if no proxy in front of it does that."""
 
     certificate: FilePath
-    """The certificate chain, PEM."""
+    """A file with the certificate chain, PEM."""
     private_key: FilePath
-    """Its private key, PEM."""
+    """A file with the private key of the certificate, PEM."""
     client_ca: FilePath | None = None
-    """Who issues the certificates that clients show (RFC 8705)."""
+    """A file with the authorities that issue the clients' certificates, PEM (RFC 8705)."""
 
 
 class Server(Section):
-    """How the service listens."""
+    """The address, the processes and the limits of the server."""
 
     host: Text = "127.0.0.1"
     """The address to listen on; 0.0.0.0 for all."""
     port: Port = 8080
     """The port to listen on."""
-    workers: Annotated[
-        int,
-        BeforeValidator(_workers),
-        WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": "auto"}]}),
-    ] = 1
-    """Processes; `auto` is one per core."""
+    workers: Workers = 1
+    """The number of processes; `auto` is one per core."""
     trusted_proxies: Many[NetworkRange] = ()
-    """Networks (CIDR) whose X-Forwarded-*, Forwarded and Client-Cert headers are believed."""
+    """The networks (CIDR) of your proxies. X-Forwarded-*, Forwarded and Client-Cert headers are accepted only from them."""
     forwarded_header: ForwardedHeader = "auto"
-    """Which header the trusted proxies set, with the client's address. `auto` reads both and believes neither where
-    they name two clients, because a proxy that sets one passes on the other as the client sent it."""
+    """The header in which the trusted proxies write the client's address. `auto` reads both, and ignores both if they name
+    different clients, because a proxy that sets one of them passes on the other as the client sent it."""
     client_certificate_header: Literal["Client-Cert", "X-SSL-Cert"] | None = None
-    """Where a trusted proxy puts the client's certificate: Client-Cert (RFC 9440), or X-SSL-Cert (URL-encoded PEM)."""
+    """The header in which a trusted proxy sends the client's certificate: Client-Cert (RFC 9440), or X-SSL-Cert (URL-encoded
+    PEM)."""
     tls: Tls | None = None
     """TLS without a proxy."""
     management_port: Port | None = None
-    """/health/* and /metrics move to this port when set."""
+    """A port of its own for /health/* and /metrics; null: they share `port`."""
     shutdown_grace: Duration = 20
     """How long requests may take to finish after SIGTERM."""
     shutdown_linger: Duration | None = None
-    """How much of the grace a process serves on as before, unready, while balancers notice: longer than theirs takes.
-    null: a quarter, at most 5 s."""
+    """The part of shutdown_grace in which the process still accepts requests, but reports that it is not ready. Make it
+    longer than your load balancer takes to notice. null: a quarter of the grace, at most 5 s."""
     clock_skew: Duration = 30
-    """Leeway for times in tokens that others made."""
+    """How far the clocks of others, whose tokens are verified, may differ from this one's."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 65536
     """The largest request body."""
 
 
 class Store(Section):
-    """Where everything lives that must outlast a request."""
+    """The Redis that keeps sessions, tokens and keys."""
 
     url: StoreUrl = "memory://"
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
     key_prefix: Text = "ts"
-    """What every key in the store begins with."""
+    """The prefix of every key in the store."""
     timeout: Timeout = 2
-    """The time that one command may take; all store work of one request ends within twice this."""
+    """The longest time for one command; all store work of one request ends within twice this."""
     unready_after: Duration = 15
-    """Readiness turns red when the store has been away that long; the JWKS is still answered."""
+    """If the store cannot be reached for this long, the service reports that it is not ready. It still publishes its keys."""
     wait_for_replicas: Annotated[int, Field(ge=0, le=16)] = 0
-    """How many replicas of Redis must have the use of a code, and each other write that must happen once, before it is
-    answered (WAIT); with too few in time, 503. 0 does not wait."""
+    """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
+    once; if too few have it in time, the answer is 503. 0 does not wait."""
+
+
+class SigningKey(Section):
+    """One of your own keys."""
+
+    path: FilePath
+    """A file with a private key, PEM or JWK."""
+    use: Literal["sig", "enc"] = "sig"
+    """sig: it signs tokens; enc: clients encrypt to it."""
+    algorithm: str | None = None
+    """The only algorithm for this key; null: those that fit its type."""
+    sign_from: Timestamp | None = None
+    """The time at which it begins to sign; it is published before."""
+    retire_at: Timestamp | None = None
+    """The time at which it stops signing; it is still published then."""
+
+
+class Signing(Section):
+    """The keys that sign tokens, and their rotation."""
+
+    algorithms: Annotated[Many[SigningAlgorithm], Field(min_length=1)] = ("RS256",)
+    """The signature algorithms that clients may choose: RS, PS and ES with 256, 384 or 512, and EdDSA. The first is the
+    default."""
+    source: Literal["store", "files"] = "store"
+    """store: the service makes and rotates keys, and keeps them encrypted in the store for all replicas. files: you make
+    keys, and list them under keys."""
+    keys: Many[SigningKey] = ()
+    """Your own keys, for source: files."""
+    encryption_key: EncryptionKeys = Field(default=None, validate_default=True, repr=False)
+    """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `python -m service new-key`
+    makes one. To change it, write a list: the first key encrypts, all of them decrypt."""
+    rotate_every: Lifetime = 90 * 86400
+    """How long a key signs."""
+    announce_before: Duration = 14 * 86400
+    """How long a key is published before it signs."""
+    retire_after: Duration = 14 * 86400
+    """How long a key is published after it has stopped signing."""
+
+
+class Session(Section):
+    """How long users stay signed in."""
+
+    lifetime: Lifetime = 10 * 3600
+    """The session ends when it has not been used for this long."""
+    max_lifetime: Lifetime = 30 * 86400
+    """The session ends at this age at the latest. If the user has chosen "remember me", it does not end earlier; otherwise it
+    ends with the browser, too."""
+    cookie_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
+    """The cookie's name; on https it is prefixed with __Host-."""
+    cookie_same_site: Literal["lax", "none"] = "lax"
+    """none: the cookie is also sent in frames of other sites, so that they can renew tokens silently; on https only."""
 
 
 class Outgoing(Section):
-    """Requests that the service makes: jwks_uri, request_uri, sector documents, back-channel logout, providers."""
+    """Requests of this service to others: to URLs of clients and to identity providers."""
 
     timeout: Timeout = 5
-    """The time that one request may take."""
+    """The longest time for one request."""
     ca_file: FilePath | None = None
-    """Further certificate authorities to trust, PEM."""
+    """A file with further certificate authorities to trust, PEM."""
     allowed_networks: Many[NetworkRange] = ()
-    """Private, loopback and link-local targets that URLs of clients registered by RFC 7591 may reach; URLs written in
-    this file may go anywhere."""
+    """Private, loopback and link-local networks that URLs of dynamically registered clients may lead to; URLs in this file
+    may lead anywhere."""
 
 
 class Limits(Section):
-    """What slows down guessing and flooding."""
+    """Limits against guessing and flooding."""
 
     login_failures: Annotated[int, Field(ge=1)] = 5
-    """Failed logins per pair of account and address within the window; ten times as many per account from anywhere
-    and per address over all accounts. Success clears the pair."""
+    """How many logins to one account may fail from one address within the window; ten times as many per account from all
+    addresses, and per address for all accounts. A success resets the count of the account and address."""
     login_window: Lifetime = 900
     """How long a failed login counts."""
     lockout: Lifetime = 900
-    """How long the pair, account or address then has to wait."""
+    """How long further logins are refused after too many failures."""
     token_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     """Token requests per client; null is unlimited."""
     parked_requests_per_minute: Annotated[int, Field(ge=1)] | None = 600
-    """Sign-ins and logouts per network that have to be kept while a person is asked; one of several KiB counts as
+    """How many sign-ins and logouts per network may begin and be kept while the user is asked; one of several KiB counts as
     several. null is unlimited."""

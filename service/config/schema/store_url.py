@@ -1,24 +1,18 @@
-"""The one URL that says where the store is."""
+"""The URL of the store, by which Redis is found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
-from service.config.schema.types import expected
+from service.config.schema.types import expected, written_as
 
+_SINGLE = ("redis", "rediss")
 _SCHEMES = (
-    "memory",
-    "redis",
-    "rediss",
-    "unix",
-    "redis+sentinel",
-    "rediss+sentinel",
-    "redis+cluster",
-    "rediss+cluster",
+    *("memory", *_SINGLE, "unix"),
+    *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
 )
 _CREDENTIALS = "name and password are percent-encoded"
 _TLS_OPTIONS = (
@@ -54,24 +48,24 @@ def _store_url(value: object) -> str:
 
 
 def _ends_in_a_database(url: SplitResult) -> bool:
-    """Whether nothing else does: a / in a password makes its beginning a host, and its end a path."""
+    """Return whether the path is a database; a / in a password makes the rest of the password a path."""
     path = url.path.strip("/")
-    if url.scheme in ("redis", "rediss"):
+    if url.scheme in _SINGLE:
         return not path or path.isdecimal()
     return not url.scheme.endswith("+cluster") or not path
 
 
-def _options(url: SplitResult) -> Iterator[str]:
-    """What may follow a `?`; redis-py knows more, and what it does not know fails at the first request."""
-    if url.scheme in ("redis", "rediss", "unix"):
-        yield "db"
-    if url.scheme.startswith("rediss"):
-        yield from _TLS_OPTIONS
-    if url.scheme.endswith("+sentinel"):
-        yield from ("sentinel_password", "sentinel_username")
+def _options(url: SplitResult) -> list[str]:
+    """Return the allowed options; redis-py knows more, and fails at the first request for unknown ones."""
+    sentinel = url.scheme.endswith("+sentinel")
+    return [
+        *(["db"] if url.scheme in (*_SINGLE, "unix") else []),
+        *(_TLS_OPTIONS if url.scheme.startswith("rediss") else []),
+        *(["sentinel_password", "sentinel_username"] if sentinel else []),
+    ]
 
 
 StoreUrl = Annotated[
-    str, BeforeValidator(_store_url), WithJsonSchema({"type": "string"}), Field(repr=False)
+    str, BeforeValidator(_store_url), written_as({"type": "string"}), Field(repr=False)
 ]
-"""A URL of the store; it may hold a password."""
+"""It may contain a password."""

@@ -1,11 +1,10 @@
-"""The kinds of values in config.yaml, each with how it is written, checked and shown in an editor."""
+"""The types of values in config.yaml: their forms, their checks and their JSON Schema."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Callable
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -14,7 +13,9 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     PlainSerializer,
     PlainValidator,
@@ -34,7 +35,18 @@ _MILLISECONDS = re.compile(r"([0-9]{1,6})ms")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _LONGEST_TEXT = 1000
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
-_PATTERN = r"^[0-9]+[smhd]?$"
+
+
+class Section(BaseModel):
+    """A mapping of config.yaml: no other keys, no conversion of types, no change once it is read."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        hide_input_in_errors=True,
+    )
 
 
 def expected(what: str) -> PydanticCustomError:
@@ -66,7 +78,7 @@ def _timestamp(value: object) -> int:
 
 
 def _thirty_two_bytes(text: str) -> bytes | None:
-    """The bytes behind hex or base64 of either alphabet, where they are 32."""
+    """Decode hex or base64 of either alphabet; None if these are not 32 bytes."""
     if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
         return bytes.fromhex(text)
     unpadded = text.rstrip("=").replace("+", "-").replace("/", "_")
@@ -82,23 +94,17 @@ def _sha256(value: object) -> bytes:
     if digest is None:
         raise expected(
             "the SHA-256 hash of a secret, 64 hex digits or 44 characters of base64; "
-            "of what `python -m service hash-secret` prints, take what stands between the quotes"
+            "`python -m service hash-secret` prints it between the quotes"
         )
     return digest
 
 
 def _encryption_keys(value: object) -> tuple[bytes, ...]:
-    if value is None:
-        return ()
     listed = cast("list[object]", value) if isinstance(value, list) else [value]
-    return tuple(_encryption_key(key) for key in listed)
-
-
-def _encryption_key(value: object) -> bytes:
-    key = _thirty_two_bytes(value) if isinstance(value, str) else None
-    if key is None:
+    keys = [_thirty_two_bytes(key) if isinstance(key, str) else None for key in listed]
+    if value is not None and None in keys:
         raise expected("32 bytes in base64url; `python -m service new-key` makes them")
-    return key
+    return tuple(key for key in keys if key is not None)
 
 
 def _web_url(value: str) -> str:
@@ -159,8 +165,8 @@ def _text(value: object) -> str:
     return value
 
 
-def _matching(pattern: str, what: str) -> Callable[[str], str]:
-    """A check that names what it wants in words, where a regular expression would puzzle."""
+def _matching(pattern: str, what: str) -> AfterValidator:
+    """Return a check that says in words what it expects, because a regular expression would puzzle."""
     compiled = re.compile(pattern)
 
     def check(value: str) -> str:
@@ -168,101 +174,76 @@ def _matching(pattern: str, what: str) -> Callable[[str], str]:
             raise expected(what)
         return value
 
-    return check
+    return AfterValidator(check)
+
+
+def written_as(*forms: dict[str, object]) -> WithJsonSchema:
+    """Return the JSON Schema of a value by the forms in which it may be written."""
+    return WithJsonSchema(forms[0] if len(forms) == 1 else {"anyOf": [*forms]})
 
 
 Many = Annotated[tuple[T, ...], Field(strict=False)]
 Several = Annotated[frozenset[T], Field(strict=False)]
 
+_STRING: dict[str, object] = {"type": "string"}
+_TEXT_SCHEMA: dict[str, object] = {**_STRING, "minLength": 1, "maxLength": _LONGEST_TEXT}
 Duration = Annotated[
     int,
     BeforeValidator(_duration),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": _PATTERN}]}
-    ),
+    written_as({"type": "integer", "minimum": 0}, {**_STRING, "pattern": r"^[0-9]+[smhd]?$"}),
 ]
 Lifetime = Annotated[Duration, Field(ge=1)]
 Timeout = Annotated[
     float,
     BeforeValidator(_timeout),
     Field(gt=0),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 1},
-                {"type": "string", "pattern": r"^[0-9]+(ms|[smhd])?$"},
-            ]
-        }
-    ),
+    written_as({"type": "integer", "minimum": 1}, {**_STRING, "pattern": r"^[0-9]+(ms|[smhd])?$"}),
 ]
 Timestamp = Annotated[
-    int, BeforeValidator(_timestamp), WithJsonSchema({"type": "string", "format": "date-time"})
+    int, BeforeValidator(_timestamp), written_as({**_STRING, "format": "date-time"})
 ]
 Sha256 = Annotated[
     bytes,
     PlainValidator(_sha256),
-    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"}),
+    written_as({**_STRING, "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"}),
 ]
 EncryptionKeys = Annotated[
     tuple[bytes, ...],
     PlainValidator(_encryption_keys),
     PlainSerializer(lambda _: None, return_type=None),  # no dump ever shows them
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "null"},
-                {"type": "string"},
-                {"type": "array", "items": {"type": "string"}},
-            ]
-        }
-    ),
+    written_as({"type": "null"}, _STRING, {"type": "array", "items": _STRING}),
 ]
-WebUrl = Annotated[
-    str, AfterValidator(_web_url), WithJsonSchema({"type": "string", "pattern": "^https?://"})
-]
-NetworkRange = Annotated[Network, PlainValidator(_network), WithJsonSchema({"type": "string"})]
-FilePath = Annotated[Path, PlainValidator(_path), WithJsonSchema({"type": "string"})]
-Logo = Annotated[Path | str, PlainValidator(_logo), WithJsonSchema({"type": "string"})]
+WebUrl = Annotated[str, AfterValidator(_web_url), written_as({**_STRING, "pattern": "^https?://"})]
+NetworkRange = Annotated[Network, PlainValidator(_network), written_as(_STRING)]
+FilePath = Annotated[Path, PlainValidator(_path), written_as(_STRING)]
+Logo = Annotated[Path | str, PlainValidator(_logo), written_as(_STRING)]
 """A file, or the URL of one."""
 Port = Annotated[int, Field(ge=0, le=65535)]
-
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
-_TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": _LONGEST_TEXT}
 Texts = Annotated[
     str | LocalText,
     PlainValidator(_texts),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                _TEXT_SCHEMA,
-                {"type": "object", "minProperties": 1, "additionalProperties": _TEXT_SCHEMA},
-            ]
-        }
+    written_as(
+        _TEXT_SCHEMA,
+        {"type": "object", "minProperties": 1, "additionalProperties": _TEXT_SCHEMA},
     ),
 ]
-"""What a person reads: one text, or one for each language."""
+"""One text, or one for each language."""
 ClientId = Annotated[
-    str,
-    AfterValidator(
-        _matching(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
-    ),
+    str, _matching(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
 ]
 ScopeValue = Annotated[
     str,
-    AfterValidator(
-        _matching(
-            r"[\x21\x23-\x5b\x5d-\x7e]{1,256}",
-            'one scope value: ASCII without spaces, " and \\ (RFC 6749 §3.3)',
-        )
+    _matching(
+        r"[\x21\x23-\x5b\x5d-\x7e]{1,256}",
+        'one scope value: ASCII without spaces, " and \\ (RFC 6749 §3.3)',
     ),
 ]
 PluginName = Annotated[
     str,
-    AfterValidator(
-        _matching(
-            r"[A-Za-z_][\w.-]*(:[A-Za-z_]\w*)?",
-            "an import path such as my_package.module:MyClass, or an entry point's name",
-        )
+    _matching(
+        r"[A-Za-z_][\w.-]*(:[A-Za-z_]\w*)?",
+        "an import path such as my_package.module:MyClass, or an entry point's name",
     ),
 ]
 
@@ -270,16 +251,10 @@ SigningAlgorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
 RegisteredAlgorithm = Literal[SigningAlgorithm, "HS256", "HS384", "HS512"]
-KeyManagementAlgorithm = Literal[
-    "RSA-OAEP",
-    "RSA-OAEP-256",
-    "ECDH-ES",
-    "ECDH-ES+A128KW",
-    "ECDH-ES+A256KW",
-    "A128KW",
-    "A256KW",
-    "dir",
+_AsymmetricAlgorithm = Literal[
+    "RSA-OAEP", "RSA-OAEP-256", "ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"
 ]
+KeyManagementAlgorithm = Literal[_AsymmetricAlgorithm, "A128KW", "A256KW", "dir"]
 ContentEncryption = Literal[
     "A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM"
 ]

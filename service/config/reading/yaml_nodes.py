@@ -1,0 +1,241 @@
+"""Parses YAML into nodes that know their file and line, and explains why a text is not YAML, with what to change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import yaml
+
+from service.config.problem import ConfigError, Problem
+from service.config.reading.files import FilesRead
+
+if TYPE_CHECKING:
+    from yaml import BaseLoader as _BaseLoader
+else:  # in C if PyYAML has libyaml, which is much faster
+    _BaseLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+MAX_DEPTH = 40
+PLAIN = "plain"
+"""The tag of a scalar without quotes, whose look says what it is."""
+CORE = "tag:yaml.org,2002:"
+_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""YAML 1.2 §5.1."""
+_KEY = re.compile(r"[ →]*(- +)*([\w.-]+:)?")
+_ALIAS = re.compile(r"\*[^\s,\]}]*")
+_NOT_INDENTED_ALIKE = (
+    "did not find expected key",
+    "did not find expected '-' indicator",
+    "did not find expected <document start>",
+    "mapping values are not allowed in this context",
+)
+
+
+class Position(Protocol):
+    """A place as the parser has it, counted from zero."""
+
+    name: str
+    line: int
+    column: int
+
+
+def unreadable(
+    message: str, at: Position | None, hint: str | None = None, excerpt: str | None = None
+) -> ConfigError:
+    """Return the error of a text that cannot be read on, if need be with its line and a caret below it."""
+    name, line, column = (at.name, at.line + 1, at.column + 1) if at else ("", 1, 1)
+    return ConfigError(
+        [
+            Problem(
+                file=name,
+                line=line,
+                column=column,
+                path="",
+                message=message,
+                severity="error",
+                hint=hint,
+                excerpt=excerpt,
+            )
+        ]
+    )
+
+
+def _position(name: str, line: int = 0, column: int = 0) -> yaml.Mark:
+    return yaml.Mark(name, 0, line, column, None, 0)
+
+
+def _position_after(name: str, text: str) -> Position:
+    return _position(name, text.count("\n"), len(text) - text.rfind("\n") - 1)
+
+
+class _Loader(_BaseLoader):
+    """Composes nodes; counts their depth, which would overflow the stack of the C parser."""
+
+    _depth = 0
+
+    def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH + 1:
+            mark = current_node.start_mark if current_node else None
+            raise unreadable(f"nested more than {MAX_DEPTH} levels deep", mark)
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
+
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
+        if kind is yaml.ScalarNode:
+            return PLAIN if implicit[0] else f"{CORE}str"
+        return CORE + ("seq" if kind is yaml.SequenceNode else "map")
+
+
+class _NamedBytes(BytesIO):
+    """A text for the parser, which takes the name of the file into its marks."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text.encode())
+        self.name = name
+
+
+def parse_file(path: Path, files: FilesRead) -> yaml.Node:
+    """Return the only document of a file, and note the file; raise ConfigError if it is not YAML."""
+    name = str(path)
+    text = _read_text(path, files)
+    try:
+        root = _Loader(_NamedBytes(text, name)).get_single_node()
+    except yaml.YAMLError as error:
+        raise _explain(error, text, name) from error
+    if root is None or (
+        isinstance(root, yaml.ScalarNode) and (root.tag, root.value) == (PLAIN, "")
+    ):
+        return yaml.MappingNode(f"{CORE}map", [], _position(name))
+    return root
+
+
+def _read_text(path: Path, files: FilesRead) -> str:
+    files.note(path)
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise unreadable(error.strerror or "it cannot be read", _position(str(path))) from error
+    except UnicodeDecodeError as error:
+        at = _position_after(str(path), error.object[: error.start].decode())
+        raise unreadable("the file is not UTF-8 text", at) from error
+    except ValueError as error:
+        raise unreadable("it is no path", _position(str(path))) from error
+
+
+def own_entries(node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    """Yield the keys and values of a mapping, without `<<`."""
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise unreadable("a key must be a word", key.start_mark)
+        if not _is_merge(key):
+            yield key, value
+
+
+def merged_mappings(node: yaml.MappingNode) -> Iterator[yaml.MappingNode]:
+    """Yield the mappings whose entries `<<` adds, each once; those that come first take precedence."""
+    waiting, seen = [node], set[int]()
+    while waiting:
+        for key, value in waiting.pop(0).value:
+            for source in _listed(value) if _is_merge(key) else ():
+                if not isinstance(source, yaml.MappingNode):
+                    message = "<< takes a mapping, or a list of them"
+                    raise unreadable(message, source.start_mark)
+                if id(source) not in seen:
+                    yield source
+                    waiting.append(source)
+                seen.add(id(source))
+
+
+def find_below(
+    node: yaml.Node | None, part: str | int
+) -> tuple[yaml.Node | None, yaml.Node | None]:
+    """Return the key and the value of a part; an item of a list is found by its position or its text."""
+    if isinstance(node, yaml.MappingNode):
+        for mapping in (node, *merged_mappings(node)):
+            found = [entry for entry in own_entries(mapping) if entry[0].value == str(part)]
+            if found:  # of a key that is there twice, the first value counts
+                return found[-1][0], found[0][1]
+    elif isinstance(node, yaml.SequenceNode):
+        if isinstance(part, int):
+            return None, node.value[part] if part < len(node.value) else None
+        same = (item for item in node.value if isinstance(item, yaml.ScalarNode))
+        return None, next((item for item in same if item.value == part), None)
+    return None, None
+
+
+def _is_merge(key: yaml.Node) -> bool:
+    return key.value == "<<" and key.tag == PLAIN
+
+
+def _listed(node: yaml.Node) -> list[yaml.Node]:
+    return node.value if isinstance(node, yaml.SequenceNode) else [node]
+
+
+def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
+    """Say what the parser failed at; where that is the end of a quote, name the quote."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        found = _FORBIDDEN.search(text)
+        at = _position_after(name, text[: found.start()]) if found else _position(name)
+        return unreadable("the file has characters that YAML does not allow", at)
+    at, problem = error.problem_mark, error.problem or "not YAML"
+    line = "".join(text.split("\n")[at.line : at.line + 1])
+    if "another document" in problem:
+        return unreadable("the file holds more than one document", at)
+    if "undefined alias" in problem:
+        alias = _ALIAS.match(line, at.column)
+        return unreadable(f"the alias {alias.group() if alias else '*'} has no anchor above it", at)
+    if error.context == "while scanning a quoted scalar":
+        return unreadable("this quote is not closed", error.context_mark)
+    quote = _explain_quote(text, at)
+    return quote or _explain_indent(problem, line, at) or unreadable(problem, at, _hint(line, at))
+
+
+def _explain_quote(text: str, at: Position) -> ConfigError | None:
+    """Return the error of a quote of several lines that ends in the line of the problem."""
+    last = None
+    try:
+        for event in yaml.parse(text, _Loader):
+            last = event if isinstance(event, yaml.ScalarEvent) else last
+    except yaml.YAMLError:
+        pass  # the one that is to be explained
+    if last is None or last.style not in {"'", '"'}:
+        return None
+    begin, end = last.start_mark, last.end_mark
+    if begin is None or end is None or not begin.line < end.line == at.line:
+        return None
+    message = f"this quote ends in line {end.line + 1} only, and more follows there"
+    return unreadable(message, _position(at.name, begin.line, begin.column))
+
+
+def _explain_indent(problem: str, line: str, at: Position) -> ConfigError | None:
+    """Return the error of a line that begins with a tab or at a column that no line above begins at."""
+    indent = len(line) - len(line.lstrip())
+    before = line[: at.column].strip()
+    if "\t" in line[:indent] and not before:
+        column = line.index("\t")
+        message, hint = "a tab cannot indent a line", "indent with spaces, two for each level"
+    elif problem in _NOT_INDENTED_ALIKE and (not before or before.isidentifier()):
+        column = indent
+        message = "the indent of this line fits no line above it"
+        hint = "indent it like the keys that it belongs with"
+    else:
+        return None
+    visible = line.replace("\t", "→")
+    key = _KEY.match(visible)
+    shown = key.group().rstrip() if key else ""  # the value may be a secret
+    rest = " …" if len(visible.rstrip()) > len(shown) else ""
+    excerpt = f"{shown}{rest}\n{' ' * column}^"
+    return unreadable(message, _position(at.name, at.line, column), hint, excerpt)
+
+
+def _hint(line: str, at: Position) -> str | None:
+    if "${" in line:
+        return "inside of [ ] and { }, ${…} needs quotes"
+    if line[at.column : at.column + 1] in {":", "@", "`", "%"}:
+        return "a text that holds a colon and a space, or begins with @, ` or %, needs quotes"
+    return None

@@ -1,0 +1,123 @@
+"""One catalogue says what is supported: without an implementation in its list, a name is not supported anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from service import catalogue
+from service.authorize.response_modes import RESPONSE_MODES
+from service.catalogue import builtin_catalogue
+from service.client_auth.client_assertion import PrivateKeyJwt
+from service.config.load import inspect
+from service.config.problem import Problem
+from service.config.schema.json_schema import plain_json_schema
+from service.grants import BUILTIN_GRANTS
+from service.grants.client_credentials import ClientCredentialsGrant
+from service.grants.password import PasswordGrant
+from service.model.catalogue import Feature
+
+Found = Callable[..., dict[str, Problem]]
+
+USES = {
+    "client_id": "app",
+    "jwks_uri": "https://app.example/keys",
+    "token_endpoint_auth_method": "private_key_jwt",
+    "allowed_grant_types": ["authorization_code", "password"],
+    "redirect_uris": ["https://app.example/callback"],
+    "default_response_mode": "form_post",
+    "dpop_bound_access_tokens": True,
+}
+SUPPORTED = frozenset({"clients[app].dpop_bound_access_tokens"})
+
+
+@pytest.fixture
+def found(file: Path) -> Found:
+    """Inspects a client by the catalogue of this moment."""
+
+    def found(**keys: object) -> dict[str, Problem]:
+        content = {"issuer": "https://auth.example.com", "clients": [USES | keys]}
+        file.write_text(yaml.dump(content))
+        return {each.path: each for each in inspect(file, {}, builtin_catalogue())}
+
+    return found
+
+
+def without(monkeypatch: pytest.MonkeyPatch, name: str, implementation: object) -> None:
+    """Take an implementation out of its list."""
+    left = {each: make for each, make in getattr(catalogue, name).items() if each != implementation}
+    monkeypatch.setattr(catalogue, name, left)
+
+
+def test_names_of_the_catalogue_are_supported(found: Found) -> None:
+    assert found().keys() == SUPPORTED
+
+
+def test_a_grant_without_an_implementation_is_not_supported(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, "BUILTIN_GRANTS", PasswordGrant)
+    problem = found()["clients[app].allowed_grant_types[password]"]
+    assert problem.message == "not supported yet: the password grant (RFC 6749 §4.3)"
+
+
+def test_a_method_without_an_implementation_is_not_supported(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, "CLIENT_AUTH_METHODS", PrivateKeyJwt)
+    problem = found()["clients[app].token_endpoint_auth_method"]
+    assert problem.message == "not supported yet: authentication by private_key_jwt"
+
+
+def test_a_response_mode_without_an_implementation_is_not_supported(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, "RESPONSE_MODES", "form_post")
+    problem = found()["clients[app].default_response_mode"]
+    assert (problem.severity, problem.message) == ("error", "this value is not supported")
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("allowed_grant_types", "urn:example:one-minute"),
+        ("token_endpoint_auth_method", "house_secret"),
+        ("default_response_mode", "json_fragment"),
+    ],
+)
+def test_a_name_that_nobody_has_added_is_an_error(found: Found, key: str, name: str) -> None:
+    problems = found(**{key: [name] if key == "allowed_grant_types" else name})
+    (problem,) = (each for path, each in problems.items() if key in path)
+    assert (problem.severity, "is not supported" in problem.message) == ("error", True)
+
+
+def test_a_feature_is_supported_when_the_catalogue_names_it(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "FEATURES", frozenset({Feature.DPOP}))
+    assert found() == {}
+    client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
+    assert "Not supported" not in client["dpop_bound_access_tokens"]["description"]
+
+
+def test_a_grant_that_is_added_to_the_list_is_supported(
+    found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OneMinuteGrant(ClientCredentialsGrant):
+        grant_type = "urn:example:one-minute"
+
+    added = {OneMinuteGrant: lambda parts: OneMinuteGrant(parts.services.registry)}
+    monkeypatch.setattr(catalogue, "BUILTIN_GRANTS", BUILTIN_GRANTS | added)
+    names = ["authorization_code", "urn:example:one-minute"]
+    assert found(allowed_grant_types=names).keys() == SUPPORTED
+    assert "urn:example:one-minute" in builtin_catalogue().registrable_grant_types
+
+
+def test_the_json_schema_lists_the_names_of_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = {"json_fragment": RESPONSE_MODES["fragment"]}
+    monkeypatch.setattr(catalogue, "RESPONSE_MODES", RESPONSE_MODES | added)
+    client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
+    assert "json_fragment" in client["default_response_mode"]["anyOf"][0]["enum"]
