@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from joserfc import jwk
+from joserfc.jwk import JWKRegistry
 from joserfc.jws import JWSRegistry
 
 MIN_RSA_BITS = 2048
 """RFC 7518 §3.3, §4.3."""
 
 
-def _rsa() -> Any:
-    return jwk.RSAKey.generate_key(MIN_RSA_BITS)
+_RSA, _P256 = ("RSA", MIN_RSA_BITS), ("EC", "P-256")
 
-
-def _p256() -> Any:
-    return jwk.ECKey.generate_key("P-256")
-
-
-_SIGNING_KEYS: Mapping[str, Callable[[], Any]] = {
-    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _rsa),
-    "ES256": _p256,
-    "ES384": lambda: jwk.ECKey.generate_key("P-384"),
-    "ES512": lambda: jwk.ECKey.generate_key("P-521"),
-    "EdDSA": lambda: jwk.OKPKey.generate_key("Ed25519"),
+_SIGNING_KEYS: Mapping[str, tuple[str, str | int]] = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _RSA),
+    "ES256": _P256,
+    "ES384": ("EC", "P-384"),
+    "ES512": ("EC", "P-521"),
+    "EdDSA": ("OKP", "Ed25519"),
 }
-_ENCRYPTION_KEYS: Mapping[str, Callable[[], Any]] = {
-    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _rsa),
-    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _p256),
+_ENCRYPTION_KEYS: Mapping[str, tuple[str, str | int]] = {
+    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _RSA),
+    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _P256),
 }
+_KEYS = {**_SIGNING_KEYS, **_ENCRYPTION_KEYS}
+"""The type of the keys of an algorithm, and the size or curve of a new one."""
 
 SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
 
@@ -41,13 +37,6 @@ ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
 MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
 """Each with the smallest number of bytes of its key (RFC 7518 §3.2)."""
 
-_KEY_TYPES: Mapping[str, Any] = {
-    "RS": jwk.RSAKey,
-    "PS": jwk.RSAKey,
-    "ES": jwk.ECKey,
-    "EC": jwk.ECKey,
-    "Ed": jwk.OKPKey,
-}
 _OPERATIONS: Mapping[str, frozenset[str]] = {
     "RSA": frozenset({"encrypt", "decrypt", "wrapKey", "unwrapKey"}),
     "EC": frozenset({"deriveKey", "deriveBits"}),
@@ -59,7 +48,7 @@ _SIGNATURES = frozenset({"sign", "verify"})
 
 def new_key(alg: str) -> Any:
     """Make a private key of joserfc's."""
-    return (_SIGNING_KEYS.get(alg) or _ENCRYPTION_KEYS[alg])()
+    return JWKRegistry.generate_key(*_KEYS[alg])
 
 
 def read_key(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
@@ -68,15 +57,14 @@ def read_key(source: Mapping[str, Any] | str | bytes, alg: str) -> Any:
     ValueError, or whatever joserfc raises, if it is not a key for this algorithm: by its type, its
     length, or its own members (RFC 7517 §4.2-4.4, RFC 7518 §3.3).
     """
-    key_type = _KEY_TYPES[alg[:2]]
+    kind, _ = _KEYS[alg]
     if not isinstance(source, Mapping):
         text = source.encode() if isinstance(source, str) else source
         source = orjson.loads(text) if text.lstrip().startswith(b"{") else text
     if isinstance(source, Mapping):
-        key = key_type.import_key(_check_operations(source, key_type.key_type, alg))
-    else:
-        key = key_type.import_key(source)
-    if key_type is jwk.RSAKey and key.raw_value.key_size < MIN_RSA_BITS:
+        source = _check_operations(source, kind, alg)
+    key: Any = JWKRegistry.import_key(source, kind)
+    if kind == "RSA" and key.raw_value.key_size < MIN_RSA_BITS:
         raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
     _require_use(key, alg)
     return key

@@ -29,9 +29,11 @@ class LogoutQueue:
 
     async def due(self, at_most: int) -> tuple[LogoutDelivery, ...]:
         """Deliveries whose time has come, the earliest first; they stay where they are."""
-        queue = self.stores.logout_queue.key
-        due, self.waiting = await self.stores.kv.due(queue, now=self.now(), at_most=at_most)
-        return await self._found(due)
+        queue = self.stores.logout_queue
+        due, self.waiting = await self.stores.kv.write(
+            queue.due(now=self.now(), at_most=at_most), queue.count()
+        )
+        return await self._found([delivery_id.decode() for delivery_id in due])
 
     async def take(self, due: Collection[str]) -> tuple[LogoutDelivery, ...]:
         """Those of these ids that are still to be made and nobody else's, until the lease is over."""

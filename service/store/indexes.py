@@ -74,5 +74,13 @@ class Queue:
         """Give a member another time, if it is still there."""
         return ("ZADD", self.key, "XX", due, member)
 
+    def due(self, *, now: int, at_most: int) -> Command:
+        """Ask for the members that are due, the earliest first."""
+        return ("ZRANGEBYSCORE", self.key, "-inf", now, "LIMIT", 0, at_most)
+
+    def count(self) -> Command:
+        """Ask how many members there are."""
+        return ("ZCARD", self.key)
+
     def remove(self, member: str) -> Command:
         return ("ZREM", self.key, member)

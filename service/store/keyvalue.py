@@ -114,18 +114,10 @@ class KeyValue:
         """
         return await self._ask(self._durable if durable else self._line, writes) if writes else []
 
-    async def members(self, index: str, *, now: int) -> tuple[str, ...]:
-        """Return the members of an index that have not expired."""
-        (found,) = await self._ask(self._line, [("ZRANGEBYSCORE", index, f"({now}", "+inf")])
+    async def members(self, question: Command) -> tuple[str, ...]:
+        """Return the members of an index or queue that a command asks for."""
+        (found,) = await self._ask(self._line, [question])
         return tuple(member.decode() for member in found)
-
-    async def due(self, queue: str, *, now: int, at_most: int) -> tuple[tuple[str, ...], int]:
-        """Return the members of a queue that are due, the earliest first, and how many wait in all."""
-        found, waiting = await self._ask(
-            self._line,
-            [("ZRANGEBYSCORE", queue, "-inf", now, "LIMIT", 0, at_most), ("ZCARD", queue)],
-        )
-        return tuple(member.decode() for member in found), waiting
 
     async def get(self, key: str) -> bytes | None:
         """Return the raw value of a key, for `replace`."""

@@ -100,5 +100,4 @@ class Stores:
             return ()
         hundredth = index.limit // 100
         leaving = min(count - index.limit, hundredth + 1) + hundredth
-        (found,) = await self.kv.write(index.first(selector, digest, count=leaving))
-        return tuple(member.decode() for member in found)
+        return await self.kv.members(index.first(selector, digest, count=leaving))

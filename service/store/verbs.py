@@ -1,4 +1,4 @@
-"""Commands of Redis that nothing but a plain key takes; the other verbs are methods of what is stored."""
+"""Commands of Redis as values; records and indexes make those on their keys, and this file those on plain keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Read(msgspec.Struct, Generic[T_co], frozen=True):
-    """One key to read, and what its value means."""
+    """One key to read, and the function that decodes its value."""
 
     key: str
     decode: Callable[[bytes], T_co]

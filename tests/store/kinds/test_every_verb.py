@@ -53,6 +53,8 @@ SAMPLES: dict[str, Command] = {
     "Index.drop": INDEX.drop("i"),
     "Queue.add": QUEUE.add("new", due=LATER),
     "Queue.defer": QUEUE.defer("old", due=LATER),
+    "Queue.due": QUEUE.due(now=LATER, at_most=5),
+    "Queue.count": QUEUE.count(),
     "Queue.remove": QUEUE.remove("old"),
 }
 """One command of each verb."""
