@@ -12,7 +12,7 @@ from service.cli.table import format_option, format_time, print_rows
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.manual_rotation import CannotChangeKeys, ManualRotation
-from service.keys.schedule import Keys, signing_key
+from service.keys.schedule import Keys, find_signing_key
 from service.keys.stored_keys import KeysUnreadable, StoredKeys
 from service.model.signing_key import SigningKey
 from service.parts.clients import KeyParts
@@ -121,7 +121,7 @@ def _print_after(
 def _row(key: SigningKey, keys: Keys) -> tuple[str | None, ...]:
     now = clock()
     state = "retired"
-    if key is signing_key(keys, key.alg, now):
+    if key is find_signing_key(keys, key.alg, now):
         state = "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
     elif key.sign_from > now and not key.is_retired(now):
         state = "announced"

@@ -134,7 +134,7 @@ def _url(listening: socket, *, secure: bool) -> str:
 
 
 async def _warn_of_eviction(kv: KeyValue) -> None:
-    policy = await kv.eviction_policy()
+    policy = await kv.read_eviction_policy()
     if policy not in (None, "noeviction"):
         log.warning(
             "Redis may evict what is not expired, and with it tokens and signing keys; "

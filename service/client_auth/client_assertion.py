@@ -175,7 +175,7 @@ def _verify_for_nobody(assertion: str, algorithms: Collection[str]) -> None:
 @cache
 def _key_of_nobody(alg: str) -> Key:
     if alg in MAC_ALGORITHMS:
-        return Key.of_secret(token_urlsafe(MAC_ALGORITHMS[alg]), alg)
+        return Key.from_secret(token_urlsafe(MAC_ALGORITHMS[alg]), alg)
     if alg.startswith(("RS", "PS")):
         return Key.load(_RSA_OF_NOBODY, alg)  # to generate one takes too long
     return Key.generate(alg)

@@ -109,7 +109,7 @@ class ClientKeys:
     def _keys_of_secrets(self, client: Client, alg: str) -> Iterator[Key]:
         for secret in self._secret_values(client):
             if len(secret.encode()) >= MAC_ALGORITHMS[alg]:
-                yield Key.of_secret(secret, alg)
+                yield Key.from_secret(secret, alg)
 
     def _secret_values(self, client: Client) -> Iterator[str]:
         """Yield the values of unexpired secrets in the order of the registration."""
@@ -130,6 +130,6 @@ class ClientKeys:
 @lru_cache(maxsize=500)  # parsing keys is slow
 def _parse_registered_keys(jwks: str) -> ForeignKeys:
     try:
-        return ForeignKeys.of(orjson.loads(jwks))
+        return ForeignKeys.from_jwks(orjson.loads(jwks))
     except ValueError:
         return _NO_KEYS

@@ -51,10 +51,10 @@ class ForeignKeys:
         """Read a JWK set; ValueError if it is malformed or too large."""
         if len(body) > MAX_BYTES:
             raise ValueError(f"it is longer than {MAX_BYTES} bytes")
-        return cls.of(orjson.loads(body))
+        return cls.from_jwks(orjson.loads(body))
 
     @classmethod
-    def of(cls, jwks: object) -> ForeignKeys:
+    def from_jwks(cls, jwks: object) -> ForeignKeys:
         """Take a JWK set as JSON values; ValueError if it is malformed or has too many keys."""
         keys = msgspec.convert(jwks, _JwkSet)["keys"]
         if len(keys) > MAX_KEYS:

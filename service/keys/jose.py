@@ -59,7 +59,7 @@ class Key:
         return cls(key.kid or key.thumbprint(), alg, key)
 
     @classmethod
-    def of_secret(cls, secret: str, alg: str) -> Key:
+    def from_secret(cls, secret: str, alg: str) -> Key:
         """Return the key that is a client secret itself; ValueError if it is too short (OIDC Core §10.1)."""
         octets = secret.encode()
         if len(octets) < MAC_ALGORITHMS[alg]:

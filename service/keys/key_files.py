@@ -10,7 +10,7 @@ from service.config.schema.server import SigningKey as KeyFile
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
-from service.keys.schedule import RotationPolicy, current_keys
+from service.keys.schedule import RotationPolicy, find_current_keys
 from service.model.signing_key import SigningKey
 
 DEFAULT_ENCRYPTION = ("RSA-OAEP-256", "ECDH-ES")
@@ -59,7 +59,7 @@ class FileKeys:
         keys = self._keys  # once: a reload replaces them from its thread
         algorithms = (*self.ring.algorithms, *ENCRYPTION_ALGORITHMS)
         self.ring.replace(
-            in_use=[keys[key] for key in current_keys(keys, algorithms, now)],
+            in_use=[keys[key] for key in find_current_keys(keys, algorithms, now)],
             held=[key for times, key in keys.items() if not policy.is_gone(times, now)],
             since={times.kid: times.sign_from for times in keys if times.sign_from},
         )

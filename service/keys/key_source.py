@@ -26,7 +26,7 @@ log = structlog.stdlib.get_logger(__name__)
 KeySource = FileKeys | StoredKeys
 
 
-def key_source(
+def build_key_source(
     settings: Signing,
     *,
     kv: KeyValue,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from service.keys.schedule import LEAD, Keys, signing_key, successor
+from service.keys.schedule import LEAD, Keys, find_signing_key, find_successor
 from service.keys.stored_keys import StoredKeys
 
 
@@ -48,13 +48,16 @@ class ManualRotation:
             raise CannotChangeKeys(f"no key has the key id {kid}")
         if key.retired_at is not None:
             raise CannotChangeKeys(f"the key {kid} is retired already")
-        if key is signing_key(keys, key.alg, now) and key.alg in self.stored.policy().algorithms:
+        if (
+            key is find_signing_key(keys, key.alg, now)
+            and key.alg in self.stored.policy().algorithms
+        ):
             return await self._add_successor(keys, now, alg=key.alg, sign_from=now + LEAD)
         return tuple(replace(key, retired_at=now) if each is key else each for each in keys)
 
     async def _add_successor(self, keys: Keys, now: int, *, alg: str, sign_from: int) -> Keys:
         """Add a key for the algorithm that begins to sign then, or let the one that is announced begin."""
-        waiting = successor(keys, alg, now)
+        waiting = find_successor(keys, alg, now)
         if waiting is None:
             return (*keys, await self.stored.vault.make(alg, sign_from=sign_from, now=now))
         sooner = replace(waiting, sign_from=min(waiting.sign_from, sign_from))

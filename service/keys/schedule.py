@@ -43,7 +43,7 @@ class RotationPolicy:
         return key.retired_at is not None and key.retired_at + self.kept_after <= now
 
 
-def signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
+def find_signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
     """Return the key that signs: the latest that has begun, or else the next announced one."""
     usable = [key for key in keys if key.alg == alg and not key.is_retired(now)]
     begun = [key for key in usable if key.sign_from <= now]
@@ -52,15 +52,15 @@ def signing_key(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | 
     return min(usable, default=None, key=_by_age)
 
 
-def current_keys(keys: Iterable[SigningKey], algorithms: Iterable[str], now: int) -> Keys:
+def find_current_keys(keys: Iterable[SigningKey], algorithms: Iterable[str], now: int) -> Keys:
     """Return the keys in use: one for each algorithm that has any."""
-    found = (signing_key(keys, alg, now) for alg in algorithms)
+    found = (find_signing_key(keys, alg, now) for alg in algorithms)
     return tuple(key for key in found if key is not None)
 
 
-def successor(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
+def find_successor(keys: Iterable[SigningKey], alg: str, now: int) -> SigningKey | None:
     """Return the key that is announced and will sign next."""
-    current = signing_key(keys, alg, now)
+    current = find_signing_key(keys, alg, now)
     waiting = [key for key in keys if key.alg == alg and key.sign_from > now]
     waiting = [key for key in waiting if key is not current and not key.is_retired(now)]
     return min(waiting, default=None, key=_by_age)
@@ -85,11 +85,11 @@ def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> dict[str, int]
 
 
 def _next_sign_from(keys: Keys, alg: str, policy: RotationPolicy, now: int) -> int | None:
-    current = signing_key(keys, alg, now)
+    current = find_signing_key(keys, alg, now)
     if current is None:
         return now
     over = current.sign_from + policy.rotate_every
-    if successor(keys, alg, now) is not None or now < over - policy.announce_before:
+    if find_successor(keys, alg, now) is not None or now < over - policy.announce_before:
         return None
     return max(over, now + policy.announce_before)
 
@@ -98,7 +98,7 @@ def _is_over(key: SigningKey, keys: Keys, policy: RotationPolicy, now: int) -> b
     """Whether another key signs in its place, or its algorithm is no longer configured."""
     if key.retired_at is not None:
         return False
-    if key is not signing_key(keys, key.alg, now):
+    if key is not find_signing_key(keys, key.alg, now):
         return key.sign_from <= now
     return key.alg not in policy.algorithms and key.sign_from + policy.rotate_every <= now
 

@@ -11,10 +11,10 @@ from service.keys.keyring import KeyRing
 from service.keys.schedule import (
     Keys,
     RotationPolicy,
-    current_keys,
+    find_current_keys,
+    find_signing_key,
     keys_to_make,
     retire_keys,
-    signing_key,
 )
 from service.keys.sealing import Vault
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
@@ -128,7 +128,7 @@ class StoredKeys:
 
     def _require_usable(self, now: int) -> None:
         """Refuse to rotate keys that other replicas can use and this process cannot."""
-        for key in current_keys(self._keys, self.policy().algorithms, now):
+        for key in find_current_keys(self._keys, self.policy().algorithms, now):
             if not self.vault.can_use(key):
                 reason = f"no configured encryption key opens the {key.alg} key {key.kid}"
                 raise KeysUnreadable(reason)
@@ -137,7 +137,7 @@ class StoredKeys:
         now, policy = self.now(), self.policy()
         held = [key for key in self._keys if not policy.is_gone(key, now)]
         self.ring.replace(
-            in_use=self.vault.find_opened(current_keys(self._keys, policy.algorithms, now)),
+            in_use=self.vault.find_opened(find_current_keys(self._keys, policy.algorithms, now)),
             held=self.vault.find_opened(held),
             since={key.kid: key.sign_from for key in held},
         )
@@ -153,6 +153,6 @@ def _events(
             yield KeyAnnounced(kid=key.kid, alg=key.alg, sign_from=key.sign_from)
         elif key.retired_at is not None and known[key.kid].retired_at is None:
             yield KeyRetired(kid=key.kid, alg=key.alg)
-            current = signing_key(after, key.alg, now)
+            current = find_signing_key(after, key.alg, now)
             if current is not None and current.sign_from > key.sign_from:
                 yield KeyRotated(kid=current.kid, alg=key.alg, predecessor=key.kid)

@@ -13,7 +13,7 @@ from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, Reg
 from service.clients.registration.registration import ClientRegistration
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
-from service.keys.key_source import encryption_algorithms, key_source
+from service.keys.key_source import build_key_source, encryption_algorithms
 from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
 from service.model.user import UserStore
@@ -43,7 +43,7 @@ class KeyParts:
             clients = registry.current.clients.values()
             return encryption_algorithms(clients, registration=registration)
 
-        self.source = key_source(
+        self.source = build_key_source(
             shared.configuration.signing,
             kv=shared.kv,
             prefix=shared.prefix,

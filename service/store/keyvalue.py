@@ -114,7 +114,7 @@ class KeyValue:
         """
         return await self._ask(self._durable if durable else self._line, writes) if writes else []
 
-    async def members(self, question: Command) -> tuple[str, ...]:
+    async def read_members(self, question: Command) -> tuple[str, ...]:
         """Return the members of an index or queue that a command asks for."""
         (found,) = await self._ask(self._line, [question])
         return tuple(member.decode() for member in found)
@@ -130,7 +130,7 @@ class KeyValue:
         (replaced,) = await self.write(verbs.replace(key, old, new))
         return bool(replaced)
 
-    async def keys(self, pattern: str) -> AsyncIterator[str]:
+    async def find_keys(self, pattern: str) -> AsyncIterator[str]:
         """Return every key that matches a glob pattern; walks the whole store, so only for operators."""
         try:
             async for key in self._engine.find_keys(pattern):
@@ -142,7 +142,7 @@ class KeyValue:
         """Raise StoreUnavailable if Redis does not answer."""
         await self._ask(self._line, [("PING",)])
 
-    async def eviction_policy(self) -> str | None:
+    async def read_eviction_policy(self) -> str | None:
         """Return what Redis does when it is full; None if it does not tell."""
         try:
             (answer,) = await self._ask(self._line, [("CONFIG", "GET", "maxmemory-policy")])
@@ -150,7 +150,7 @@ class KeyValue:
             return None
         return answer[1].decode() if answer else None
 
-    async def memory(self) -> tuple[int, int] | None:
+    async def read_memory(self) -> tuple[int, int] | None:
         """Return the bytes in use and at most (0: no limit), of the server nearest to its limit.
 
         None if Redis does not tell: it is away, embedded, or its user may not ask.

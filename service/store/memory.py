@@ -42,7 +42,7 @@ class StoreMemory:
     async def refresh(self) -> None:
         """Ask Redis, and log a change."""
         before = self.is_nearly_full
-        self.used, self.limit = await self.kv.memory() or (None, 0)
+        self.used, self.limit = await self.kv.read_memory() or (None, 0)
         if self.is_nearly_full and not before:
             log.warning("Redis is nearly full", used=self.used, maxmemory=self.limit)
         elif before and not self.is_nearly_full:

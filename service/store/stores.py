@@ -100,4 +100,4 @@ class Stores:
             return ()
         hundredth = index.limit // 100
         leaving = min(count - index.limit, hundredth + 1) + hundredth
-        return await self.kv.members(index.first(selector, digest, count=leaving))
+        return await self.kv.read_members(index.first(selector, digest, count=leaving))

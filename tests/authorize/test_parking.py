@@ -44,7 +44,7 @@ async def test_a_page_carries_only_a_short_id(app: ClientApp) -> None:
 async def stored(service: RunningService) -> int:
     """Bytes of all requests that wait."""
     kv = service.parts.shared.kv
-    return sum([len(await kv.get(key) or b"") async for key in kv.keys("ts:*:pk")])
+    return sum([len(await kv.get(key) or b"") async for key in kv.find_keys("ts:*:pk")])
 
 
 @pytest.mark.parametrize("path", ["/connect/authorize", "/connect/endsession"])

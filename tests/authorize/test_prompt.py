@@ -171,4 +171,4 @@ async def test_none_needs_a_sign_in_that_is_young_enough(
 async def test_none_asks_nothing_and_parks_nothing(service: RunningService, app: ClientApp) -> None:
     page = await app.authorize(prompt="none", response_mode="fragment")
     assert page.url.startswith(app.redirect_uri + "#error=login_required")
-    assert [key async for key in service.parts.shared.kv.keys("ts:*:pk*")] == []
+    assert [key async for key in service.parts.shared.kv.find_keys("ts:*:pk*")] == []

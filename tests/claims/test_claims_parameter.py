@@ -210,6 +210,6 @@ async def test_an_authorization_without_any_is_as_small_as_before(
     app: ClientApp, service: RunningService
 ) -> None:
     await app.code()
-    (key,) = [key async for key in service.parts.shared.kv.keys("ts:*:az")]
+    (key,) = [key async for key in service.parts.shared.kv.find_keys("ts:*:az")]
     (record,) = await service.parts.shared.kv.read(Read(key, bytes))
     assert b"claims" not in (record or b"claims")

@@ -77,7 +77,9 @@ async def test_a_symmetric_key_in_the_set_is_no_secret(party: Party) -> None:
     listed = {"kty": "oct", "k": base64url(secret.encode()), "kid": "", "alg": "HS256"}
     client = party.but(jwks={"keys": [listed]})
     with pytest.raises(JwtRefused, match="no secret"):
-        await client.verify(await Key.of_secret(secret, "HS256").sign(CLAIMS, typ="JWT"), {"HS256"})
+        await client.verify(
+            await Key.from_secret(secret, "HS256").sign(CLAIMS, typ="JWT"), {"HS256"}
+        )
 
 
 @pytest.mark.rfc("7517#4.2")
@@ -124,7 +126,7 @@ async def test_a_jwt_of_another_type_is_refused(party: Party, rsa: Rsa) -> None:
 
 
 async def test_a_secret_whose_value_is_registered_verifies(party: Party) -> None:
-    token = await Key.of_secret(SECRET, "HS256").sign(CLAIMS, typ="JWT")
+    token = await Key.from_secret(SECRET, "HS256").sign(CLAIMS, typ="JWT")
     assert await party.verify(token, {"HS256"}) == CLAIMS
     assert "kid" not in token
 
@@ -132,7 +134,7 @@ async def test_a_secret_whose_value_is_registered_verifies(party: Party) -> None
 async def test_any_secret_of_several_does(party: Party) -> None:
     first = party.client.client_secrets[0]
     client = party.but(client_secrets=(replace(first, value="x" * 64), first))
-    token = await Key.of_secret(SECRET, "HS256").sign(CLAIMS, typ="JWT")
+    token = await Key.from_secret(SECRET, "HS256").sign(CLAIMS, typ="JWT")
     assert await client.verify(token, {"HS256"}) == CLAIMS
 
 
@@ -140,7 +142,9 @@ async def test_any_secret_of_several_does(party: Party) -> None:
 async def test_no_other_secret_does(party: Party, change: dict[str, Any]) -> None:
     client = party.but(client_secrets=(replace(party.client.client_secrets[0], **change),))
     with pytest.raises(JwtRefused, match="no secret"):
-        await client.verify(await Key.of_secret(SECRET, "HS256").sign(CLAIMS, typ="JWT"), {"HS256"})
+        await client.verify(
+            await Key.from_secret(SECRET, "HS256").sign(CLAIMS, typ="JWT"), {"HS256"}
+        )
 
 
 @pytest.mark.rfc("7518#3.2")

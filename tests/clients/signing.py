@@ -23,7 +23,7 @@ SECRET = "a-secret-of-more-than-sixty-four-characters-and-so-good-for-every-hmac
 def key_of(alg: str, number: int = 0) -> Key:
     """The clients' key for an algorithm, or another one that nobody registers."""
     if alg in MAC_ALGORITHMS:
-        return Key.of_secret(SECRET[number:], alg)
+        return Key.from_secret(SECRET[number:], alg)
     kind = "RS256" if alg.startswith(("RS", "PS")) else alg
     return Key.load(_pair(kind)[number].private_jwk, alg)
 

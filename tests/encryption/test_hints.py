@@ -41,7 +41,7 @@ async def test_a_secret_signs_for_its_own_client_only(app_of: Any, app: ClientAp
     app_of("implicit")
     claims = {"iss": app.service.issuer, "aud": "spa", "sub": "818727", "exp": 1}
     for audience in ("spa", "nobody", "machine"):
-        key = Key.of_secret(SECRET, "HS256")
+        key = Key.from_secret(SECRET, "HS256")
         hint = await key.sign(claims | {"aud": audience}, typ="JWT")
         assert await silently(app, hint) == "invalid_request"
 
@@ -50,7 +50,7 @@ async def test_a_secret_signs_for_its_own_client_only(app_of: Any, app: ClientAp
 @as_registered({"id_token_signed_response_alg": "ES256"})
 async def test_a_secret_does_not_sign_for_a_client_registered_for_a_key(app: ClientApp) -> None:
     claims = {"iss": app.service.issuer, "aud": "web", "sub": "818727", "exp": 1}
-    hint = await Key.of_secret(SECRET, "HS256").sign(claims, typ="JWT")
+    hint = await Key.from_secret(SECRET, "HS256").sign(claims, typ="JWT")
     assert await silently(app, hint) == "invalid_request"
 
 
@@ -120,6 +120,6 @@ async def test_a_client_that_signs_its_own_hints_logs_out_no_user_unasked(app_of
     app = app_of("implicit")
     subject = claims_in(await id_token(app))["sub"]
     claims = {"iss": app.service.issuer, "aud": "implicit", "sub": subject, "exp": 1}
-    hint = await Key.of_secret(SECRET, "HS256").sign(claims, typ="JWT")
+    hint = await Key.from_secret(SECRET, "HS256").sign(claims, typ="JWT")
     page = await app.browser.get("/connect/endsession", params={"id_token_hint": hint})
     assert page.has("logout-confirm")

@@ -40,7 +40,7 @@ def registering(service: RunningService, browser: Browser) -> Callable[..., Any]
 
 def signed_by_secret(app: RegisteredApp, token: str, alg: str) -> VerifiedClaims:
     """The claims of what the service signed with the secret that the client was issued."""
-    return claims_signed_by(Key.of_secret(app.registered["client_secret"], alg), token)
+    return claims_signed_by(Key.from_secret(app.registered["client_secret"], alg), token)
 
 
 @pytest.mark.parametrize("alg", ["HS256", "HS384", "HS512"])
@@ -79,7 +79,7 @@ async def test_a_registered_client_encrypts_its_request_to_a_published_key(
 ) -> None:
     app = await registering(request_object_signing_alg="HS256", request_object_encryption_alg=alg)
     claims = {**app.parameters(scope="openid", state="inside"), "iss": app.client_id}
-    key = Key.of_secret(app.registered["client_secret"], "HS256")
+    key = Key.from_secret(app.registered["client_secret"], "HS256")
     jwks = (await app.service.get("/.well-known/jwks.json"))["keys"]
     ours = next(one for one in jwks if one["alg"] == alg)
     header = {"alg": alg, "enc": "A128GCM", "cty": "JWT", "kid": ours["kid"]}

@@ -206,4 +206,4 @@ async def test_nothing_is_left_but_what_has_an_end(sessions: Sessions, stores: S
     session, _ = await start(sessions)
     await granted(stores, session, "openid")
     await sessions.end(session)
-    assert [key async for key in stores.kv.keys("*")] == []
+    assert [key async for key in stores.kv.find_keys("*")] == []

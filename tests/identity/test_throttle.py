@@ -110,7 +110,7 @@ async def test_failures_are_forgotten_after_the_window(
 
 async def test_a_counters_key_names_nobody(sign_in: LocalSignIn, kv: KeyValue) -> None:
     await fail(sign_in)
-    keys = [key async for key in kv.keys("*")]
+    keys = [key async for key in kv.find_keys("*")]
     assert len(keys) == 3
     assert all(key.startswith("ts:{") and key.endswith("}:lf") for key in keys)
     assert "alice" not in str(keys)

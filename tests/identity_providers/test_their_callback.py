@@ -65,7 +65,7 @@ async def test_the_store_knows_nothing_by_which_the_parked_request_could_be_read
     sent = await app.authorize(acr_values="idp:upstream", login_hint="alice@example.com")
     parked_id = sent.parameters["state"].partition(".")[2]
     kv = app.service.parts.shared.kv
-    stored = [await kv.get(key) async for key in kv.keys("ts:*:p[ks]")]
+    stored = [await kv.get(key) async for key in kv.find_keys("ts:*:p[ks]")]
     assert len(stored) == 2
     assert not any(told in str(stored) for told in (parked_id, "alice", "web.example"))
     assert arrived(await app.browser.get(fake.answer(sent)))

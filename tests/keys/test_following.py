@@ -11,7 +11,7 @@ import pytest
 from service.config.schema.server import Signing, SigningKey
 from service.keys import key_source as sources
 from service.keys.jose import Key
-from service.keys.key_source import KeySource, follow_keys, key_source
+from service.keys.key_source import KeySource, build_key_source, follow_keys
 from tests.keys.conftest import Fleet
 
 
@@ -38,7 +38,7 @@ async def test_following_goes_on_after_a_failure(monkeypatch: pytest.MonkeyPatch
 
 
 def source_of(settings: Signing, fleet: Fleet) -> KeySource:
-    return key_source(
+    return build_key_source(
         settings,
         kv=fleet.kv,
         prefix="ts",

@@ -67,7 +67,7 @@ def test_any_bytes_as_a_jwe_are_refused(
 def test_keys_with_arbitrary_members_verify_and_encrypt_nothing(
     alg: str, entries: list[dict[str, Any]], extra: dict[str, Any]
 ) -> None:
-    keys = ForeignKeys.of({"keys": [entry | extra for entry in entries]})
+    keys = ForeignKeys.from_jwks({"keys": [entry | extra for entry in entries]})
     token = base64url(orjson.dumps({"alg": alg})) + ".e30.AA"
     with pytest.raises(JwtRefused):
         verify_foreign(token, keys, algorithms=SIGNING_ALGORITHMS, typ={"jwt"})

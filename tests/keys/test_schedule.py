@@ -11,10 +11,10 @@ from service.keys.schedule import (
     LATE_SIGNATURES,
     Keys,
     RotationPolicy,
+    find_signing_key,
+    find_successor,
     keys_to_make,
     retire_keys,
-    signing_key,
-    successor,
 )
 from service.model.signing_key import SigningKey
 
@@ -45,7 +45,7 @@ class History:
         wanted = keys_to_make(kept, self.policy, self.now)
         self.keys = (*kept, *[self.make(alg, sign_from) for alg, sign_from in wanted.items()])
         for alg in self.policy.algorithms:
-            if key := signing_key(self.keys, alg, self.now):
+            if key := find_signing_key(self.keys, alg, self.now):
                 self.last_signed[key.kid] = self.now
 
     def make(self, alg: str, sign_from: int) -> SigningKey:
@@ -77,7 +77,7 @@ def test_each_algorithm_always_has_a_key_that_signs(
                 for k in history.keys
                 if k.alg == alg and k.sign_from <= history.now and k.retired_at is None
             ]
-            assert [signing_key(history.keys, alg, history.now)] in [[key] for key in in_force]
+            assert [find_signing_key(history.keys, alg, history.now)] in [[key] for key in in_force]
 
 
 @given(policies, pauses)
@@ -143,7 +143,7 @@ def test_a_key_goes_its_way_by_the_clock() -> None:
     ):
         history.now = now
         history.look()
-        key = signing_key(history.keys, "RS256", now)
+        key = find_signing_key(history.keys, "RS256", now)
         assert (key and key.kid, history.published()) == (signing, published)
 
 
@@ -163,5 +163,5 @@ def test_an_algorithm_that_is_no_longer_configured_gets_no_successor() -> None:
     history.keys = (history.make("ES256", 0),)
     history.now = 900
     history.look()
-    assert signing_key(history.keys, "ES256", 900) is None
-    assert successor(history.keys, "ES256", 900) is None
+    assert find_signing_key(history.keys, "ES256", 900) is None
+    assert find_successor(history.keys, "ES256", 900) is None

@@ -61,7 +61,7 @@ async def test_a_store_with_room_is_not_spoken_of(
 async def test_a_store_that_is_nearly_full_is_degraded_and_ready(
     service: RunningService, mortal_redis: Any
 ) -> None:
-    used = (await service.parts.shared.kv.memory() or (0, 0))[0]
+    used = (await service.parts.shared.kv.read_memory() or (0, 0))[0]
     (warning,) = await look(service, mortal_redis, str(used))
     assert (warning["log_level"], warning["event"]) == ("warning", "Redis is nearly full")
     ready = await service.get("/health/ready")

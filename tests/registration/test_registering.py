@@ -73,7 +73,7 @@ async def test_a_secret_is_long_enough_for_every_algorithm(service: RunningServi
 
 async def test_the_store_holds_neither_secret_nor_token(service: RunningService) -> None:
     told = await register(service)
-    keys = [key async for key in service.parts.shared.kv.keys("*:rc")]
+    keys = [key async for key in service.parts.shared.kv.find_keys("*:rc")]
     stored = b"".join([await service.parts.shared.kv.get(key) or b"" for key in keys])
     assert told["client_id"].encode() in stored
     assert told["client_secret"].encode() not in stored

@@ -62,7 +62,7 @@ async def test_the_store_holds_it_encrypted_only(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")
-    keys = [key async for key in service.parts.shared.kv.keys("*:rc")]
+    keys = [key async for key in service.parts.shared.kv.find_keys("*:rc")]
     stored = b"".join([await service.parts.shared.kv.get(key) or b"" for key in keys])
     assert b"sealed_secret" in stored
     assert client.registered["client_secret"].encode() not in stored

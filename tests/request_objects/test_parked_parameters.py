@@ -17,7 +17,7 @@ pytestmark = pytest.mark.rfc("9700#4.7")
 async def everything_in(web: Sender) -> bytes:
     """All that the store holds about requests that wait."""
     kv = web.app.service.parts.shared.kv
-    values = [await kv.get(key) async for key in kv.keys("ts:*:pk")]
+    values = [await kv.get(key) async for key in kv.find_keys("ts:*:pk")]
     assert values
     return b"".join(value or b"" for value in values)
 

@@ -144,7 +144,7 @@ async def test_own_account_opens_after_the_second_factor(browser: Browser) -> No
 async def test_store_holds_no_part_of_the_sign_in_in_the_clear(
     app: ClientApp, half: Page, service: RunningService
 ) -> None:
-    key = [each async for each in service.parts.shared.kv.keys("*:pl")]
+    key = [each async for each in service.parts.shared.kv.find_keys("*:pl")]
     record = await service.parts.shared.kv.read(
         service.parts.shared.stores.partial_sign_ins.read(_selector(key))
     )

@@ -29,7 +29,7 @@ async def refresh(service: RunningService, tokens: Answer) -> Answer:
 
 async def stored_beside_tokens(service: RunningService) -> list[bytes]:
     kv = service.parts.shared.kv
-    return [await kv.get(key) or b"" async for key in kv.keys("ts:*:rt:*")]
+    return [await kv.get(key) or b"" async for key in kv.find_keys("ts:*:rt:*")]
 
 
 async def test_they_are_sealed_before_and_after_a_refresh(service: RunningService) -> None:

@@ -38,11 +38,11 @@ async def test_the_documented_user_may_run_all_commands_in_a_cluster(kv: KeyValu
             ("SET", f"ts:{{{number}}}:k", b"1", "EX", 60), verbs.count("ts:{n}:n", 60), durable=True
         )
     assert await kv.read(*[Read(f"ts:{{{number}}}:k", int) for number in range(10)]) == (1,) * 10
-    assert len([key async for key in kv.keys("ts:*:k")]) == 10
+    assert len([key async for key in kv.find_keys("ts:*:k")]) == 10
     assert await kv.replace("ts:lasting", old=None, new=b"1")
     assert await kv.replace("ts:lasting", old=b"1", new=b"2")
-    assert await kv.eviction_policy() == "noeviction"
-    assert await kv.memory() is not None
+    assert await kv.read_eviction_policy() == "noeviction"
+    assert await kv.read_memory() is not None
 
 
 async def test_the_documented_user_may_not_touch_other_keys(kv: KeyValue) -> None:

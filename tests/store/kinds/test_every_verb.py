@@ -137,7 +137,7 @@ async def test_many_keys_are_read_in_the_order_of_the_question(kv: KeyValue) -> 
 
 async def test_all_keys_are_found_wherever_they_are(kv: KeyValue) -> None:
     await kv.write(*[RECORDS.put("", f"walk-{number}", ttl=60) for number in range(100)])
-    found = [key async for key in kv.keys("ts:{walk-*}:x")]
+    found = [key async for key in kv.find_keys("ts:{walk-*}:x")]
     assert sorted(found) == sorted(f"ts:{{walk-{number}}}:x" for number in range(100))
 
 
@@ -152,12 +152,12 @@ async def test_compare_and_set_has_one_winner(kv: KeyValue) -> None:
 
 async def test_redis_says_what_it_does_when_it_is_full(kind: str) -> None:
     kv = open_store(kind, timeout=2)
-    assert await kv.eviction_policy() == "noeviction"
+    assert await kv.read_eviction_policy() == "noeviction"
     await kv.close()
 
 
 async def test_redis_says_how_full_it_is(kv: KeyValue) -> None:
-    used, limit = await kv.memory() or (0, 1)
+    used, limit = await kv.read_memory() or (0, 1)
     assert used > 0
     assert limit == 0
 

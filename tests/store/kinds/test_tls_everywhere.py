@@ -19,7 +19,7 @@ async def test_every_connection_uses_tls(kind: type, tmp_path: Path) -> None:
         kv = open_store(started.url, timeout=2, wait_for_replicas=1)
         await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)
         assert await kv.read(Read("ts:{x}:k", int)) == (1,)
-        assert [key async for key in kv.keys("ts:*")] == ["ts:{x}:k"]
+        assert [key async for key in kv.find_keys("ts:*")] == ["ts:{x}:k"]
         assert await kv.replace("ts:lasting", old=None, new=b"1")
         await kv.close()
         stranger = open_store(started.url.partition("?")[0], timeout=2)
