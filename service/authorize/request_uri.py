@@ -104,7 +104,7 @@ def _without_fragment(uri: str) -> str:
 
 async def _read(http: HttpClient, url: str) -> str:
     try:
-        answer = await http.get(url)
+        answer = await http.fetch(url)
         text = answer.body[: MAX_JWT_LENGTH + 1].decode("ascii").strip()
     except (Unreachable, UnicodeDecodeError) as error:
         raise _unreadable(url, str(error)) from error

@@ -79,7 +79,7 @@ class PublishedKeys:
 
 
 async def _read(http: HttpClient, uri: str) -> ForeignKeys:
-    answer = await http.get(uri)
+    answer = await http.fetch(uri)
     if answer.status != _OK:
         raise Unreachable(f"status {answer.status}")
     return ForeignKeys.parse(answer.body)

@@ -32,15 +32,13 @@ class Authorizations:
         return found
 
     async def find_all_of(self, subject: str) -> tuple[Authorization, ...]:
-        index = self.stores.subject_authorizations.key(digest(subject))
-        found = await self.stores.read_listed(
-            index, self.stores.authorizations.read, now=self.now()
-        )
+        listed = self.stores.subject_authorizations.members(digest(subject), now=self.now())
+        found = await self.stores.read_listed(listed, self.stores.authorizations.read)
         return tuple(sorted(found, key=lambda each: each.created_at, reverse=True))
 
     async def walk_all(self) -> AsyncIterator[Authorization]:
         """Walk through the whole store, which only operators may do."""
-        async for key in self.stores.kv.keys(self.stores.authorizations.key("*")):
+        async for key in self.stores.kv.find_keys(self.stores.authorizations.key("*")):
             authorization = await self.find(key.split("{")[-1].split("}")[0])
             if authorization is not None:
                 yield authorization

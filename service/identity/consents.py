@@ -99,9 +99,8 @@ class Consents:
     async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
         owner, stores = digest(subject), self.stores
         found = await stores.read_listed(
-            stores.subject_consents.key(owner),
+            stores.subject_consents.members(owner, now=self.now()),
             lambda name: stores.consents.read(owner, name),
-            now=self.now(),
         )
         return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
 

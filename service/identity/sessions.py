@@ -124,10 +124,10 @@ class Sessions:
         Offline authorizations outlive their session (OIDC Core §11).
         """
         stores, now, owner = self.stores, self.now(), digest(session.subject)
-        index = stores.session_authorizations.key(session.id)
-        found = await stores.read_listed(index, stores.authorizations.read, now=now)
+        listed = stores.session_authorizations.members(session.id, now=now)
+        found = await stores.read_listed(listed, stores.authorizations.read)
         ended = [one.id for one in found if not one.is_offline]
-        clients = await stores.kv.members(stores.session_clients.key(session.id), now=now)
+        clients = await stores.kv.read_members(stores.session_clients.members(session.id, now=now))
         others = [one for one in clients if one not in but]
         writes = [
             *queue_logouts(stores, session, others, now=now),
@@ -137,13 +137,13 @@ class Sessions:
         return writes, others
 
     async def find_all_of(self, subject: str) -> tuple[Session, ...]:
-        index = self.stores.subject_sessions.key(digest(subject))
-        found = await self.stores.read_listed(index, self.stores.sessions.read, now=self.now())
+        listed = self.stores.subject_sessions.members(digest(subject), now=self.now())
+        found = await self.stores.read_listed(listed, self.stores.sessions.read)
         return tuple(sorted(found, key=lambda session: session.auth_time, reverse=True))
 
     async def walk_all(self) -> AsyncIterator[Session]:
         """Walk through the whole store, which only operators may do."""
-        async for key in self.stores.kv.keys(self.stores.sessions.key("*")):
+        async for key in self.stores.kv.find_keys(self.stores.sessions.key("*")):
             session = await self.find_by_id(key.split("{")[-1].split("}")[0])
             if session is not None:
                 yield session

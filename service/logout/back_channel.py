@@ -68,7 +68,7 @@ class BackChannel:
         """Post a new token; why the client has not understood, or None where it has."""
         try:
             token = await self.tokens.mint(delivery, client, now=self.now())
-            answer = await self.http.choose(client).post(uri, {"logout_token": token})
+            answer = await self.http.choose(client).fetch(uri, {"logout_token": token})
         except Unreachable as error:
             return str(error)
         except OAuthError as error:

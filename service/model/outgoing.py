@@ -23,8 +23,8 @@ class HttpClient(Protocol):
     `authorization` is the whole value of the header.
     """
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer: ...
-
-    async def post(
-        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
-    ) -> HttpAnswer: ...
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+    ) -> HttpAnswer:
+        """Send a GET request, or a form by POST; `authorization` is the header's whole value."""
+        ...

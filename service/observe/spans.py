@@ -135,15 +135,12 @@ class _TracedHttp:
     """Opens the span of a request, by its method and URL."""
     http: HttpClient
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
-        with self.span("GET", url) as span:
-            return _note_status(span, await self.http.get(url, authorization=authorization))
-
-    async def post(
-        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
-        with self.span("POST", url) as span:
-            return _note_status(span, await self.http.post(url, form, authorization=authorization))
+        with self.span("GET" if form is None else "POST", url) as span:
+            answer = await self.http.fetch(url, form, authorization=authorization)
+            return _note_status(span, answer)
 
 
 @contextmanager

@@ -32,21 +32,17 @@ class GuardedHttp:
             for permits in (policy.allows, policy.exempts)
         )
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
-        return await self._client_for(url).get(url, authorization=authorization)
-
-    async def post(
-        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
-        return await self._client_for(url).post(url, form, authorization=authorization)
+        try:
+            is_https = URL(url).scheme == "https"
+        except ValueError as error:
+            raise Unreachable("the URL is malformed") from error
+        http = self._by_https if is_https else self._by_http
+        return await http.fetch(url, form, authorization=authorization)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._by_https.close()
         await self._by_http.close()
-
-    def _client_for(self, url: str) -> OutgoingHttp:
-        try:
-            return self._by_https if URL(url).scheme == "https" else self._by_http
-        except ValueError as error:
-            raise Unreachable("the URL is malformed") from error

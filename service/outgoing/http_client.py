@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -65,32 +64,24 @@ class OutgoingHttp:
         self._resolver = resolver
         self._session: ClientSession | None = None
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
-        return await self._ask("GET", url, None, authorization)
-
-    async def post(
-        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
-        return await self._ask("POST", url, form, authorization)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-
-    async def _ask(
-        self, method: str, url: str, form: Mapping[str, str] | None, authorization: str | None
-    ) -> HttpAnswer:
-        headers = _headers(authorization)
+        method = "GET" if form is None else "POST"
         try:
             async with self._open_session().request(
-                method, url, data=form, headers=headers, allow_redirects=False
+                method, url, data=form, headers=_headers(authorization), allow_redirects=False
             ) as response:
                 return HttpAnswer(response.status, await _read(response))
         except TimeoutError as error:
             raise Unreachable("no answer in time") from error
         except (ClientError, OSError, ValueError) as error:
             raise Unreachable(f"no answer: {type(error).__name__}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
 
     def _open_session(self) -> ClientSession:
         if self._session is None:
@@ -150,21 +141,12 @@ class TimedHttp:
     http: HttpClient
     timed: Emit
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
-        with self._report_duration():
-            return await self.http.get(url, authorization=authorization)
-
-    async def post(
-        self, url: str, form: Mapping[str, str], *, authorization: str | None = None
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
-        with self._report_duration():
-            return await self.http.post(url, form, authorization=authorization)
-
-    @contextmanager
-    def _report_duration(self) -> Generator[None]:
         began = monotonic()
         try:
-            yield
+            return await self.http.fetch(url, form, authorization=authorization)
         finally:
             self.timed(OthersAnswered(self.purpose, monotonic() - began))
 

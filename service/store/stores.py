@@ -19,7 +19,7 @@ from service.model.session import (
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
 from service.store.records import OneTimeRecords, Records
-from service.store.verbs import Read
+from service.store.verbs import Command, Read
 
 T = TypeVar("T")
 
@@ -80,12 +80,9 @@ class Stores:
         # Under the digest of a client_id and a jti, the first attempt that used the assertion:
         self.used_assertions = Records(prefix, "ja", str)  # exp
 
-    async def read_listed(
-        self, index: str, read: Callable[[str], Read[T]], *, now: int
-    ) -> tuple[T, ...]:
-        """Return the records that an index, by its key, names and that still exist."""
-        members = await self.kv.members(index, now=now)
-        found = await self.kv.read(*map(read, members))
+    async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
+        """Return the records that still exist of those that a command lists."""
+        found = await self.kv.read(*map(read, await self.kv.read_members(listed)))
         return tuple([one for one in found if one is not None])
 
     async def find_surplus(

@@ -114,7 +114,7 @@ async def test_a_duration_is_in_every_bucket_from_its_own_on(service: RunningSer
 
 async def test_what_others_take_is_timed_by_purpose(service: RunningService) -> None:
     with pytest.raises(Unreachable):
-        await service.parts.shared.client_http("client_keys").free.get("http://localhost:1/")
+        await service.parts.shared.client_http("client_keys").free.fetch("http://localhost:1/")
     assert _value(await _shown(service), 'outgoing_seconds_count{purpose="client_keys"}') == 1
 
 

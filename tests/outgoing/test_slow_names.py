@@ -55,7 +55,7 @@ async def guarded() -> AsyncIterator[GuardedHttp]:
 
 async def fetch(guarded: GuardedHttp, *hosts: str) -> None:
     """All at once; none of them is reached."""
-    asked = [guarded.get(f"https://{host}/") for host in hosts]
+    asked = [guarded.fetch(f"https://{host}/") for host in hosts]
     ends = await asyncio.gather(*asked, return_exceptions=True)
     assert {type(end) for end in ends} == {Unreachable}
 
@@ -67,7 +67,7 @@ async def test_providers_and_redis_never_wait_for_registered_clients_names(
     assert names.asked
     free = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable, match="Certificate"):  # that is, it was found and connected to
-        await free.get(https.replace("127.0.0.1", "localhost"))
+        await free.fetch(https.replace("127.0.0.1", "localhost"))
     await free.close()
 
 

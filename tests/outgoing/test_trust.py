@@ -14,14 +14,14 @@ pytestmark = pytest.mark.needs("openssl")
 
 async def test_a_further_authority_is_trusted(https: str, certificate: Path) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=certificate, permits=None)
-    assert (await outgoing.get(https)).status == 404
+    assert (await outgoing.fetch(https)).status == 404
     await outgoing.close()
 
 
 async def test_a_certificate_of_an_unknown_authority_is_not_trusted(https: str) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable, match="Certificate"):
-        await outgoing.get(https)
+        await outgoing.fetch(https)
     await outgoing.close()
 
 
@@ -31,5 +31,5 @@ async def test_a_certificate_of_an_unknown_authority_is_not_trusted(https: str) 
 async def test_a_url_that_cannot_be_requested_is_unreachable(url: str) -> None:
     outgoing = OutgoingHttp(timeout=5, ca_file=None, permits=None)
     with pytest.raises(Unreachable):
-        await outgoing.get(url)
+        await outgoing.fetch(url)
     await outgoing.close()

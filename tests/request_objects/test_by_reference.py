@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -188,12 +189,11 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+    ) -> HttpAnswer:
         self.asked.append(url)
         return HttpAnswer(200, b"content")
-
-    async def post(self, *_: object, **__: object) -> HttpAnswer:
-        raise NotImplementedError
 
 
 async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -27,13 +28,12 @@ class Hanging:
         self.asked: list[str] = []
         self.answering = asyncio.Event()
 
-    async def get(self, url: str, *, authorization: str | None = None) -> HttpAnswer:
+    async def fetch(
+        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+    ) -> HttpAnswer:
         self.asked.append(url)
         await self.answering.wait()
         return HttpAnswer(200, b"content")
-
-    async def post(self, *_: object, **__: object) -> HttpAnswer:
-        raise NotImplementedError
 
 
 @pytest.fixture

@@ -213,7 +213,7 @@ async def test_a_server_that_is_away_is_an_error_of_the_span(
     ways = service.parts.shared.client_http("client_keys")
     for url in ("http://localhost:1/", "https://[broken"):
         with pytest.raises(Exception, match=r"answer|URL"):
-            await ways.guarded.get(url)
+            await ways.guarded.fetch(url)
     assert [(span.attributes or {})["error.type"] for span in traced.all()] == ["Unreachable"] * 2
 
 

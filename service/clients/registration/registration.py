@@ -153,7 +153,7 @@ class ClientRegistration:
         if not isinstance(uri, str) or not isinstance(redirect_uris, list):
             return
         try:
-            answer = await self.http.get(uri)
+            answer = await self.http.fetch(uri)
         except Unreachable as error:
             raise InvalidClientMetadata("sector_identifier_uri: cannot be fetched") from error
         if answer.status != _OK:

@@ -82,9 +82,9 @@ class ProviderDirectory:
 
     async def _fetch(self, issuer: str) -> KnownProvider:
         url, source = issuer.rstrip("/") + WELL_KNOWN, "metadata or keys"
-        metadata = parse_metadata(await read_body(self._http.get(url), source), issuer=issuer)
+        metadata = parse_metadata(await read_body(self._http.fetch(url), source), issuer=issuer)
         try:
-            keys = ForeignKeys.parse(await read_body(self._http.get(metadata.jwks_uri), source))
+            keys = ForeignKeys.parse(await read_body(self._http.fetch(metadata.jwks_uri), source))
         except ValueError as error:
             raise ProviderUnavailable("its keys cannot be understood") from error
         return KnownProvider(metadata=metadata, keys=keys)

@@ -131,7 +131,7 @@ async def redeem_code(
     """Exchange a code as the client that this service is at the provider (RFC 6749 §4.1.3)."""
     authorization, credentials = _authenticate(metadata, provider)
     grant = {"grant_type": "authorization_code", **form, **credentials}
-    posted = http.post(metadata.token_endpoint, grant, authorization=authorization)
+    posted = http.fetch(metadata.token_endpoint, grant, authorization=authorization)
     body = await read_body(posted, "token endpoint", may_refuse=True)
     try:
         return msgspec.convert(orjson.loads(body), ProviderTokens)
@@ -143,7 +143,7 @@ async def fetch_userinfo(
     http: HttpClient, endpoint: str, access_token: str, *, sub: object
 ) -> Mapping[str, object]:
     """Return the claims of this user, and of nobody else (OIDC Core §5.3.2)."""
-    fetched = http.get(endpoint, authorization=f"Bearer {access_token}")
+    fetched = http.fetch(endpoint, authorization=f"Bearer {access_token}")
     body = await read_body(fetched, "userinfo endpoint")
     try:
         claims = msgspec.convert(orjson.loads(body), dict[str, object])
