@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from socket import create_server
 from urllib.parse import urlsplit
+
+from tests.driving.ports import lasting_ports
 
 REPOSITORY = Path(__file__).parents[2]
 CONFIG = REPOSITORY / "tests/interop/config.yaml"
@@ -17,12 +18,9 @@ PATIENCE = 60
 
 
 def free_origins(*names: str) -> dict[str, str]:
-    """A loopback origin with a free port for each name."""
-    listening = [create_server(("127.0.0.1", 0)) for _ in names]
-    origins = [f"http://localhost:{one.getsockname()[1]}" for one in listening]
-    for one in listening:
-        one.close()
-    return dict(zip(names, origins, strict=True))
+    """A loopback origin for each name, with a port that stays free until it is used."""
+    ports = lasting_ports(len(names))
+    return {name: f"http://localhost:{port}" for name, port in zip(names, ports, strict=True)}
 
 
 @contextmanager
