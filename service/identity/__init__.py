@@ -1,1 +1,1 @@
-"""Who people are: users, sessions, consents and the identity providers they come from."""
+"""Users, their sign-ins and sessions, what they allowed, and the identity providers they come from."""

@@ -86,7 +86,6 @@ class GrantedAccess:
     authorizations: Authorizations
 
     async def find_all_of(self, subject: str) -> tuple[ClientAccess, ...]:
-        """Return one entry for each client, the latest first."""
         parts = [
             (each.client_id, each.scope, each.claims, each.given_at)
             for each in await self.consents.find_all_of(subject)

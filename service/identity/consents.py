@@ -55,16 +55,14 @@ class Consents:
         unverified_client_host: str | None,
     ) -> Consent:
         """Add what was allowed to the earlier consent, less what was asked and is no longer allowed."""
-        before = await self.find(
-            subject, client.client_id, unverified_client_host=unverified_client_host
-        )
-        nothing = frozenset[str]()
+        host, nothing = unverified_client_host, frozenset[str]()
+        before = await self.find(subject, client.client_id, unverified_client_host=host)
         consent = Consent(
             client_id=client.client_id,
             scope=(before.scope - asked.scope if before else nothing) | allowed.scope,
             claims=(before.claims - asked.claims if before else nothing) | allowed.claims,
             given_at=self.now(),
-            unverified_client_host=unverified_client_host,
+            unverified_client_host=host,
         )
         owner, name = digest(subject), digest(client.client_id)
         ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime

@@ -186,7 +186,6 @@ class Sessions:
         return bool(written)
 
     async def _make_room(self, newcomer: Session, count: int) -> None:
-        """End the sessions that would end first, if the user has too many."""
         owner, index = digest(newcomer.subject), self.stores.subject_sessions
         for sid in await self.stores.find_surplus(index, owner, count=count):
             session = await self.find_by_id(sid)
@@ -201,7 +200,7 @@ class Sessions:
 
 
 def note_client(stores: Stores, client: Client, session: Session, *, now: int) -> list[Command]:
-    """Note a client that is told of logouts, for as long as the session can last."""
+    """Note a client that registered for logouts, for as long as the session can last."""
     if client.frontchannel_logout_uri is None and client.backchannel_logout_uri is None:
         return []
     clients, ends_at = stores.session_clients, session.ends_at

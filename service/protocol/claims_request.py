@@ -28,7 +28,6 @@ class ClaimsRequest:
         return frozenset(name.partition("#")[0] for name in (*self.id_token, *self.userinfo))
 
     def cut_to(self, names: Collection[str]) -> ClaimsRequest:
-        """Return the request without claims of other names, in any language."""
 
         def cut(asked: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(name for name in asked if name.partition("#")[0] in names)
@@ -54,7 +53,6 @@ class ClaimsParameter:
 
     @property
     def acr(self) -> ClaimRequest | None:
-        """The request for an authentication context (OIDC Core §5.5.1.1)."""
         return self.id_token.get("acr")
 
     @property

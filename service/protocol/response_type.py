@@ -26,7 +26,6 @@ class ResponseType:
 
     @property
     def default_mode(self) -> str:
-        """Query for a code alone, fragment for a response that carries a token."""
         return "fragment" if self.from_front_channel else "query"
 
 

@@ -28,7 +28,6 @@ def parse_scope(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1000)
 def split_scope(text: str) -> frozenset[str]:
-    """Return the values of a scope that this service has written."""
     return frozenset(text.split())
 
 

@@ -35,7 +35,7 @@ async def kv(request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
 
 @pytest.fixture(scope="session")
 def redis_socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where a Redis server of these tests' own listens."""
+    """The socket of a Redis server that only these tests use."""
     folder = tmp_path_factory.mktemp("redis")
     socket = folder / "redis.sock"
     command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]

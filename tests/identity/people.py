@@ -1,4 +1,4 @@
-"""Who can sign in at the tests of identity, and where they come from."""
+"""The users of the tests of identity, and their addresses."""
 
 from __future__ import annotations
 

@@ -63,13 +63,13 @@ async def scope(consents: Consents) -> set[str] | None:
     return None if consent is None else set(consent.scope)
 
 
-async def test_consents_add_up(consents: Consents) -> None:
+async def test_consents_of_one_client_add_up(consents: Consents) -> None:
     await allow(consents, client(), "openid email")
     await allow(consents, client(), "openid api1")
     assert await scope(consents) == {"openid", "email", "api1"}
 
 
-async def test_what_is_no_longer_ticked_is_no_longer_allowed(consents: Consents) -> None:
+async def test_unticked_scope_is_removed_from_the_consent(consents: Consents) -> None:
     await allow(consents, client(), "openid email api1")
     await allow(consents, client(), "openid email", "openid")
     assert await scope(consents) == {"openid", "api1"}
@@ -91,7 +91,7 @@ async def test_a_withdrawn_consent_is_gone(consents: Consents, events: list[obje
     assert events == [ConsentWithdrawn(subject="1", client_id="web")]
 
 
-async def test_a_person_sees_the_own_consents(consents: Consents) -> None:
+async def test_user_sees_only_the_own_consents(consents: Consents) -> None:
     await allow(consents, client(), "openid")
     await allow(consents, client("app"), "openid")
     await allow(consents, client(), "openid", subject="2")
@@ -123,7 +123,7 @@ async def test_a_clients_own_consent_lifetime_is_not_renewed(
     assert await scope(consents) is None
 
 
-async def granted(stores: Stores, subject: str | None = "1") -> Authorization:
+async def grant(stores: Stores, subject: str | None = "1") -> Authorization:
     authorization = Authorization(
         id=new_selector(),
         client_id="web",
@@ -140,10 +140,10 @@ async def granted(stores: Stores, subject: str | None = "1") -> Authorization:
     return authorization
 
 
-async def test_a_person_sees_and_ends_the_own_grants(
+async def test_user_sees_and_ends_the_own_authorizations(
     authorizations: Authorizations, stores: Stores, events: list[object]
 ) -> None:
-    kept, ended, others = [await granted(stores, subject) for subject in ("1", "1", "2")]
+    kept, ended, others = [await grant(stores, subject) for subject in ("1", "1", "2")]
     await authorizations.end(ended)
     assert await authorizations.find_all_of("1") == (kept,)
     assert await authorizations.find(ended.id) is None
@@ -151,15 +151,15 @@ async def test_a_person_sees_and_ends_the_own_grants(
     assert events == [AuthorizationEnded(authorization_id=ended.id, client_id="web", subject="1")]
 
 
-async def test_an_id_from_outside_is_no_pattern(authorizations: Authorizations) -> None:
+async def test_id_with_wildcards_finds_nothing(authorizations: Authorizations) -> None:
     assert await authorizations.find("*:{}") is None
 
 
 @pytest.mark.parametrize("kv", ["embedded"], indirect=True)
 async def test_claims_are_those_of_an_active_user(stores: Stores, registry: Live) -> None:
     subjects = Subjects(users=FileUsers(registry), registry=registry)
-    alices, carols = await granted(stores, ALICE.sub), await granted(stores, CAROL.sub)
-    strangers, nobodys = await granted(stores, "unknown"), await granted(stores, None)
+    alices, carols = await grant(stores, ALICE.sub), await grant(stores, CAROL.sub)
+    strangers, nobodys = await grant(stores, "unknown"), await grant(stores, None)
     assert await subjects.find_claims(alices) == ALICE.claims
     assert await subjects.find_claims(carols) is None
     assert await subjects.find_claims(strangers) is None

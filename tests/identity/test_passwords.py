@@ -34,7 +34,9 @@ async def test_only_the_right_password_verifies(
     assert await PASSWORDS.verifies(password, stored) is verifies
 
 
-async def test_nobody_costs_as_much_as_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unknown_user_costs_one_hash_as_a_known_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     hashes: list[str] = []
     monkeypatch.setattr(module, "_matches", lambda *given: hashes.append(given[1]))
     await PASSWORDS.verifies("guess", None)

@@ -1,4 +1,4 @@
-"""The time of a refusal tells neither who exists nor who is locked, and a lock saves the hash (OWASP ASVS 6.3.8)."""
+"""The time of a refusal discloses neither accounts nor locks, and a lock saves the hash (OWASP ASVS 6.3.8)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The costs of all that was hashed."""
     costs, matches = list[str](), vars(module)["_matches"]
 
-    def noting(password: str, stored: str) -> bool:
+    def record_cost(password: str, stored: str) -> bool:
         costs.append(cost_of(stored))
         return bool(matches(password, stored))
 
-    monkeypatch.setattr(module, "_matches", noting)
+    monkeypatch.setattr(module, "_matches", record_cost)
     return costs
 
 
@@ -36,11 +36,11 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """For how long refusals waited, which takes no time here."""
     seconds, sleep = list[float](), asyncio.sleep
 
-    async def noting(delay: float) -> None:
+    async def record_delay(delay: float) -> None:
         seconds.append(delay)
         await sleep(0)
 
-    monkeypatch.setattr("service.identity.passwords.asyncio.sleep", noting)
+    monkeypatch.setattr("service.identity.passwords.asyncio.sleep", record_delay)
     return seconds
 
 
@@ -55,7 +55,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     ],
     ids=["nobody", "all cheap", "the usual and a cheap one", "a slow one", "none without password"],
 )
-async def test_nobody_costs_what_the_slowest_user_costs(
+async def test_unknown_user_costs_as_much_as_the_slowest_user(
     sign_in: LocalSignIn,
     registry: Live,
     hashed: list[str],
@@ -67,7 +67,7 @@ async def test_nobody_costs_what_the_slowest_user_costs(
     assert hashed == [cost]
 
 
-async def test_costs_of_a_user_store_are_learnt() -> None:
+async def test_slowest_hash_of_a_user_store_sets_the_cost() -> None:
     passwords = Passwords(Live(replace(REGISTRY, users=())))
     for user in (SLOW, CHEAP):
         await passwords.verifies("guess", user.password)
@@ -101,7 +101,7 @@ async def test_a_refusal_that_was_cheaper_takes_as_long_as_the_others(
     assert len(waited) == 1
 
 
-async def test_what_computes_less_waits_for_the_rest(waited: list[float]) -> None:
+async def test_cheaper_refusal_waits_for_the_rest_of_the_time(waited: list[float]) -> None:
     times = RefusalTimes()
     await times.even_out(0.2, full_cost=False)
     await times.even_out(5.0, full_cost=True)

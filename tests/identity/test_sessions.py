@@ -55,7 +55,7 @@ async def start(
     return await sessions.start(sign_in, previous=previous, user_agent="curl")
 
 
-async def granted(stores: Stores, session: Session, *scope: str) -> Authorization:
+async def grant(stores: Stores, session: Session, *scope: str) -> Authorization:
     authorization = Authorization(
         id=new_selector(),
         client_id="web",
@@ -96,7 +96,7 @@ async def test_a_forged_cookie_finds_nothing(sessions: Sessions, forged: str) ->
     assert await sessions.find(cookie) is None
 
 
-async def test_the_sid_is_no_cookie(sessions: Sessions) -> None:
+async def test_sid_does_not_work_as_a_cookie(sessions: Sessions) -> None:
     session, _ = await start(sessions)
     assert await sessions.find(session.id) is None
     assert await sessions.find_by_id(session.id) == session
@@ -113,7 +113,7 @@ async def test_signing_in_again_keeps_the_sid_and_changes_the_cookie(sessions: S
 
 async def test_another_person_gets_another_session(sessions: Sessions, stores: Stores) -> None:
     alices, _ = await start(sessions)
-    authorization = await granted(stores, alices, "openid")
+    authorization = await grant(stores, alices, "openid")
     bobs, _ = await start(sessions, BOB, previous=alices)
     assert bobs.id != alices.id
     assert await sessions.find_by_id(alices.id) is None
@@ -174,12 +174,12 @@ async def test_a_remembered_session_lasts_unused(
     assert await sessions.find(cookie) is None
 
 
-async def test_the_end_takes_the_tokens_but_the_offline_ones(
+async def test_end_of_a_session_ends_its_tokens_but_the_offline_ones(
     sessions: Sessions, stores: Stores, events: list[object]
 ) -> None:
     session, cookie = await start(sessions)
-    online = await granted(stores, session, "openid")
-    offline = await granted(stores, session, "openid", "offline_access")
+    online = await grant(stores, session, "openid")
+    offline = await grant(stores, session, "openid", "offline_access")
     await sessions.end(session)
     read = stores.authorizations.read
     assert await stores.kv.read(read(online.id), read(offline.id)) == (None, offline)
@@ -187,12 +187,12 @@ async def test_the_end_takes_the_tokens_but_the_offline_ones(
     assert events[-1] == SessionEnded(session_id=session.id, subject=session.subject)
 
 
-async def test_ending_twice_is_no_harm(sessions: Sessions) -> None:
+async def test_session_can_be_ended_twice(sessions: Sessions) -> None:
     session, _ = await start(sessions)
     assert [await sessions.end(session) for _ in range(2)] == [(), ()]
 
 
-async def test_a_person_sees_the_own_sessions_only(sessions: Sessions) -> None:
+async def test_user_sees_the_own_sessions_only(sessions: Sessions) -> None:
     one, _ = await start(sessions)
     later, _ = await start(sessions, replace(ALICE, auth_time=ALICE.auth_time + 1))
     ended, _ = await start(sessions)
@@ -202,8 +202,10 @@ async def test_a_person_sees_the_own_sessions_only(sessions: Sessions) -> None:
     assert {session.id async for session in sessions.walk_all()} == {one.id, later.id, bobs.id}
 
 
-async def test_nothing_is_left_but_what_has_an_end(sessions: Sessions, stores: Stores) -> None:
+async def test_every_key_of_a_session_has_a_time_to_live(
+    sessions: Sessions, stores: Stores
+) -> None:
     session, _ = await start(sessions)
-    await granted(stores, session, "openid")
+    await grant(stores, session, "openid")
     await sessions.end(session)
     assert [key async for key in stores.kv.find_keys("*")] == []

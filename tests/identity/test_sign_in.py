@@ -32,7 +32,7 @@ async def test_the_right_password_signs_in(sign_in: LocalSignIn, events: list[ob
         ("\ud800", PASSWORD, "malformed"),
     ],
 )
-async def test_everything_else_is_nobody(
+async def test_wrong_sign_in_finds_no_user(
     sign_in: LocalSignIn, events: list[object], username: str, password: str, reason: str
 ) -> None:
     assert await sign_in.verify(username, password, address=ADDRESS) is None

@@ -108,7 +108,7 @@ async def test_failures_are_forgotten_after_the_window(
     assert await signs_in(sign_in)
 
 
-async def test_a_counters_key_names_nobody(sign_in: LocalSignIn, kv: KeyValue) -> None:
+async def test_key_of_a_counter_contains_no_user_name(sign_in: LocalSignIn, kv: KeyValue) -> None:
     await fail(sign_in)
     keys = [key async for key in kv.find_keys("*")]
     assert len(keys) == 3

@@ -48,7 +48,7 @@ async def test_a_reload_counts_at_once(registry: Live) -> None:
     assert (await users.by_username("alice"), await users.by_username("bob")) == (None, BOB)
 
 
-def test_the_file_is_the_store_where_no_other_is_named(registry: Live) -> None:
+def test_file_is_the_user_store_by_default(registry: Live) -> None:
     assert isinstance(open_users(registry), FileUsers)
 
 

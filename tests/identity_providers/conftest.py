@@ -20,14 +20,14 @@ from tests.identity_providers.journey import CALLBACK, Journey, provider_entry, 
 
 @dataclass
 class Upstream:
-    """The provider, which is told of its client once that has an address."""
+    """The provider, at which the service is registered as soon as it has an address."""
 
     service: RunningService
     configuration: dict[str, Any]
 
     @property
     def issuer(self) -> str:
-        """Where it is."""
+        """The URL of the provider."""
         return self.service.issuer
 
     def register(self, downstream: RunningService) -> None:

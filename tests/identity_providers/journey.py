@@ -14,7 +14,7 @@ CALLBACK = "/account/provider/callback"
 
 
 def provider_entry(issuer: str, **changes: Any) -> dict[str, Any]:
-    """How the registry names a provider; this service is its client `downstream`."""
+    """An entry of the registry for a provider; this service is its client `downstream`."""
     return {
         "name": "upstream",
         "display_name": "Upstream",
@@ -79,6 +79,6 @@ def arrived(page: Page) -> bool:
 
 
 async def userinfo(service: RunningService, tokens: Answer) -> dict[str, Any]:
-    """What userinfo tells the client."""
+    """The answer of userinfo to the client."""
     headers = {"Authorization": f"Bearer {tokens['access_token']}"}
     return (await service.get("/connect/userinfo", headers=headers)).json

@@ -87,7 +87,7 @@ BROKEN: dict[str, Instead] = {
 
 
 def causes(events: list[object]) -> list[str]:
-    """What the audit log says."""
+    """The causes in the audit log."""
     return [event.cause for event in events if isinstance(event, ProviderSignInFailed)]
 
 
@@ -96,7 +96,7 @@ def causes(events: list[object]) -> list[str]:
     [(TOKEN, kind) for kind in BROKEN]
     + [(path, kind) for path in (METADATA, JWKS, USERINFO) for kind in ("hangs", "says a list")],
 )
-async def test_a_broken_provider_is_told_of_and_the_password_still_works(
+async def test_login_page_names_a_broken_provider_and_the_password_still_works(
     fake: FakeProvider, come_back: ComeBack, app: ClientApp, path: str, broken: str
 ) -> None:
     fake.instead[path] = BROKEN[broken]
@@ -105,7 +105,7 @@ async def test_a_broken_provider_is_told_of_and_the_password_still_works(
     assert arrived(await app.browser.log_in(page))
 
 
-async def test_a_provider_that_is_not_there_is_unavailable(
+async def test_unreachable_provider_is_unavailable(
     fake: FakeProvider, come_back: ComeBack, events: list[object]
 ) -> None:
     fake.instead[METADATA] = answering(status=503)
@@ -114,7 +114,7 @@ async def test_a_provider_that_is_not_there_is_unavailable(
     assert causes(events) == ["its metadata or keys: status 503"]
 
 
-async def test_without_a_client_it_is_told_on_the_login_page_too(
+async def test_unavailable_provider_is_named_on_the_login_page_without_a_client(
     fake: FakeProvider, browser: Browser
 ) -> None:
     fake.instead[METADATA] = answering(status=503)
@@ -134,7 +134,7 @@ BAD_METADATA = {
 
 @pytest.mark.rfc("openid-discovery#4.3")
 @pytest.mark.parametrize("metadata", BAD_METADATA.values(), ids=BAD_METADATA)
-async def test_metadata_that_cannot_be_right_is_not_used(
+async def test_wrong_metadata_is_not_used(
     fake: FakeProvider, come_back: ComeBack, metadata: dict[str, Any]
 ) -> None:
     fake.metadata = metadata
@@ -143,7 +143,7 @@ async def test_metadata_that_cannot_be_right_is_not_used(
 
 
 @pytest.mark.rfc("6749#2.3.1")
-async def test_the_secret_goes_where_the_provider_takes_it(
+async def test_client_secret_is_sent_as_the_provider_supports_it(
     fake: FakeProvider, come_back: ComeBack
 ) -> None:
     fake.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
@@ -160,7 +160,7 @@ async def test_a_refused_code_signs_nobody_in(
     assert causes(events) == ["its token endpoint: invalid_grant"]
 
 
-async def test_what_the_provider_calls_an_error_is_not_logged_as_it_comes(
+async def test_error_of_a_provider_is_logged_only_if_it_looks_like_a_code(
     fake: FakeProvider, come_back: ComeBack, events: list[object]
 ) -> None:
     fake.instead[TOKEN] = answering(status=400, text='{"error": "x\\nadmin signed in"}')
@@ -177,7 +177,7 @@ async def test_userinfo_of_somebody_else_signs_nobody_in(
     assert causes(events) == ["its userinfo endpoint told of somebody else"]
 
 
-async def test_userinfo_cannot_say_how_the_person_signed_in(
+async def test_userinfo_does_not_set_the_authentication_methods(
     fake: FakeProvider, come_back: ComeBack, app: ClientApp
 ) -> None:
     fake.userinfo = {"amr": ["hwk"], "auth_time": 1, "idp": "local", "mail": "a@b.example"}
@@ -187,7 +187,7 @@ async def test_userinfo_cannot_say_how_the_person_signed_in(
     assert (introspected["email"], introspected["auth_time"] > 1) == ("a@b.example", True)
 
 
-async def test_without_a_userinfo_endpoint_the_identity_token_says_it_all(
+async def test_provider_without_userinfo_gives_claims_by_its_id_token(
     fake: FakeProvider, come_back: ComeBack
 ) -> None:
     fake.metadata, fake.claims = {"userinfo_endpoint": None}, {"email": "a@b.example"}
@@ -195,7 +195,7 @@ async def test_without_a_userinfo_endpoint_the_identity_token_says_it_all(
     assert USERINFO not in fake.asked
 
 
-async def test_metadata_and_keys_are_asked_for_once_an_hour(
+async def test_metadata_and_keys_are_fetched_once_an_hour(
     fake: FakeProvider, come_back: ComeBack, clock: Clock
 ) -> None:
     await come_back(prompt="login")
@@ -206,13 +206,13 @@ async def test_metadata_and_keys_are_asked_for_once_an_hour(
     assert (fake.asked.count(METADATA), fake.asked.count(JWKS)) == (2, 2)
 
 
-async def test_many_people_at_once_cause_one_look(fake: FakeProvider, app: ClientApp) -> None:
+async def test_simultaneous_sign_ins_cause_one_fetch(fake: FakeProvider, app: ClientApp) -> None:
     urls = [app.url(acr_values="idp:upstream")] * 5
     await asyncio.gather(*[app.browser.get(url) for url in urls])
     assert fake.asked == [METADATA, JWKS]
 
 
-async def test_what_is_known_serves_while_the_metadata_is_away(
+async def test_known_metadata_serves_while_the_provider_is_away(
     fake: FakeProvider, come_back: ComeBack, clock: Clock
 ) -> None:
     await come_back(prompt="login")
@@ -231,7 +231,7 @@ async def test_a_key_that_the_provider_changes_to_is_found_at_once(
     assert arrived(await come_back(prompt="login"))
 
 
-async def test_unknown_keys_do_not_make_us_ask_all_the_time(
+async def test_unknown_keys_cause_a_fetch_only_now_and_then(
     fake: FakeProvider, come_back: ComeBack, clock: Clock
 ) -> None:
     fake.signer = Key.generate("ES256")

@@ -58,7 +58,7 @@ async def test_the_request_asks_for_a_code_bound_to_it(journey: Journey) -> None
 
 
 @pytest.mark.rfc("openid-core#3.1.2.1")
-async def test_what_the_client_wants_of_the_login_is_passed_on(journey: Journey) -> None:
+async def test_wishes_of_the_client_are_passed_on_to_the_provider(journey: Journey) -> None:
     wanted = {"prompt": "login", "max_age": "60", "login_hint": "alice@x", "ui_locales": "de fr"}
     asked = (await journey.straight_away(**wanted)).parameters
     assert wanted.items() <= asked.items()
@@ -75,7 +75,7 @@ async def test_a_person_from_a_provider_has_a_stable_subject_of_our_own(
     assert events.count(succeeded) == 2
 
 
-async def test_two_people_from_a_provider_are_two(journey: Journey) -> None:
+async def test_two_users_of_a_provider_have_two_subjects(journey: Journey) -> None:
     alice = claims_in((await journey.tokens())["id_token"])
     for browser in (journey.here, journey.there):
         browser.session.cookie_jar.clear()
@@ -83,7 +83,7 @@ async def test_two_people_from_a_provider_are_two(journey: Journey) -> None:
 
 
 @pytest.mark.rfc("8176#1")
-async def test_tokens_say_where_how_and_when_the_person_signed_in(
+async def test_tokens_carry_idp_amr_and_auth_time_of_the_sign_in(
     journey: Journey, upstream: Upstream
 ) -> None:
     tokens = await journey.tokens()
@@ -93,7 +93,7 @@ async def test_tokens_say_where_how_and_when_the_person_signed_in(
     assert access["auth_time"] == theirs.auth_time
 
 
-async def test_claims_come_by_our_names_and_none_poses_as_the_protocols(journey: Journey) -> None:
+async def test_claims_get_our_names_and_never_those_of_the_protocol(journey: Journey) -> None:
     tokens = await journey.tokens(scope="openid profile api1")
     assert (await userinfo(journey.app.service, tokens))["nickname"] == "Alice"
     assert claims_in(tokens["access_token"])["idp"] == "upstream"
@@ -112,7 +112,7 @@ async def test_a_refresh_goes_on_without_the_provider(journey: Journey) -> None:
     assert (await userinfo(journey.app.service, refreshed))["email"] == "alice@example.com"
 
 
-async def test_nothing_is_left_to_people_of_a_provider_that_was_removed(
+async def test_tokens_of_users_of_a_removed_provider_are_inactive(
     journey: Journey, config: dict[str, Any]
 ) -> None:
     app, tokens = journey.app, await journey.tokens(scope="openid api1 offline_access")
@@ -165,7 +165,7 @@ async def test_a_person_without_a_client_comes_to_the_own_account(journey: Journ
 
 
 @pytest.mark.rfc("openid-core#3.1.2.6")
-async def test_who_cancels_there_is_offered_the_other_ways_in(journey: Journey) -> None:
+async def test_user_who_cancels_at_the_provider_sees_the_login_page(journey: Journey) -> None:
     asked = await journey.there.get((await journey.straight_away()).url)
     refused = await journey.there.submit(asked, action="cancel")
     login = await journey.here.get(refused.url)
@@ -183,7 +183,7 @@ async def test_a_client_is_offered_only_its_own_providers(
     assert (refused.status, refused.error) == (400, "invalid_request")
 
 
-async def test_without_local_login_the_providers_are_the_way_in(
+async def test_client_without_local_login_offers_only_providers(
     app: ClientApp, app_of: Callable[[str], ClientApp]
 ) -> None:
     await app.login()

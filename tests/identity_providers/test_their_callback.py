@@ -27,7 +27,7 @@ def config(faked_config: dict[str, Any]) -> dict[str, Any]:
 
 
 def sign_ins(events: list[object]) -> int:
-    """How many there were."""
+    """The number of sign-ins."""
     return sum(isinstance(event, SessionStarted) for event in events)
 
 
@@ -50,7 +50,7 @@ async def test_an_answer_that_comes_too_late_leads_back_to_the_client(
 
 
 @pytest.mark.rfc("6749#3.1")
-async def test_an_answer_that_says_a_thing_twice_is_refused(
+async def test_answer_with_a_repeated_parameter_is_refused(
     fake: FakeProvider, app: ClientApp
 ) -> None:
     sent = await app.authorize(acr_values="idp:upstream")
@@ -59,7 +59,7 @@ async def test_an_answer_that_says_a_thing_twice_is_refused(
 
 
 @pytest.mark.rfc("9700#4.7")
-async def test_the_store_knows_nothing_by_which_the_parked_request_could_be_read(
+async def test_store_holds_nothing_that_opens_the_parked_request(
     fake: FakeProvider, app: ClientApp
 ) -> None:
     sent = await app.authorize(acr_values="idp:upstream", login_hint="alice@example.com")
@@ -92,7 +92,7 @@ async def test_an_answer_works_once(
     assert (again.status, again.error, sign_ins(events)) == (400, "invalid_request", 1)
 
 
-async def test_of_many_answers_at_once_one_signs_in(
+async def test_one_of_many_simultaneous_answers_signs_in(
     fake: FakeProvider, app: ClientApp, events: list[object]
 ) -> None:
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))
@@ -138,7 +138,7 @@ ERRORS = {
 
 @pytest.mark.rfc("openid-core#3.1.2.6")
 @pytest.mark.parametrize("error", ERRORS)
-async def test_an_error_is_told_and_the_password_still_works(
+async def test_error_of_the_provider_is_shown_and_the_password_still_works(
     come_back: ComeBack, app: ClientApp, events: list[object], error: str
 ) -> None:
     page = await come_back({"code": None, "error": error, "error_description": "theirs"})
@@ -166,7 +166,7 @@ async def test_a_request_that_was_answered_meanwhile_is_an_error_page(
     assert arrived(await app.browser.get(fake.answer(sent)))
 
 
-async def test_a_provider_that_has_moved_meanwhile_vouches_for_nobody(
+async def test_provider_with_another_issuer_meanwhile_signs_nobody_in(
     fake: FakeProvider, app: ClientApp, config: dict[str, Any]
 ) -> None:
     answer = fake.answer(await app.authorize(acr_values="idp:upstream"))

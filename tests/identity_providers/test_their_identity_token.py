@@ -30,7 +30,7 @@ def config(faked_config: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusals(events: list[object]) -> list[str]:
-    """Why the provider's users did not get in."""
+    """The causes of failed sign-ins."""
     assert not any(isinstance(event, SessionStarted) for event in events)
     return [event.cause for event in events if isinstance(event, ProviderSignInFailed)]
 

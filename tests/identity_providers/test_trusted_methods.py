@@ -1,4 +1,4 @@
-"""What a provider says of how its user signed in counts only where the operator trusts it (`trust_acr`)."""
+"""The amr and acr of a provider count only where the operator trusts them (`trust_acr`)."""
 
 from __future__ import annotations
 

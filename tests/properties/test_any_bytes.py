@@ -1,4 +1,4 @@
-"""Whatever comes in at whatever endpoint: a quick answer that is no fault of ours (RFC 9110 §15.6.1)."""
+"""Any bytes at any endpoint get a quick answer, never a 5xx (RFC 9110 §15.6.1)."""
 
 from __future__ import annotations
 

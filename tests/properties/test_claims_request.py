@@ -35,7 +35,7 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
 
 @pytest.mark.rfc("openid-core#5.5.1")
 @given(id_token=PLACE, userinfo=PLACE)
-def test_what_is_well_formed_is_understood(
+def test_well_formed_claims_parameter_is_understood(
     id_token: dict[str, object], userinfo: dict[str, object]
 ) -> None:
     asked = parse_claims(json.dumps({"id_token": id_token, "userinfo": userinfo}))
@@ -43,7 +43,7 @@ def test_what_is_well_formed_is_understood(
 
 
 @given(id_token=NAMES, userinfo=NAMES, allowed=st.frozensets(st.text("abc", max_size=2)))
-def test_cutting_never_adds(
+def test_cutting_a_claims_request_never_adds_claims(
     id_token: tuple[str, ...], userinfo: tuple[str, ...], allowed: frozenset[str]
 ) -> None:
     cut = ClaimsRequest(id_token=id_token, userinfo=userinfo).cut_to(allowed)

@@ -1,4 +1,4 @@
-"""What holds for the words of the protocol, whatever they are (RFC 6749, RFC 7636, RFC 8252)."""
+"""Rules that hold for all values of the protocol's parameters (RFC 6749, RFC 7636, RFC 8252)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_parameter_never_has_two_values(pairs: list[tuple[str, str]]) -> None:
 
 @pytest.mark.rfc("6749#B")
 @given(st.text() | st.binary().map(lambda content: content.decode("latin-1")))
-def test_parsing_parameters_only_raises_what_the_caller_is_told(encoded: str) -> None:
+def test_parsing_parameters_raises_only_errors_for_the_caller(encoded: str) -> None:
     with suppress(OAuthError):
         params = Params.parse(encoded)
         params.refuse_repeated()
@@ -101,7 +101,7 @@ def test_only_the_right_verifier_verifies(right: str, wrong: str, method: str | 
 
 @pytest.mark.rfc("7636#4.6")
 @given(VERIFIERS, st.text())
-def test_what_is_no_verifier_never_verifies(right: str, anything: str) -> None:
+def test_malformed_verifier_never_verifies(right: str, anything: str) -> None:
     assume(right != anything)
     challenge = parse_code_challenge(right, "plain")
     assert challenge is not None

@@ -43,7 +43,7 @@ UNSURE = 5
 
 @dataclass(eq=False)
 class Grant:
-    """What ends at once with all that came from it: an authorization, or a whole session."""
+    """An authorization or a session, which ends at once with all that came from it."""
 
     session: Grant | None = None
     revoked: bool = False
@@ -75,7 +75,7 @@ class Token:
 
     @property
     def depth(self) -> int:
-        """How many actors stand one behind the other."""
+        """The number of actors in a chain of delegation."""
         return 0 if self.source is None else 1 + self.source.depth
 
     def spend(self, *, marked_for: float) -> bool:
@@ -111,7 +111,7 @@ class Model:
 
 
 class TokenLifecycle(RuleBasedStateMachine):
-    """Does at random what people and clients do, to the service and to the model alike."""
+    """Acts at random as users and clients do, on the service and on the model alike."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ class TokenLifecycle(RuleBasedStateMachine):
         assert told == {token.text: token.active(now) for token in sure if token.kind != "code"}
 
     async def told_of(self, tokens: list[Token]) -> dict[str, bool]:
-        """What the service says of these, each to its own client."""
+        """The answers of introspection to these tokens, each to its own client."""
         asked = (self.service.is_active(token.text, caller=token.client) for token in tokens)
         answers = await asyncio.gather(*asked)
         return {token.text: active for token, active in zip(tokens, answers, strict=True)}

@@ -58,6 +58,6 @@ async def test_a_language_that_is_not_offered_is_not_remembered(
     assert "language" not in browser.cookies
 
 
-async def test_a_cookie_of_somebody_else_is_ignored(browser: Browser) -> None:
+async def test_language_cookie_with_an_unknown_value_is_ignored(browser: Browser) -> None:
     browser.session.cookie_jar.update_cookies({"language": "de-Moon<script>"})
     assert (await browser.get("/account/login")).lang == "en"

@@ -45,12 +45,12 @@ async def test_the_session_cookie_is_for_the_server_and_this_site_only(app: Clie
     assert (cookie["secure"], cookie["domain"], cookie["max-age"]) == ("", "", "")
 
 
-async def test_it_lasts_where_the_person_wants_to_be_remembered(app: ClientApp) -> None:
+async def test_session_cookie_lasts_if_the_user_wants_to_be_remembered(app: ClientApp) -> None:
     page = await app.browser.log_in(await app.authorize(), remember="true")
     assert cookies_of(page)["sid"]["max-age"] == str(30 * 24 * 3600)
 
 
-async def test_on_an_https_issuer_all_are_secure_and_bound_to_the_host(
+async def test_cookies_of_an_https_issuer_are_secure_and_bound_to_the_host(
     secure_app: ClientApp,
 ) -> None:
     await secure_app.login()
@@ -63,22 +63,22 @@ async def test_on_an_https_issuer_all_are_secure_and_bound_to_the_host(
 
 
 @pytest.mark.rfc("openid-session#3.2")
-async def test_the_state_is_for_scripts_in_frames_of_other_sites(secure_app: ClientApp) -> None:
+async def test_state_cookie_is_readable_in_frames_of_other_sites(secure_app: ClientApp) -> None:
     cookie = cookies_of(await secure_app.login())["__Host-browser_state"]
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == ("", "None", "/")
 
 
-async def test_without_tls_the_state_stays_within_the_site(app: ClientApp) -> None:
+async def test_state_cookie_stays_within_the_site_without_tls(app: ClientApp) -> None:
     cookie = cookies_of(await app.login())["browser_state"]
     assert (cookie["httponly"], cookie["samesite"], cookie["secure"]) == ("", "Lax", "")
 
 
-async def test_the_state_lasts_as_long_as_the_session(app: ClientApp) -> None:
+async def test_state_cookie_lasts_as_long_as_the_session(app: ClientApp) -> None:
     page = await app.browser.log_in(await app.authorize(), remember="true")
     assert cookies_of(page)["browser_state"]["max-age"] == str(30 * 24 * 3600)
 
 
-async def test_what_is_published_is_the_issuers(secure_app: ClientApp) -> None:
+async def test_published_urls_begin_with_the_issuer(secure_app: ClientApp) -> None:
     page = await secure_app.login()
     assert page.parameters["iss"] == ISSUER
     assert (await secure_app.redeem(page.parameters["code"])).status == 200
@@ -101,7 +101,7 @@ async def test_pages_of_an_https_issuer_ask_for_https(secure_app: ClientApp) -> 
     assert page.headers["Strict-Transport-Security"].startswith("max-age=")
 
 
-async def test_the_host_header_moves_nothing(app: ClientApp, service: RunningService) -> None:
+async def test_host_header_changes_no_url(app: ClientApp, service: RunningService) -> None:
     headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example"}
     answer = await service.get("/connect/authorize", params=app.parameters(), headers=headers)
     assert "evil.example" not in answer.headers["Location"]

@@ -36,13 +36,13 @@ async def elsewhere(service: RunningService) -> AsyncIterator[Browser]:
 
 
 def way_on(page: Page) -> str | None:
-    """Where the page leads."""
+    """The link of the page."""
     assert page.error == "invalid_request"
     return page.element("start-again")["href"]
 
 
 def start(service: RunningService) -> str:
-    """Where a login at the client begins."""
+    """The URL that begins a login at the client."""
     return f"{START}?iss={quote(service.issuer, safe='')}"
 
 
@@ -107,7 +107,7 @@ async def test_a_client_without_a_start_is_linked_by_its_home_page(
     ids=["silent", "disabled"],
 )
 @pytest.mark.parametrize("path", ["/account/login", "/account/consent", "/account/select"])
-async def test_without_a_client_the_way_leads_to_the_account(browser: Browser, path: str) -> None:
+async def test_dead_end_without_a_client_links_to_the_account(browser: Browser, path: str) -> None:
     page = await browser.get(f"{path}?request={'x' * 22}{'y' * 8}")
     assert urlsplit(way_on(page) or "").path == "/account"
 

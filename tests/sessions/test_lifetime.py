@@ -1,4 +1,4 @@
-"""How long a session lasts: unused, at all, and with its user (OIDC Session Management §1, ASVS 7.3)."""
+"""A session ends unused, at its absolute end, and with its user (OIDC Session Management §1, ASVS 7.3)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def is_signed_in(app: ClientApp) -> bool:
     return "code" in (await app.authorize(prompt="none")).parameters
 
 
-async def test_it_ends_when_it_is_not_used(app: ClientApp, clock: Clock) -> None:
+async def test_session_ends_when_it_is_not_used(app: ClientApp, clock: Clock) -> None:
     await app.login()
     clock.forward(minutes=59)
     assert await is_signed_in(app)
@@ -31,14 +31,14 @@ async def test_it_ends_when_it_is_not_used(app: ClientApp, clock: Clock) -> None
     assert not await is_signed_in(app)
 
 
-async def test_use_prolongs_it(app: ClientApp, clock: Clock) -> None:
+async def test_use_prolongs_a_session(app: ClientApp, clock: Clock) -> None:
     await app.login()
     for _ in range(3):
         clock.forward(minutes=50)
         assert await is_signed_in(app)
 
 
-async def test_it_has_an_absolute_end(app: ClientApp, clock: Clock) -> None:
+async def test_session_has_an_absolute_end(app: ClientApp, clock: Clock) -> None:
     await app.login()
     for _ in range(3):
         clock.forward(minutes=55)
@@ -47,9 +47,7 @@ async def test_it_has_an_absolute_end(app: ClientApp, clock: Clock) -> None:
     assert not await is_signed_in(app)
 
 
-async def test_one_that_is_remembered_lasts_to_its_absolute_end(
-    app: ClientApp, clock: Clock
-) -> None:
+async def test_remembered_session_lasts_to_its_absolute_end(app: ClientApp, clock: Clock) -> None:
     await app.browser.log_in(await app.authorize(), remember="true")
     clock.forward(minutes=170)
     assert await is_signed_in(app)
@@ -65,7 +63,7 @@ async def test_one_that_is_remembered_lasts_to_its_absolute_end(
     ],
     ids=["disabled", "gone"],
 )
-async def test_it_ends_with_its_user(
+async def test_session_ends_with_its_user(
     app: ClientApp, service: RunningService, before: str, after: str
 ) -> None:
     await app.login()

@@ -81,7 +81,7 @@ async def test_another_person_ends_the_session_and_its_tokens(
         ("", ""),
     ],
 )
-async def test_whatever_is_wrong_looks_the_same(
+async def test_every_failed_login_looks_the_same(
     app: ClientApp, username: str, password: str
 ) -> None:
     right = await app.authorize()
@@ -109,7 +109,7 @@ async def test_a_user_name_is_compared_folded(app: ClientApp, username: str) -> 
     ],
     ids=["long name", "long password", "NUL in name", "NUL in password"],
 )
-async def test_what_no_person_types_is_refused_before_any_hashing(
+async def test_input_that_no_user_types_is_refused_before_hashing(
     app: ClientApp, field: dict[str, str]
 ) -> None:
     page = await app.browser.log_in(await app.authorize(), **field)

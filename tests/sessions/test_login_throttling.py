@@ -47,7 +47,7 @@ async def fail(app: ClientApp, times: int = FAILURES, **options: str) -> Page:
     return [await attempt(app, **options) for _ in range(times)][-1]
 
 
-async def test_too_many_failures_lock(app: ClientApp, events: list[object]) -> None:
+async def test_too_many_failures_lock_the_account(app: ClientApp, events: list[object]) -> None:
     await fail(app)
     page = await attempt(app, "alice-password")
     assert page.has("login-error")
@@ -70,7 +70,7 @@ async def test_after_the_second_failure_the_page_says_how_long_one_may_have_to_w
 
 
 @pytest.mark.parametrize("username", ["alice", "nobody", "carol"])
-async def test_waiting_is_spoken_of_whether_or_not_the_account_exists(
+async def test_page_speaks_of_waiting_whether_or_not_the_account_exists(
     app: ClientApp, username: str
 ) -> None:
     page = await fail(app, 3, username=username)
@@ -78,7 +78,7 @@ async def test_waiting_is_spoken_of_whether_or_not_the_account_exists(
     assert page.text_of("login-wait") == zoe.text_of("login-wait")
 
 
-async def test_a_locked_person_with_the_right_password_reads_of_waiting(app: ClientApp) -> None:
+async def test_locked_user_with_the_right_password_reads_of_waiting(app: ClientApp) -> None:
     await fail(app, FAILURES)
     page = await attempt(app, "alice-password")
     assert page.has("login-wait")
@@ -86,7 +86,7 @@ async def test_a_locked_person_with_the_right_password_reads_of_waiting(app: Cli
     assert not (await attempt(app, "alice-password")).has("login-wait")
 
 
-async def test_waiting_is_not_spoken_of_after_a_success(app: ClientApp) -> None:
+async def test_page_does_not_speak_of_waiting_after_a_success(app: ClientApp) -> None:
     await fail(app, 2)
     await attempt(app, "alice-password")
     page = await app.authorize(prompt="login")
@@ -94,12 +94,12 @@ async def test_waiting_is_not_spoken_of_after_a_success(app: ClientApp) -> None:
 
 
 @pytest.mark.parametrize("count", ["9", "-1", "x", "٣", ""])
-async def test_a_count_that_somebody_made_up_is_none(app: ClientApp, count: str) -> None:
+async def test_invented_count_of_failures_is_ignored(app: ClientApp, count: str) -> None:
     app.browser.session.cookie_jar.update_cookies({"failed_sign_ins": count})
     assert not (await attempt(app)).has("login-wait")
 
 
-async def test_one_failure_less_does_not(app: ClientApp) -> None:
+async def test_one_failure_less_does_not_lock(app: ClientApp) -> None:
     await fail(app, FAILURES - 1)
     assert "code" in (await attempt(app, "alice-password")).parameters
 
@@ -112,7 +112,7 @@ async def test_success_clears_the_count(app: ClientApp) -> None:
     assert "code" in (await attempt(app, "alice-password")).parameters
 
 
-async def test_elsewhere_the_account_is_not_locked(app: ClientApp) -> None:
+async def test_account_is_not_locked_at_another_address(app: ClientApp) -> None:
     await fail(app, address="192.0.2.1")
     page = await attempt(app, "alice-password", address="192.0.2.2")
     assert "code" in page.parameters
@@ -149,7 +149,7 @@ async def test_a_lockout_ends(app: ClientApp, clock: Clock) -> None:
     assert "code" in (await attempt(app, "alice-password")).parameters
 
 
-async def test_trying_on_does_not_prolong_it(app: ClientApp, clock: Clock) -> None:
+async def test_further_attempts_do_not_prolong_a_lockout(app: ClientApp, clock: Clock) -> None:
     await fail(app)
     clock.forward(minutes=15)
     await fail(app)
@@ -164,7 +164,7 @@ async def test_failures_are_forgotten_after_the_window(app: ClientApp, clock: Cl
     assert "code" in (await attempt(app, "alice-password")).parameters
 
 
-async def test_a_strangers_word_about_addresses_does_not_count(app: ClientApp) -> None:
+async def test_forwarded_header_of_an_untrusted_peer_does_not_count(app: ClientApp) -> None:
     for number in range(FAILURES):
         await attempt(app, address=f"203.0.113.{number}, 192.0.2.1")
     assert (await attempt(app, "alice-password")).has("login-error")

@@ -1,4 +1,4 @@
-"""What every page tells the browser, whichever way it was reached (RFC 9700 §4.16, CSP3, ASVS 3.4)."""
+"""The headers of every page, whichever way it was reached (RFC 9700 §4.16, CSP3, ASVS 3.4)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def policy_of(page: Page) -> dict[str, list[str]]:
 
 
 @each_page
-async def test_it_is_not_kept_framed_sniffed_or_told_on(app: ClientApp, reach: Reaching) -> None:
+async def test_page_is_not_cached_framed_sniffed_or_named_as_referrer(
+    app: ClientApp, reach: Reaching
+) -> None:
     page = await reach(app)
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Cache-Control"] == "no-store"
@@ -90,7 +92,7 @@ async def test_it_is_not_kept_framed_sniffed_or_told_on(app: ClientApp, reach: R
 
 
 @each_page
-async def test_it_runs_no_inline_script_but_the_one_that_posts_to_the_client(
+async def test_page_runs_no_inline_script_but_the_one_that_posts_to_the_client(
     app: ClientApp, reach: Reaching
 ) -> None:
     page = await reach(app)
@@ -101,16 +103,18 @@ async def test_it_runs_no_inline_script_but_the_one_that_posts_to_the_client(
 
 
 @pytest.mark.parametrize("reach", [login, consent, select_account, form_post])
-async def test_its_form_may_lead_back_to_the_client(app: ClientApp, reach: Reaching) -> None:
+async def test_form_of_a_page_may_lead_back_to_the_client(app: ClientApp, reach: Reaching) -> None:
     assert "https://web.example" in policy_of(await reach(app))["form-action"]
 
 
 @pytest.mark.parametrize("reach", [error, logged_out])
-async def test_a_page_without_a_client_leads_nowhere(app: ClientApp, reach: Reaching) -> None:
+async def test_page_without_a_client_leads_to_no_other_site(
+    app: ClientApp, reach: Reaching
+) -> None:
     assert policy_of(await reach(app))["form-action"] == ["'self'"]
 
 
-async def test_a_redirect_is_not_kept_either(app: ClientApp) -> None:
+async def test_redirect_is_not_cached(app: ClientApp) -> None:
     page = await app.login()
     assert (page.status, page.headers["Cache-Control"]) == (303, "no-store")
     assert page.headers["Referrer-Policy"] == "no-referrer"

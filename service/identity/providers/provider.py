@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote_plus, urlsplit
 
 import msgspec
@@ -18,6 +19,8 @@ from service.model.session import PendingSignIn
 from service.protocol.pkce import S256, s256
 from service.protocol.prompt import PROMPTS
 from service.protocol.redirect_uri import with_query
+
+T = TypeVar("T")
 
 OK, BAD_REQUEST, SERVER_ERROR = 200, 400, 500
 _ORDINARY = re.compile(r"[A-Za-z_]{1,64}")
@@ -64,11 +67,6 @@ class ProviderTokens:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Error:
-    error: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderWishes:
     """The parameters of the client's request that are passed on to the provider."""
 
@@ -80,10 +78,8 @@ class ProviderWishes:
 
 def parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
     """Return the metadata, if it is the issuer's own and its URLs are as safe as the issuer's (Discovery §4.3)."""
-    try:
-        metadata = msgspec.convert(orjson.loads(body), ProviderMetadata)
-    except ValueError as error:
-        raise ProviderUnavailable("its metadata cannot be understood") from error
+    unusable = ProviderUnavailable("its metadata cannot be understood")
+    metadata = _parse(body, ProviderMetadata, unusable)
     if metadata.issuer != issuer:
         raise ProviderUnavailable("its metadata is that of another issuer")
     schemes = ("https://", "http://") if urlsplit(issuer).scheme == "http" else ("https://",)
@@ -133,10 +129,9 @@ async def redeem_code(
     grant = {"grant_type": "authorization_code", **form, **credentials}
     posted = http.fetch(metadata.token_endpoint, grant, authorization=authorization)
     body = await read_body(posted, "token endpoint", may_refuse=True)
-    try:
-        return msgspec.convert(orjson.loads(body), ProviderTokens)
-    except ValueError as error:
-        raise ProviderRefused("its token endpoint sent no identity token") from error
+    return _parse(
+        body, ProviderTokens, ProviderRefused("its token endpoint sent no identity token")
+    )
 
 
 async def fetch_userinfo(
@@ -145,10 +140,8 @@ async def fetch_userinfo(
     """Return the claims of this user, and of nobody else (OIDC Core §5.3.2)."""
     fetched = http.fetch(endpoint, authorization=f"Bearer {access_token}")
     body = await read_body(fetched, "userinfo endpoint")
-    try:
-        claims = msgspec.convert(orjson.loads(body), dict[str, object])
-    except ValueError as error:
-        raise ProviderRefused("its userinfo endpoint sent no claims") from error
+    none = ProviderRefused("its userinfo endpoint sent no claims")
+    claims = _parse(body, dict[str, object], none)
     if claims.get("sub") != sub:
         raise ProviderRefused("its userinfo endpoint told of somebody else")
     return claims
@@ -163,22 +156,25 @@ async def read_body(
     except Unreachable as error:
         raise ProviderUnavailable(f"its {source}: {error}") from error
     if may_refuse and BAD_REQUEST <= answer.status < SERVER_ERROR:
-        raise ProviderRefused(f"its {source}: {_read_error(answer)}")
+        nameless = ProviderRefused(f"its {source}: status {answer.status}")
+        code = _parse(answer.body, dict[str, object], nameless).get("error")
+        raise ProviderRefused(f"its {source}: {printable(code)}") if code else nameless
     if answer.status != OK:
         raise ProviderUnavailable(f"its {source}: status {answer.status}")
     return answer.body
 
 
-def printable(error: str) -> str:
+def printable(error: object) -> str:
     """Return an error code if it looks like one: the provider chose it (RFC 6749 §5.2)."""
-    return error if _ORDINARY.fullmatch(error) else "an error without an ordinary code"
+    text = str(error)
+    return text if _ORDINARY.fullmatch(text) else "an error without an ordinary code"
 
 
-def _read_error(answer: HttpAnswer) -> str:
+def _parse(body: bytes, kind: type[T], failure: ProviderFailed) -> T:
     try:
-        return printable(msgspec.convert(orjson.loads(answer.body), _Error).error)
-    except ValueError:
-        return f"status {answer.status}"
+        return msgspec.convert(orjson.loads(body), kind)
+    except ValueError as error:
+        raise failure from error
 
 
 def _authenticate(

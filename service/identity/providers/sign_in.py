@@ -48,7 +48,7 @@ _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSignIn:
-    """Every failure is an audit event; the user is told only whether it may be temporary."""
+    """Every failure is an audit event; the page says only whether it may be temporary."""
 
     redirect_uri: str
     registry: LiveRegistry
