@@ -71,19 +71,19 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def asking(**places: object) -> str:
+def claims_request(**places: object) -> str:
     """The claims parameter."""
     return json.dumps(places)
 
 
 def told_of(claims: dict[str, Any]) -> dict[str, Any]:
-    """What claims tell of the person, and not of the sign-in."""
+    """Return the claims about the person, without those about the sign-in."""
     return {name: value for name, value in claims.items() if name.partition("#")[0] in ALICE}
 
 
 @pytest.fixture
 def in_id_token(app: ClientApp) -> Told:
-    """What the identity token of a whole flow tells of the person."""
+    """Return the claims about the person in the ID token of a whole flow."""
 
     async def told(**changes: Any) -> dict[str, Any]:
         return told_of(claims_in((await app.tokens(**changes))["id_token"]))
@@ -93,7 +93,7 @@ def in_id_token(app: ClientApp) -> Told:
 
 @pytest.fixture
 def at_userinfo(app: ClientApp, service: RunningService) -> Told:
-    """What userinfo tells after a whole flow."""
+    """Return the answer of userinfo after a whole flow."""
 
     async def told(**changes: Any) -> dict[str, Any]:
         token = (await app.tokens(**changes))["access_token"]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from service.store.verbs import Read
-from tests.claims.conftest import PROFILE, Told, asking, told_of
+from tests.claims.conftest import PROFILE, Told, claims_request, told_of
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService, claims_in
@@ -33,31 +33,31 @@ HOWEVER = pytest.mark.parametrize(
 
 
 @HOWEVER
-async def test_one_that_is_asked_for_in_the_identity_token_stands_there(
-    in_id_token: Told, how: object
-) -> None:
-    told = await in_id_token(scope="openid", claims=asking(id_token={"name": how}))
+async def test_claim_asked_for_in_the_id_token_is_in_it(in_id_token: Told, how: object) -> None:
+    told = await in_id_token(scope="openid", claims=claims_request(id_token={"name": how}))
     assert told == {"name": "Alice Smith"}
 
 
 @HOWEVER
-async def test_one_that_is_asked_for_at_userinfo_is_told_there(
+async def test_claim_asked_for_at_userinfo_is_answered_there(
     at_userinfo: Told, how: object
 ) -> None:
-    told = await at_userinfo(scope="openid", claims=asking(userinfo={"name": how}))
+    told = await at_userinfo(scope="openid", claims=claims_request(userinfo={"name": how}))
     assert told == {"name": "Alice Smith"}
 
 
 async def test_each_place_tells_what_was_asked_for_there(
     in_id_token: Told, at_userinfo: Told
 ) -> None:
-    claims = asking(id_token={"email": None}, userinfo={"nickname": None})
+    claims = claims_request(id_token={"email": None}, userinfo={"nickname": None})
     assert await in_id_token(scope="openid", claims=claims) == {"email": "alice@example.com"}
     assert await at_userinfo(scope="openid", claims=claims) == {"nickname": "Al"}
 
 
-async def test_they_come_beside_what_the_scope_brings(at_userinfo: Told) -> None:
-    told = await at_userinfo(scope="openid profile", claims=asking(userinfo={"email": None}))
+async def test_claims_asked_for_are_added_to_those_of_the_scope(at_userinfo: Told) -> None:
+    told = await at_userinfo(
+        scope="openid profile", claims=claims_request(userinfo={"email": None})
+    )
     assert told == PROFILE | {"email": "alice@example.com"}
 
 
@@ -68,7 +68,7 @@ async def test_every_identity_token_carries_them(
     app_of: Callable[[str], ClientApp], response_type: str
 ) -> None:
     page = await app_of("implicit").login(
-        response_type=response_type, scope="openid", claims=asking(id_token={"email": None})
+        response_type=response_type, scope="openid", claims=claims_request(id_token={"email": None})
     )
     told = told_of(claims_in(page.parameters["id_token"]))
     assert told == {"email": "alice@example.com"}
@@ -78,14 +78,16 @@ async def test_an_identity_token_alone_carries_those_of_the_scope_too(
     app_of: Callable[[str], ClientApp],
 ) -> None:
     page = await app_of("implicit").login(
-        response_type="id_token", scope="openid email", claims=asking(id_token={"nickname": None})
+        response_type="id_token",
+        scope="openid email",
+        claims=claims_request(id_token={"nickname": None}),
     )
     told = told_of(claims_in(page.parameters["id_token"]))
     assert told == {"email": "alice@example.com", "email_verified": True, "nickname": "Al"}
 
 
 async def test_a_refresh_tells_them_again(app: ClientApp, service: RunningService) -> None:
-    claims = asking(id_token={"email": None}, userinfo={"nickname": None})
+    claims = claims_request(id_token={"email": None}, userinfo={"nickname": None})
     first = await app.tokens(scope="openid api1 offline_access", claims=claims)
     again = await app.refresh(first["refresh_token"])
     headers = {"Authorization": f"Bearer {again['access_token']}"}
@@ -99,7 +101,7 @@ async def test_a_delegated_token_tells_nothing_that_its_own_client_did_not_ask_f
     client_in(config, "api1")["allowed_scopes"] += ["openid", "email"]
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
     assert service.parts.shared.registry.reload()
-    tokens = await app.tokens(claims=asking(userinfo={"email": None}))
+    tokens = await app.tokens(claims=claims_request(userinfo={"email": None}))
     form = {"grant_type": "delegation", "token": tokens["access_token"], "scope": "openid api2"}
     delegated = await service.token("api1", **form)
     headers = {"Authorization": f"Bearer {delegated['access_token']}"}
@@ -109,11 +111,13 @@ async def test_a_delegated_token_tells_nothing_that_its_own_client_did_not_ask_f
 @pytest.mark.parametrize(
     "name", ["shoe_size", "email", "sub", "exp", "iss", "auth_time", "no#!", ""]
 )
-async def test_one_that_the_client_may_not_ask_for_is_left_out(
+async def test_claim_that_the_client_may_not_ask_for_is_left_out(
     app_of: Callable[[str], ClientApp], service: RunningService, name: str
 ) -> None:
     wish = {name: {"essential": True}}
-    tokens = await app_of("spa").tokens(scope="openid", claims=asking(id_token=wish, userinfo=wish))
+    tokens = await app_of("spa").tokens(
+        scope="openid", claims=claims_request(id_token=wish, userinfo=wish)
+    )
     assert told_of(claims_in(tokens["id_token"])) == {}
     headers = {"Authorization": f"Bearer {tokens['access_token']}"}
     assert (await service.get("/connect/userinfo", headers=headers)).json == {"sub": "818727"}
@@ -122,7 +126,7 @@ async def test_one_that_the_client_may_not_ask_for_is_left_out(
 async def test_an_edited_registration_counts_at_once(
     app: ClientApp, service: RunningService, config: dict[str, Any]
 ) -> None:
-    token = (await app.tokens(claims=asking(userinfo={"email": None})))["access_token"]
+    token = (await app.tokens(claims=claims_request(userinfo={"email": None})))["access_token"]
     client_in(config, "web")["allowed_scopes"] = ["openid", "api1"]
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
     assert service.parts.shared.registry.reload()
@@ -130,8 +134,8 @@ async def test_an_edited_registration_counts_at_once(
     assert (await service.get("/connect/userinfo", headers=headers)).json == {"sub": "818727"}
 
 
-async def test_one_that_the_person_does_not_have_is_left_out(app: ClientApp) -> None:
-    claims = asking(userinfo={"family_name": {"essential": True}})
+async def test_claim_that_the_user_does_not_have_is_left_out(app: ClientApp) -> None:
+    claims = claims_request(userinfo={"family_name": {"essential": True}})
     token = (await app.tokens("bob", scope="openid", claims=claims))["access_token"]
     headers = {"Authorization": f"Bearer {token}"}
     answer = await app.service.get("/connect/userinfo", headers=headers)
@@ -139,14 +143,16 @@ async def test_one_that_the_person_does_not_have_is_left_out(app: ClientApp) -> 
 
 
 async def test_auth_time_is_there_in_any_case(app: ClientApp) -> None:
-    tokens = await app.tokens(claims=asking(id_token={"auth_time": {"essential": True}}))
+    tokens = await app.tokens(claims=claims_request(id_token={"auth_time": {"essential": True}}))
     assert isinstance(claims_in(tokens["id_token"])["auth_time"], int)
 
 
 @pytest.mark.parametrize(
     "claims", ["{}", '{"id_token": null, "userinfo": null}', '{"verified": [1], "id_token": {}}']
 )
-async def test_what_asks_for_nothing_changes_nothing(in_id_token: Told, claims: str) -> None:
+async def test_claims_parameter_without_claims_changes_nothing(
+    in_id_token: Told, claims: str
+) -> None:
     assert await in_id_token(scope="openid", claims=claims) == {}
 
 
@@ -183,7 +189,7 @@ async def test_what_asks_for_nothing_changes_nothing(in_id_token: Told, claims: 
     ],
     ids=lambda text: text[:40],
 )
-async def test_what_makes_no_sense_is_refused_precisely(
+async def test_malformed_claims_parameter_is_refused_with_its_place(
     app: ClientApp, claims: str, description: str
 ) -> None:
     page = await app.authorize(claims=claims)
@@ -195,13 +201,13 @@ async def test_userinfo_cannot_be_asked_for_without_an_access_token(
     app_of: Callable[[str], ClientApp],
 ) -> None:
     page = await app_of("implicit").authorize(
-        response_type="id_token", scope="openid", claims=asking(userinfo={"name": None})
+        response_type="id_token", scope="openid", claims=claims_request(userinfo={"name": None})
     )
     assert page.error == "invalid_request"
 
 
-async def test_without_openid_they_mean_nothing(app: ClientApp) -> None:
-    tokens = await app.tokens(scope="api1", claims=asking(id_token={"email": None}))
+async def test_claims_parameter_without_openid_is_ignored(app: ClientApp) -> None:
+    tokens = await app.tokens(scope="api1", claims=claims_request(id_token={"email": None}))
     assert tokens.status == 200
     assert "id_token" not in tokens.json
 

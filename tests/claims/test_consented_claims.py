@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from service.model.events import ConsentGiven
-from tests.claims.conftest import asking, told_of
+from tests.claims.conftest import claims_request, told_of
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.service import claims_in
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.4", "openid-core#5.5")
 
-WISH = asking(id_token={"email": None, "name#de": None}, userinfo={"birthdate": None})
+WISH = claims_request(id_token={"email": None, "name#de": None}, userinfo={"birthdate": None})
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def client(app_of: Callable[[str], ClientApp]) -> ClientApp:
 
 
 async def told(client: ClientApp, page: Page) -> dict[str, Any]:
-    """What the identity token tells once the code of this page is redeemed."""
+    """Redeem the code of this page and return the claims of the ID token."""
     return told_of(claims_in((await client.redeem(page.parameters["code"]))["id_token"]))
 
 
@@ -42,37 +42,37 @@ async def test_each_is_shown_by_a_name_that_people_know(client: ClientApp) -> No
         assert name in page.text
 
 
-async def test_what_a_scope_stands_for_is_not_shown_twice(client: ClientApp) -> None:
+async def test_claims_of_a_scope_are_not_shown_twice(client: ClientApp) -> None:
     page = await client.login(scope="openid profile", claims=WISH)
     shown = [value for name, value in page.forms[0].fields if name == "claim"]
     assert shown == ["email"]
 
 
-async def test_what_the_client_may_not_ask_for_is_not_shown(client: ClientApp) -> None:
-    page = await client.login(scope="openid", claims=asking(id_token={"shoe_size": None}))
+async def test_claims_that_the_client_may_not_ask_for_are_not_shown(client: ClientApp) -> None:
+    page = await client.login(scope="openid", claims=claims_request(id_token={"shoe_size": None}))
     assert all(name != "claim" for name, _ in page.forms[0].fields)
 
 
-async def test_what_is_ticked_is_told(client: ClientApp) -> None:
+async def test_ticked_claim_is_in_the_id_token(client: ClientApp) -> None:
     assert await told(client, await allow(client)) == {
         "email": "alice@example.com",
         "name#de": "Alice Schmidt",
     }
 
 
-async def test_what_is_unticked_is_not_told(client: ClientApp) -> None:
+async def test_unticked_claim_is_not_in_the_id_token(client: ClientApp) -> None:
     assert await told(client, await allow(client, claim=["name"])) == {"name#de": "Alice Schmidt"}
     assert await told(client, await allow(client, claim=None, prompt="consent")) == {}
 
 
-async def test_what_nobody_asked_for_cannot_be_ticked(client: ClientApp) -> None:
-    claims = asking(id_token={"email": None})
+async def test_claim_that_was_not_asked_for_cannot_be_ticked(client: ClientApp) -> None:
+    claims = claims_request(id_token={"email": None})
     page = await allow(client, claims=claims, claim=["email", "phone_number", "sub"])
     assert await told(client, page) == {"email": "alice@example.com"}
 
 
 async def test_unticking_a_scope_unticks_what_it_stands_for(client: ClientApp) -> None:
-    claims = asking(id_token={"email": None})
+    claims = claims_request(id_token={"email": None})
     page = await client.login(scope="openid email", claims=claims)
     assert await told(client, await client.browser.submit(page, action="allow", scope=[])) == {}
 
@@ -84,7 +84,7 @@ async def test_a_consent_to_them_is_remembered(client: ClientApp) -> None:
 
 
 async def test_a_consent_to_less_does_not_cover_more_claims(client: ClientApp) -> None:
-    await allow(client, claims=asking(id_token={"email": None}))
+    await allow(client, claims=claims_request(id_token={"email": None}))
     assert (await client.authorize(scope="openid", claims=WISH)).has("consent-allow")
     page = await client.authorize(scope="openid", claims=WISH, prompt="none")
     assert page.error == "consent_required"
@@ -95,22 +95,24 @@ async def test_a_consent_to_the_scope_covers_its_claims(client: ClientApp) -> No
     assert "code" in (await client.authorize(scope="openid", claims=WISH)).parameters
 
 
-async def test_what_was_unticked_is_asked_again(client: ClientApp) -> None:
+async def test_unticked_claim_is_asked_again(client: ClientApp) -> None:
     await allow(client, claim=["email"])
     assert (await client.authorize(scope="openid", claims=WISH)).has("consent-allow")
-    email = asking(id_token={"email": None})
+    email = claims_request(id_token={"email": None})
     assert "code" in (await client.authorize(scope="openid", claims=email)).parameters
 
 
-async def test_what_was_allowed_is_an_event(client: ClientApp, events: list[object]) -> None:
+async def test_consented_claims_are_an_event(client: ClientApp, events: list[object]) -> None:
     await allow(client, claim=["email"])
     (given,) = [event for event in events if isinstance(event, ConsentGiven)]
     assert given.scope == {"openid"}
     assert given.claims == {"email"}
 
 
-async def test_what_was_allowed_is_shown_on_the_account_page(client: ClientApp) -> None:
-    await allow(client, claims=asking(id_token={"birthdate": None, "email": None}), claim=["email"])
+async def test_consented_claims_are_shown_on_the_account_page(client: ClientApp) -> None:
+    await allow(
+        client, claims=claims_request(id_token={"birthdate": None, "email": None}), claim=["email"]
+    )
     page = await client.browser.get("/account")
     assert "Email address" in page.text
     assert "Date of birth" not in page.text

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.claims.conftest import Told, asking, told_of
+from tests.claims.conftest import Told, claims_request, told_of
 from tests.driving.client_app import ClientApp
 from tests.driving.service import claims_in
 
@@ -29,12 +29,12 @@ async def test_a_claim_is_asked_for_with_its_language(
     in_id_token: Told, at_userinfo: Told, asked: str, told: dict[str, str]
 ) -> None:
     wish = {asked: {"essential": True}}
-    assert await in_id_token(scope="openid", claims=asking(id_token=wish)) == told
-    assert await at_userinfo(scope="openid", claims=asking(userinfo=wish)) == told
+    assert await in_id_token(scope="openid", claims=claims_request(id_token=wish)) == told
+    assert await at_userinfo(scope="openid", claims=claims_request(userinfo=wish)) == told
 
 
 async def test_more_than_one_language_may_be_asked_for(in_id_token: Told) -> None:
-    claims = asking(id_token={"name": None, "name#de": None, "name#fr": None})
+    claims = claims_request(id_token={"name": None, "name#de": None, "name#fr": None})
     assert await in_id_token(scope="openid", claims=claims) == {
         "name": "Alice Smith",
         "name#de": "Alice Schmidt",
@@ -65,14 +65,14 @@ async def test_the_first_language_that_there_is_counts(
     assert not any("#" in claim for claim in told)
 
 
-async def test_it_counts_for_claims_asked_for_by_name(in_id_token: Told) -> None:
+async def test_claims_locales_count_for_claims_asked_for_by_name(in_id_token: Told) -> None:
     told = await in_id_token(
-        scope="openid", claims_locales="de", claims=asking(id_token={"name": None})
+        scope="openid", claims_locales="de", claims=claims_request(id_token={"name": None})
     )
     assert told == {"name": "Alice Schmidt"}
 
 
-async def test_it_counts_in_an_identity_token_that_comes_alone(
+async def test_claims_locales_count_in_an_id_token_that_comes_alone(
     app_of: Callable[[str], ClientApp],
 ) -> None:
     page = await app_of("implicit").login(
@@ -81,7 +81,7 @@ async def test_it_counts_in_an_identity_token_that_comes_alone(
     assert told_of(claims_in(page.parameters["id_token"]))["name"] == "Alice Forgeron"
 
 
-async def test_without_it_no_language_is_told(at_userinfo: Told) -> None:
+async def test_request_without_claims_locales_gets_no_language(at_userinfo: Told) -> None:
     told = await at_userinfo(scope="openid profile")
     assert told["name"] == "Alice Smith"
     assert not any("#" in claim for claim in told)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.claims.conftest import BOB, SUB, asking
+from tests.claims.conftest import BOB, SUB, claims_request
 from tests.driving.client_app import ClientApp
 from tests.driving.service import claims_in
 
 pytestmark = pytest.mark.rfc("openid-core#3.1.2.2", "openid-core#5.5.1")
 
 OF_ALICE = [
-    asking(id_token={"sub": {"value": SUB}}),
-    asking(id_token={"sub": {"essential": True, "values": [BOB, SUB]}}),
-    asking(userinfo={"sub": {"value": SUB}}),
-    asking(id_token={"sub": {"value": SUB}}, userinfo={"sub": {"value": SUB}}),
+    claims_request(id_token={"sub": {"value": SUB}}),
+    claims_request(id_token={"sub": {"essential": True, "values": [BOB, SUB]}}),
+    claims_request(userinfo={"sub": {"value": SUB}}),
+    claims_request(id_token={"sub": {"value": SUB}}, userinfo={"sub": {"value": SUB}}),
 ]
 each_way = pytest.mark.parametrize("claims", OF_ALICE, ids=["value", "values", "userinfo", "both"])
 
@@ -27,7 +27,7 @@ async def test_the_person_meant_is_not_asked(app: ClientApp, claims: str) -> Non
 
 
 @each_way
-async def test_nobody_signed_in_is_login_required(app: ClientApp, claims: str) -> None:
+async def test_sub_request_without_a_session_is_login_required(app: ClientApp, claims: str) -> None:
     assert (await app.authorize(claims=claims, prompt="none")).error == "login_required"
 
 
@@ -58,11 +58,13 @@ async def test_a_hint_about_another_person_contradicts_it(app: ClientApp) -> Non
 
 
 async def test_places_that_name_different_people_are_never_met(app: ClientApp) -> None:
-    claims = asking(id_token={"sub": {"value": SUB}}, userinfo={"sub": {"value": BOB}})
+    claims = claims_request(id_token={"sub": {"value": SUB}}, userinfo={"sub": {"value": BOB}})
     await app.login()
     assert (await app.authorize(claims=claims, prompt="none")).error == "login_required"
 
 
 @pytest.mark.parametrize("sub", [None, {"essential": True}, {"values": []}])
-async def test_without_a_value_it_is_anybody(app: ClientApp, sub: object) -> None:
-    assert "code" in (await app.login("bob", claims=asking(id_token={"sub": sub}))).parameters
+async def test_sub_request_without_a_value_accepts_any_user(app: ClientApp, sub: object) -> None:
+    assert (
+        "code" in (await app.login("bob", claims=claims_request(id_token={"sub": sub}))).parameters
+    )

@@ -1,4 +1,4 @@
-"""Which claims a scope stands for, and of what type they are (OIDC Core §5.1, §5.4)."""
+"""The claims of each scope, and their types (OIDC Core §5.1, §5.4)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_scope_stands_for_its_claims(at_userinfo: Told, scope: str) -> N
 
 @pytest.mark.rfc("openid-core#5.3.1")
 @pytest.mark.parametrize("way", ["get, header", "post, header", "post, body"])
-async def test_all_of_them_are_told_with_their_types(
+async def test_all_standard_claims_have_their_types(
     app: ClientApp, service: RunningService, way: str
 ) -> None:
     tokens = await app.tokens(scope="openid profile email address phone")
@@ -49,7 +49,7 @@ async def test_all_of_them_are_told_with_their_types(
 
 
 @pytest.mark.rfc("openid-core#5.3.2")
-async def test_what_is_empty_is_left_out_and_what_is_false_is_told(
+async def test_empty_claims_are_left_out_and_false_ones_are_not(
     at_userinfo: Told, service: RunningService, config: dict[str, Any]
 ) -> None:
     claims: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What config.yaml says of people is told with the types that clients rely on (OIDC Core §5.1)."""
+"""Claims of users in config.yaml are issued with the types that clients rely on (OIDC Core §5.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.rfc("openid-core#5.1")
 
 
 def warned_of(tmp_path: Path, claims: dict[str, object]) -> dict[str, str]:
-    """What a warning says, by the claim that it is about."""
+    """Return the warnings by their claims."""
     user = {"sub": "1", "username": "alice", "claims": claims}
     file = tmp_path / "config.yaml"
     content = {"issuer": "https://auth.example.com", "users": {"list": [user]}}
@@ -45,5 +45,7 @@ def test_the_right_types_are_fine(tmp_path: Path) -> None:
         ("address", {"postal_code": 62701}, "an object whose members such as locality are strings"),
     ],
 )
-def test_another_type_is_warned_of(tmp_path: Path, name: str, value: object, expected: str) -> None:
+def test_claim_of_another_type_is_a_warning(
+    tmp_path: Path, name: str, value: object, expected: str
+) -> None:
     assert list(warned_of(tmp_path, {name: value}).values()) == [f"expected {expected}"]

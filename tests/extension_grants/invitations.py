@@ -10,7 +10,7 @@ from service.tokens.granting import GrantResult, GrantServices, TokenRequest
 
 
 class InvitationGrant:
-    """Takes an invitation, and lets in whoever it was written for."""
+    """Exchanges an invitation for tokens of its guest."""
 
     grant_type: ClassVar[str] = "urn:example:invitation"
     made: ClassVar[int] = 0

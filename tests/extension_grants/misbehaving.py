@@ -18,7 +18,7 @@ def _raise(error: BaseException) -> Any:
     raise error
 
 
-def _altered(request: TokenRequest, **changes: Any) -> Any:
+def _alter(request: TokenRequest, **changes: Any) -> Any:
     success = request.granted_to("818727")
     return replace(success, authorization=replace(success.authorization, **changes))
 
@@ -38,7 +38,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
     "grants a disabled user": lambda request: request.granted_to("5"),
     "grants no user": lambda request: request.granted_to(""),
     "grants a number": lambda request: request.granted_to(818727),  # type: ignore[arg-type]
-    "grants more than was asked": lambda request: _altered(
+    "grants more than was asked": lambda request: _alter(
         request, scope=frozenset({"api1", "api2", "admin"})
     ),
     "continues an authorization that does not exist": lambda request: ContinuedGrant(
@@ -52,8 +52,8 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
         authorization=request.granted_to("818727").authorization,
         single_use=None,  # type: ignore[call-arg]
     ),
-    "grants another resource": lambda request: _altered(request, resources=("api2",)),
-    "grants to another client": lambda request: _altered(request, client_id="web"),
+    "grants another resource": lambda request: _alter(request, resources=("api2",)),
+    "grants to another client": lambda request: _alter(request, client_id="web"),
     "claims what is no JSON": lambda request: request.granted_to("818727", claims={"x": object()}),
     "answers what is no JSON": lambda request: request.granted_to("818727", members={"x": {1, 2}}),
     "refuses with what is no JSON": lambda _: InvalidGrant("no", members={"x": object()}),
@@ -61,7 +61,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
         request.granted_to("818727"),
         authorization=None,
     ),
-    "grants a word": lambda request: _altered(request, scope="api1"),
+    "grants a word": lambda request: _alter(request, scope="api1"),
     "lives no time": lambda request: request.granted_to("818727", lifetime=0),
     "lives for a word": lambda request: request.granted_to("818727", lifetime="long"),  # type: ignore[arg-type]
 }
@@ -69,7 +69,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
 
 
 class MisbehavingGrant:
-    """Does what the parameter `way` says."""
+    """Behaves as the parameter `way` names it."""
 
     grant_type: ClassVar[str] = "urn:example:misbehaving"
 

@@ -1,4 +1,4 @@
-"""A grant of one's own takes one file and no change in the service (RFC 6749 §4.5)."""
+"""An extension grant takes one file and no change in the service (RFC 6749 §4.5)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.rfc("6749#4.5")
 HANDLERS = "tests.extension_grants"
 
 
-async def invited(
+async def invite(
     service: RunningService, invitation: str | None = "letter", scope: str = "api1", **form: Any
 ) -> Answer:
     """Use the grant."""
@@ -32,8 +32,8 @@ async def invited(
     )
 
 
-async def test_its_success_is_a_token_of_that_user(service: RunningService) -> None:
-    answer = await invited(service)
+async def test_extension_grant_gives_a_token_of_its_user(service: RunningService) -> None:
+    answer = await invite(service)
     claims = claims_in(answer["access_token"])
     assert answer.status == 200
     assert (claims["sub"], claims["client_id"]) == ("818727", "guest")
@@ -43,24 +43,24 @@ async def test_its_success_is_a_token_of_that_user(service: RunningService) -> N
     assert await service.is_active(answer["access_token"])
 
 
-async def test_its_claims_and_members_cannot_replace_the_standard_ones(
+async def test_claims_and_members_of_a_handler_never_replace_standard_ones(
     service: RunningService,
 ) -> None:
-    answer = await invited(service)
+    answer = await invite(service)
     assert answer["welcome"] == "come in"
     assert "id_token" not in answer.json
     assert claims_in(answer["access_token"])["scope"] == answer["scope"] == "api1"
 
 
-async def test_its_error_is_the_answer(service: RunningService) -> None:
-    answer = await invited(service, "forged")
+async def test_error_of_a_handler_is_the_answer(service: RunningService) -> None:
+    answer = await invite(service, "forged")
     assert answer.refusal == (400, "invalid_grant")
     assert answer["error_description"] == "the invitation is not good"
     assert answer["hint"] == "ask your host"
 
 
 async def test_an_error_that_it_raises_counts_as_returned(service: RunningService) -> None:
-    assert (await invited(service, None)).refusal == (400, "invalid_request")
+    assert (await invite(service, None)).refusal == (400, "invalid_request")
     denied = await service.token(
         "guest", grant_type="urn:example:misbehaving", scope="api1", way="denies"
     )
@@ -69,29 +69,29 @@ async def test_an_error_that_it_raises_counts_as_returned(service: RunningServic
 
 
 async def test_scope_is_required(service: RunningService) -> None:
-    assert (await invited(service, scope="")).refusal == (400, "invalid_scope")
-    assert (await invited(service, scope="api1 email")).refusal == (400, "invalid_scope")
+    assert (await invite(service, scope="")).refusal == (400, "invalid_scope")
+    assert (await invite(service, scope="api1 email")).refusal == (400, "invalid_scope")
 
 
-async def test_it_may_give_less_scope(service: RunningService) -> None:
-    assert (await invited(service, scope="api1 api2", little="yes"))["scope"] == "api1"
-    assert (await invited(service, scope="api2", little="yes"))["scope"] == ""
+async def test_handler_may_give_less_scope(service: RunningService) -> None:
+    assert (await invite(service, scope="api1 api2", little="yes"))["scope"] == "api1"
+    assert (await invite(service, scope="api2", little="yes"))["scope"] == ""
 
 
-async def test_it_may_give_less_time(service: RunningService) -> None:
-    assert (await invited(service, brief="yes"))["expires_in"] == 60
+async def test_handler_may_give_a_shorter_lifetime(service: RunningService) -> None:
+    assert (await invite(service, brief="yes"))["expires_in"] == 60
 
 
-async def test_it_may_allow_a_refresh(service: RunningService) -> None:
-    first = await invited(service, scope="api1 offline_access")
+async def test_handler_may_allow_a_refresh(service: RunningService) -> None:
+    first = await invite(service, scope="api1 offline_access")
     second = await service.token(
         "guest", grant_type="refresh_token", refresh_token=first["refresh_token"]
     )
     assert claims_in(second["access_token"])["invited"] is True
 
 
-async def test_it_may_forbid_a_refresh(service: RunningService) -> None:
-    answer = await invited(service, scope="api1 offline_access", once="yes")
+async def test_handler_may_forbid_a_refresh(service: RunningService) -> None:
+    answer = await invite(service, scope="api1 offline_access", once="yes")
     assert "refresh_token" not in answer.json
     assert answer["scope"] == "api1"
 
@@ -101,10 +101,10 @@ async def test_only_clients_that_list_it_may_use_it(service: RunningService) -> 
     assert answer.refusal == (400, "unauthorized_client")
 
 
-async def test_it_is_made_once(service: RunningService) -> None:
+async def test_handler_is_made_once(service: RunningService) -> None:
     before = InvitationGrant.made
     for _ in range(3):
-        await invited(service)
+        await invite(service)
     assert InvitationGrant.made == before
 
 
@@ -119,8 +119,8 @@ async def test_a_reload_brings_its_new_options(
     config["extension_grants"][0]["options"] = {"invitations": {"postcard": "88421113"}}
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
     assert service.parts.shared.registry.reload()
-    assert (await invited(service)).refusal == (400, "invalid_grant")
-    answer = await invited(service, "postcard")
+    assert (await invite(service)).refusal == (400, "invalid_grant")
+    answer = await invite(service, "postcard")
     assert (answer["welcome"], claims_in(answer["access_token"])["sub"]) == ("welcome", "88421113")
 
 
@@ -130,7 +130,7 @@ async def test_a_handler_that_cannot_be_made_anew_keeps_the_present_one(
     config["extension_grants"][0]["options"] = {}
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
     assert not service.parts.shared.registry.reload()
-    assert (await invited(service)).status == 200
+    assert (await invite(service)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ async def test_an_installed_package_may_name_its_handler(
     )
     monkeypatch.syspath_prepend(tmp_path)
     config["extension_grants"][0]["handler"] = "invitation"
-    assert (await invited(await start(config))).status == 200
+    assert (await invite(await start(config))).status == 200
 
 
 @pytest.mark.rfc("8707#2.2")
 async def test_a_resource_may_be_named(service: RunningService) -> None:
-    answer = await invited(service, scope="api1 api2", resource="api2")
+    answer = await invite(service, scope="api1 api2", resource="api2")
     assert (answer["scope"], claims_in(answer["access_token"])["aud"]) == ("api2", "api2")
-    refused = await invited(service, scope="api1", resource="api2")
+    refused = await invite(service, scope="api1", resource="api2")
     assert refused.refusal == (400, "invalid_target")

@@ -1,4 +1,4 @@
-"""What a handler says when it refuses reaches the caller as an error response can carry it (RFC 6749 §5.2)."""
+"""The words of a handler's refusal reach the caller in the form that an error response allows (RFC 6749 §5.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMBERS = {"error": "none", "error_code": 7, "errors": ["late"], "error_descript
 
 
 class Refusing:
-    """A handler whose words are none that a header or an error response could hold."""
+    """Refuses with words that neither a header nor an error response can hold."""
 
     grant_type: ClassVar[str] = "urn:example:refusing"
 
@@ -42,13 +42,13 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-async def test_its_description_is_made_ascii(service: RunningService) -> None:
+async def test_description_of_a_refusal_is_made_ascii(service: RunningService) -> None:
     answer = await service.token("gateway", grant_type=Refusing.grant_type, scope="api2")
     assert answer.refusal == (400, "invalid_grant")
     assert answer["error_description"] == "M?ller said ?no???Set-Cookie: a=b ? ?"
 
 
-async def test_its_members_stand_beside_the_standard_ones(service: RunningService) -> None:
+async def test_members_of_a_refusal_are_added_to_the_standard_ones(service: RunningService) -> None:
     answer = await service.token("gateway", grant_type=Refusing.grant_type, scope="api2")
     assert answer.refusal == (400, "invalid_grant")
     assert (answer["error_code"], answer["errors"]) == (7, ["late"])

@@ -1,4 +1,4 @@
-"""Whatever a handler does wrong, no token comes of it and the request is answered (RFC 6749 §5.2)."""
+"""Any fault of a handler ends in an error response without tokens (RFC 6749 §5.2)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.extension_grants.misbehaving import WAYS
 pytestmark = pytest.mark.rfc("6749#4.5", "6749#5.2")
 
 
-async def going(service: RunningService, way: str) -> Answer:
+async def misbehave(service: RunningService, way: str) -> Answer:
     """Let the handler go this way."""
     return await service.token("guest", grant_type="urn:example:misbehaving", scope="api1", way=way)
 
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_handler_that_goes_wrong_grants_nothing(service: RunningService, way: str) -> None:
-    answer = await going(service, way)
+    answer = await misbehave(service, way)
     assert answer.refusal == (400, "invalid_grant")
     assert answer.json.keys() == {"error", "error_description"}
 
@@ -50,7 +50,7 @@ async def test_a_handler_that_goes_wrong_grants_nothing(service: RunningService,
 async def test_the_cause_is_for_the_operator_alone(
     service: RunningService, events: list[object], way: str, cause: str
 ) -> None:
-    answer = await going(service, way)
+    answer = await misbehave(service, way)
     assert answer.refusal == (400, "invalid_grant")
     assert cause not in answer["error_description"]
     grant_type = "urn:example:misbehaving"
@@ -58,7 +58,7 @@ async def test_the_cause_is_for_the_operator_alone(
 
 
 async def test_trouble_with_the_store_stays_what_it_is(service: RunningService) -> None:
-    answer = await going(service, "loses the store")
+    answer = await misbehave(service, "loses the store")
     assert answer.refusal == (503, "temporarily_unavailable")
     assert int(answer.headers["Retry-After"]) > 0
 
@@ -71,7 +71,7 @@ async def test_trouble_with_the_store_stays_what_it_is(service: RunningService) 
     ],
 )
 async def test_an_illegal_result_writes_no_authorization(service: RunningService, way: str) -> None:
-    assert (await going(service, way)).refusal == (400, "invalid_grant")
+    assert (await misbehave(service, way)).refusal == (400, "invalid_grant")
     listed = service.parts.shared.stores.subject_authorizations
     (found,) = await service.parts.shared.kv.write(listed.first(digest("818727"), count=1))
     assert list(found) == []

@@ -28,7 +28,7 @@ CLIENTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def config(config: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Beside the usual, public clients."""
+    """Add clients with pairwise subjects, public ones among them."""
     usual = client_in(config, "web")
     for client_id, changes in CLIENTS.items():
         entry = usual | changes | {"client_id": client_id, "subject_type": "pairwise"}

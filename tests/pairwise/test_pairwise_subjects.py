@@ -18,7 +18,7 @@ AppOf = Callable[[str], ClientApp]
 
 
 async def known_as(app: ClientApp, username: str = "alice") -> str:
-    """What the client's identity token calls a person."""
+    """Return the `sub` in the client's ID token."""
     app.browser.forget_cookies()
     return str(claims_in((await app.tokens(username))["id_token"])["sub"])
 
@@ -27,21 +27,21 @@ async def userinfo(service: RunningService, token: str) -> Answer:
     return await service.get("/connect/userinfo", headers={"Authorization": f"Bearer {token}"})
 
 
-async def test_it_is_no_other_clients_and_not_the_local_one(app_of: AppOf) -> None:
+async def test_pairwise_subject_differs_from_the_local_one_and_other_clients(app_of: AppOf) -> None:
     names = [await known_as(app_of(client_id)) for client_id in ("web", "shop", "forum")]
     assert names[0] == SUB
     assert len(set(names)) == 3
     assert all(len(name) == 43 and name.isascii() for name in names[1:])
 
 
-async def test_it_is_the_same_each_time_and_another_for_each_person(app_of: AppOf) -> None:
+async def test_pairwise_subject_is_stable_and_differs_for_each_user(app_of: AppOf) -> None:
     shop = app_of("shop")
     assert await known_as(shop) == await known_as(shop)
     assert await known_as(shop, "bob") not in {BOB, await known_as(shop)}
 
 
 @pytest.mark.parametrize("client_id", ["shop-app", "group"])
-async def test_it_is_the_same_within_a_sector(app_of: AppOf, client_id: str) -> None:
+async def test_pairwise_subject_is_the_same_within_a_sector(app_of: AppOf, client_id: str) -> None:
     assert await known_as(app_of(client_id)) == await known_as(app_of("shop"))
 
 
@@ -61,7 +61,7 @@ async def test_userinfo_tells_the_same_as_the_identity_token(
     assert answer["name"] == "Alice Smith"
 
 
-async def test_it_stays_the_same_when_it_is_refreshed(app_of: AppOf) -> None:
+async def test_pairwise_subject_stays_the_same_after_a_refresh(app_of: AppOf) -> None:
     shop = app_of("shop")
     tokens = await shop.tokens(scope="openid api1 offline_access")
     again = await shop.refresh(tokens["refresh_token"])
@@ -130,7 +130,7 @@ async def test_discovery_says_that_there_are_both(service: RunningService) -> No
     assert listed["subject_types_supported"] == ["public", "pairwise"]
 
 
-def test_another_salt_makes_other_identifiers(service: RunningService) -> None:
+def test_pairwise_subjects_differ_with_another_salt(service: RunningService) -> None:
     identifiers, shop = (
         service.parts.tokens.identifiers,
         service.parts.shared.registry.current.clients["shop"],
@@ -139,7 +139,7 @@ def test_another_salt_makes_other_identifiers(service: RunningService) -> None:
     assert identifiers.find_sub(shop, SUB) != other.find_sub(shop, SUB)
 
 
-def test_without_a_salt_there_is_none(service: RunningService) -> None:
+def test_pairwise_subjects_need_a_salt(service: RunningService) -> None:
     shop = service.parts.shared.registry.current.clients["shop"]
     with pytest.raises(ServerError):
         SubjectIdentifiers(pairwise_salt=None).find_sub(shop, SUB)

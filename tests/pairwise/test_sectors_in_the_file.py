@@ -1,4 +1,4 @@
-"""What config.yaml has to say for pairwise subjects (OIDC Core §8.1)."""
+"""The settings in config.yaml that pairwise subjects need (OIDC Core §8.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ clients:
 
 
 def severities(tmp_path: Path, text: str) -> dict[str, str]:
-    """What is found, by path."""
+    """Return the severities of the findings by path."""
     file = tmp_path / "config.yaml"
     file.write_text(text, encoding="utf-8")
     return {problem.path: problem.severity for problem in inspect(file, {}, builtin_catalogue())}
@@ -41,7 +41,7 @@ def severities(tmp_path: Path, text: str) -> dict[str, str]:
         "http://127.0.0.1/a",
     ],
 )
-def test_one_host_is_a_sector(tmp_path: Path, uris: str) -> None:
+def test_single_host_is_a_sector(tmp_path: Path, uris: str) -> None:
     assert severities(tmp_path, CLIENT.format(uris=uris) + SALT) == {}
 
 

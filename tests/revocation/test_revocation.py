@@ -13,7 +13,7 @@ from tests.driving.service import Answer, RunningService
 pytestmark = pytest.mark.rfc("7009#2")
 
 
-async def revoked(
+async def revoke(
     service: RunningService, token: str, client: str = "frontend", **form: Any
 ) -> Answer:
     """Revoke a token; the answer never says what it was."""
@@ -26,7 +26,7 @@ async def revoked(
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 async def test_an_access_token_is_inactive_at_once(service: RunningService, client: str) -> None:
     tokens = await service.user_token(client, "api1 offline_access")
-    await revoked(service, tokens["access_token"], client)
+    await revoke(service, tokens["access_token"], client)
     assert not await service.is_active(tokens["access_token"])
     assert await service.is_active(tokens["refresh_token"], caller=client)
 
@@ -37,7 +37,7 @@ async def test_a_clients_own_token_is_revoked_alike(service: RunningService, cli
         (await service.token(client, grant_type="client_credentials"))["access_token"]
         for _ in range(2)
     ]
-    await revoked(service, first, client)
+    await revoke(service, first, client)
     assert not await service.is_active(first)
     assert await service.is_active(second)
 
@@ -48,7 +48,7 @@ async def test_a_refresh_token_takes_its_grant_with_it(
     service: RunningService, client: str
 ) -> None:
     tokens = await service.user_token(client, "api1 offline_access")
-    await revoked(service, tokens["refresh_token"], client)
+    await revoke(service, tokens["refresh_token"], client)
     assert not await service.is_active(tokens["access_token"])
     again = await service.token(
         client, grant_type="refresh_token", refresh_token=tokens["refresh_token"]
@@ -58,14 +58,14 @@ async def test_a_refresh_token_takes_its_grant_with_it(
 
 async def test_other_grants_of_the_user_live_on(service: RunningService) -> None:
     one, other = [await service.user_token(scope="api1 offline_access") for _ in range(2)]
-    await revoked(service, one["refresh_token"])
+    await revoke(service, one["refresh_token"])
     assert await service.is_active(other["access_token"])
 
 
 async def test_a_foreign_token_stays_alive(service: RunningService) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
     for name in ("access_token", "refresh_token"):
-        await revoked(service, tokens[name], "machine")
+        await revoke(service, tokens[name], "machine")
     assert await service.is_active(tokens["access_token"])
     assert await service.is_active(tokens["refresh_token"], caller="frontend")
 
@@ -73,23 +73,23 @@ async def test_a_foreign_token_stays_alive(service: RunningService) -> None:
 @pytest.mark.rfc("7009#2.2")
 @pytest.mark.parametrize("token", ["nonsense", "a.b.c", "at_x", "é", "x" * 60000], ids=len)
 async def test_an_unknown_token_is_no_error(service: RunningService, token: str) -> None:
-    answer = await revoked(service, token)
+    answer = await revoke(service, token)
     assert answer.headers["Cache-Control"] == "no-store"
 
 
 async def test_revoking_twice_is_no_error(service: RunningService) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
     for name in ("access_token", "access_token", "refresh_token", "refresh_token"):
-        await revoked(service, tokens[name])
+        await revoke(service, tokens[name])
 
 
 @pytest.mark.rfc("7009#2.1")
 @pytest.mark.parametrize("hint", ["access_token", "refresh_token", "nonsense", ""])
 async def test_a_hint_is_a_hint(service: RunningService, hint: str) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
-    await revoked(service, tokens["access_token"], token_type_hint=hint)
+    await revoke(service, tokens["access_token"], token_type_hint=hint)
     assert not await service.is_active(tokens["access_token"])
-    await revoked(service, tokens["refresh_token"], token_type_hint=hint)
+    await revoke(service, tokens["refresh_token"], token_type_hint=hint)
     assert not await service.is_active(tokens["refresh_token"], caller="frontend")
 
 
@@ -105,13 +105,13 @@ async def test_a_spent_refresh_token_ends_its_family_too(service: RunningService
     first = await service.user_token(scope="api1 offline_access")
     form = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
     second = await service.token("frontend", **form)
-    await revoked(service, first["refresh_token"])
+    await revoke(service, first["refresh_token"])
     assert not await service.is_active(second["access_token"])
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
-async def test_it_counts_while_the_user_is_disabled(
+async def test_revocation_counts_while_the_user_is_disabled(
     service: RunningService, config: dict[str, Any], client: str, kind: str
 ) -> None:
     tokens = await service.user_token(client, "api1 offline_access")
@@ -120,7 +120,7 @@ async def test_it_counts_while_the_user_is_disabled(
         service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
         assert service.parts.shared.registry.reload()
         if not enabled:
-            await revoked(service, tokens[kind], client)
+            await revoke(service, tokens[kind], client)
     assert not await service.is_active(tokens["access_token"])
 
 

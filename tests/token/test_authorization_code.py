@@ -45,11 +45,11 @@ async def test_a_code_gives_tokens(app: ClientApp) -> None:
 
 
 @pytest.mark.rfc("openid-core#11")
-async def test_without_offline_access_there_is_no_refresh_token(app: ClientApp) -> None:
+async def test_scope_without_offline_access_gives_no_refresh_token(app: ClientApp) -> None:
     assert "refresh_token" not in (await app.tokens()).json
 
 
-async def test_without_openid_there_is_no_identity_token(app: ClientApp) -> None:
+async def test_scope_without_openid_gives_no_id_token(app: ClientApp) -> None:
     assert "id_token" not in (await app.tokens(scope="api1")).json
 
 
@@ -99,7 +99,7 @@ async def test_a_code_expires_by_itself(app: ClientApp, clock: Clock) -> None:
 
 
 @pytest.mark.rfc("6749#4.1.3")
-async def test_another_client_leaves_the_code_unspent(
+async def test_code_is_not_used_up_by_another_client(
     app: ClientApp, service: RunningService
 ) -> None:
     code = await app.code()
@@ -114,7 +114,7 @@ async def test_another_client_leaves_the_code_unspent(
     assert (await app.redeem(code)).status == 200
 
 
-async def test_another_clients_replay_revokes_nothing(
+async def test_replay_by_another_client_revokes_nothing(
     app: ClientApp, service: RunningService
 ) -> None:
     code = await app.code()
@@ -174,7 +174,7 @@ async def test_a_public_client_redeems_by_its_verifier_alone(
 
 
 @pytest.mark.parametrize("kind", ["ac_", "rt_", "at_"])
-async def test_what_is_no_code_is_refused(app: ClientApp, kind: str) -> None:
+async def test_text_that_is_not_a_code_is_refused(app: ClientApp, kind: str) -> None:
     code = await app.code()
     for wrong in (kind + code[3:-1], kind + code[3:-1] + "!", code[:-1] + kind[0], kind, "é"):
         assert (await app.redeem(wrong)).refusal == (400, "invalid_grant")

@@ -1,4 +1,4 @@
-"""Who reads the store learns no user's claims beside a refresh token (RFC 9700 §4.14)."""
+"""User claims in the records of refresh tokens are encrypted: the store alone does not reveal them (RFC 9700 §4.14)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ async def stored_beside_tokens(service: RunningService) -> list[bytes]:
     return [await kv.get(key) or b"" async for key in kv.find_keys("ts:*:rt:*")]
 
 
-async def test_they_are_sealed_before_and_after_a_refresh(service: RunningService) -> None:
+async def test_user_claims_are_encrypted_before_and_after_a_refresh(
+    service: RunningService,
+) -> None:
     first = await service.user_token(scope="api1 offline_access")
     second = await refresh(service, first)
     stored = await stored_beside_tokens(service)
@@ -57,7 +59,7 @@ async def test_a_repeat_within_the_interval_opens_them(service: RunningService) 
 
 
 async def rewrite(service: RunningService, tokens: Answer, **changes: Any) -> RefreshToken:
-    """Change the record beside the refresh token, if anything; the record before."""
+    """Change the record of the refresh token, if anything; the record before."""
     handle = parse_handle(tokens["refresh_token"], "refresh_token")
     assert handle is not None
     records = service.parts.shared.stores.refresh_tokens
@@ -79,7 +81,7 @@ async def test_a_record_in_the_clear_of_an_earlier_build_is_read(service: Runnin
     assert not (await rewrite(service, tokens)).user_claims
 
 
-async def test_claims_that_were_put_beside_another_token_are_trouble(
+async def test_user_claims_of_another_token_are_answered_503(
     service: RunningService,
 ) -> None:
     tokens = await service.user_token(scope="api1 offline_access")

@@ -64,7 +64,7 @@ async def test_a_locked_account_looks_like_a_wrong_password(service: RunningServ
     assert (locked.status, locked.json) == (wrong.status, wrong.json)
 
 
-async def test_without_scope_the_client_gets_its_api_scopes(service: RunningService) -> None:
+async def test_request_without_scope_gets_the_clients_api_scopes(service: RunningService) -> None:
     answer = await service.user_token(scope="")
     assert answer["scope"] == "api1 api1.read api2"
     assert "refresh_token" not in answer.json

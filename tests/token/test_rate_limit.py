@@ -1,4 +1,4 @@
-"""How often a client may ask (RFC 6585 §4)."""
+"""A client may send a limited number of token requests each minute (RFC 6585 §4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-async def test_one_too_many_is_told_when_to_come_back(
+async def test_request_over_the_limit_is_answered_with_retry_after(
     service: RunningService, clock: Clock
 ) -> None:
     clock.forward(seconds=60 - time.time() % 60)
@@ -39,7 +39,9 @@ async def test_every_client_has_its_own_count(service: RunningService) -> None:
     assert (await service.token("robot", grant_type="client_credentials")).status == 200
 
 
-async def test_nobody_uses_up_the_count_of_others(service: RunningService) -> None:
+async def test_failed_authentications_do_not_count_against_a_client(
+    service: RunningService,
+) -> None:
     for _ in range(7):
         await service.token(("machine", "wrong"), grant_type="client_credentials")
     assert (await service.token("machine", grant_type="client_credentials")).status == 200

@@ -1,4 +1,4 @@
-"""Where a second, or an answer that got lost, decides about a refresh token (RFC 9700 §4.14.2)."""
+"""Refresh tokens at the last second of their life, and after a lost answer (RFC 9700 §4.14.2)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ async def first_token(service: RunningService) -> str:
     return str((await service.user_token(scope="api1 offline_access"))["refresh_token"])
 
 
-async def refreshed(service: RunningService, token: str) -> Answer:
+async def refresh(service: RunningService, token: str) -> Answer:
     """Use it."""
     return await service.token("frontend", grant_type="refresh_token", refresh_token=token)
 
 
-def parsed(token: str) -> Handle:
-    """Where its record is."""
+def parse(token: str) -> Handle:
+    """Read the handle of a refresh token."""
     handle = parse_handle(token, "refresh_token")
     assert handle is not None
     return handle
@@ -46,34 +46,34 @@ def parsed(token: str) -> Handle:
 
 async def test_a_repeat_writes_the_successor_that_redis_lost(service: RunningService) -> None:
     token = await first_token(service)
-    successor = (await refreshed(service, token))["refresh_token"]
-    stores, lost = service.parts.shared.stores, parsed(successor)
+    successor = (await refresh(service, token))["refresh_token"]
+    stores, lost = service.parts.shared.stores, parse(successor)
     await stores.kv.write(stores.refresh_tokens.live.drop(lost.selector, lost.digest))
-    assert (await refreshed(service, token))["refresh_token"] == successor
-    assert (await refreshed(service, successor)).status == 200
+    assert (await refresh(service, token))["refresh_token"] == successor
+    assert (await refresh(service, successor)).status == 200
 
 
 async def test_a_record_that_outlives_its_end_is_worth_nothing(service: RunningService) -> None:
     token = await first_token(service)
-    records, handle = service.parts.shared.stores.refresh_tokens, parsed(token)
+    records, handle = service.parts.shared.stores.refresh_tokens, parse(token)
     (record,) = await service.parts.shared.kv.read(records.read(handle.selector, handle.digest))
     assert isinstance(record, RefreshToken)
     over = records.put(
         msgspec.structs.replace(record, ends_at=int(time())), handle.selector, handle.digest, ttl=60
     )
     await service.parts.shared.kv.write(over)
-    assert (await refreshed(service, token)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, token)).refusal == (400, "invalid_grant")
 
 
 async def test_a_token_of_which_nothing_is_stored_any_more_ends_its_family(
     service: RunningService, events: list[object]
 ) -> None:
     first = await first_token(service)
-    second = (await refreshed(service, first))["refresh_token"]
+    second = (await refresh(service, first))["refresh_token"]
     await forget(service, first)
-    assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first)).refusal == (400, "invalid_grant")
     assert RefreshTokenReused(client_id="frontend", subject="818727") in events
-    assert (await refreshed(service, second)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, second)).refusal == (400, "invalid_grant")
 
 
 @pytest.mark.parametrize("family_key", [None, "another"])
@@ -81,7 +81,7 @@ async def test_a_token_that_does_not_show_its_family_has_a_marker_until_its_end(
     service: RunningService, family_key: str | None
 ) -> None:
     token, stores = await first_token(service), service.parts.shared.stores
-    handle = parsed(token)
+    handle = parse(token)
     (granted,) = await stores.kv.read(stores.authorizations.read(handle.selector))
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
     assert granted is not None
@@ -104,17 +104,17 @@ async def test_a_token_that_the_family_never_had_does_it_no_harm(
     service: RunningService, events: list[object]
 ) -> None:
     token = await first_token(service)
-    invented = new_handle("refresh_token", parsed(token).selector).text
-    assert (await refreshed(service, invented)).refusal == (400, "invalid_grant")
+    invented = new_handle("refresh_token", parse(token).selector).text
+    assert (await refresh(service, invented)).refusal == (400, "invalid_grant")
     assert not any(isinstance(event, RefreshTokenReused) for event in events)
-    assert (await refreshed(service, token)).status == 200
+    assert (await refresh(service, token)).status == 200
 
 
 async def test_revoking_a_token_of_which_nothing_is_stored_ends_its_grant(
     service: RunningService,
 ) -> None:
     first = await first_token(service)
-    second = await refreshed(service, first)
+    second = await refresh(service, first)
     await forget(service, first)
     await service.post("/connect/revocation", auth="frontend", token=first)
     assert not await service.is_active(second["access_token"])
@@ -122,5 +122,5 @@ async def test_revoking_a_token_of_which_nothing_is_stored_ends_its_grant(
 
 async def forget(service: RunningService, token: str) -> None:
     """As when the marker of a used token has expired."""
-    spent, stores = parsed(token), service.parts.shared.stores
+    spent, stores = parse(token), service.parts.shared.stores
     await stores.kv.write(stores.refresh_tokens.live.drop(spent.selector, spent.digest))

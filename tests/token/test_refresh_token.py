@@ -46,7 +46,7 @@ def reload(service: RunningService, config: dict[str, Any]) -> None:
     assert service.parts.shared.registry.reload()
 
 
-async def refreshed(
+async def refresh(
     service: RunningService, token: Answer | str, client: str = "frontend", **form: Any
 ) -> Answer:
     """Use a refresh token."""
@@ -56,7 +56,7 @@ async def refreshed(
 
 async def test_a_refresh_gives_what_was_granted(service: RunningService) -> None:
     first = await service.user_token(scope=SCOPE)
-    second = await refreshed(service, first)
+    second = await refresh(service, first)
     assert second["scope"] == first["scope"] == "api1 api2 offline_access openid"
     assert claims_in(second["access_token"])["sub"] == "818727"
     assert await service.is_active(first["access_token"])
@@ -68,7 +68,7 @@ async def test_the_authentication_stays_the_first_one(
     first = await service.user_token(scope=SCOPE)
     clock.forward(minutes=5)
     before, after = (
-        claims_in(answer["access_token"]) for answer in (first, await refreshed(service, first))
+        claims_in(answer["access_token"]) for answer in (first, await refresh(service, first))
     )
     assert after["iat"] >= before["iat"] + 300
     for name in ("auth_time", "amr", "acr", "idp", "sub"):
@@ -77,8 +77,8 @@ async def test_the_authentication_stays_the_first_one(
 
 async def test_every_refresh_rotates_the_token(service: RunningService) -> None:
     first = await service.user_token(scope=SCOPE)
-    second = await refreshed(service, first)
-    third = await refreshed(service, second)
+    second = await refresh(service, first)
+    third = await refresh(service, second)
     assert len({answer["refresh_token"] for answer in (first, second, third)}) == 3
 
 
@@ -87,33 +87,33 @@ async def test_a_reused_token_ends_the_family(
     service: RunningService, events: list[object]
 ) -> None:
     first = await service.user_token(scope=SCOPE)
-    second = await refreshed(service, first)
+    second = await refresh(service, first)
     delegated = await service.token(
         "api1", grant_type="delegation", token=second["access_token"], scope="api2"
     )
-    assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
-    assert (await refreshed(service, second)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, second)).refusal == (400, "invalid_grant")
     assert not await service.is_active(first["access_token"])
     assert not await service.is_active(second["access_token"])
     assert not await service.is_active(delegated["access_token"], caller="api2")
     assert RefreshTokenReused(client_id="frontend", subject="818727") in events
 
 
-async def test_another_client_leaves_the_token_unspent(service: RunningService) -> None:
+async def test_refresh_token_is_not_used_up_by_another_client(service: RunningService) -> None:
     first = await service.user_token(scope=SCOPE)
-    assert (await refreshed(service, first, "opaque")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first, "opaque")).refusal == (400, "invalid_grant")
     wrong = await service.token(
         ("frontend", "wrong"), grant_type="refresh_token", refresh_token=first["refresh_token"]
     )
     assert wrong.refusal == (401, "invalid_client")
-    assert (await refreshed(service, first)).status == 200
+    assert (await refresh(service, first)).status == 200
 
 
 async def test_scope_can_be_narrowed_for_one_access_token(service: RunningService) -> None:
     first = await service.user_token(scope=SCOPE)
-    second = await refreshed(service, first, scope="api1")
+    second = await refresh(service, first, scope="api1")
     assert second["scope"] == claims_in(second["access_token"])["scope"] == "api1"
-    assert (await refreshed(service, second))["scope"] == first["scope"]
+    assert (await refresh(service, second))["scope"] == first["scope"]
 
 
 @pytest.mark.parametrize("scope", ["api1 profile", "api1.read", "unknown", "offline_access"])
@@ -121,33 +121,33 @@ async def test_scope_never_widens_and_the_attempt_spends_nothing(
     service: RunningService, scope: str
 ) -> None:
     first = await service.user_token(scope=SCOPE)
-    assert (await refreshed(service, first, scope=scope)).refusal == (400, "invalid_scope")
-    assert (await refreshed(service, first)).status == 200
+    assert (await refresh(service, first, scope=scope)).refusal == (400, "invalid_scope")
+    assert (await refresh(service, first)).status == 200
 
 
-async def test_what_is_no_refresh_token_is_refused(service: RunningService) -> None:
+async def test_text_that_is_not_a_refresh_token_is_refused(service: RunningService) -> None:
     first = await service.user_token("opaque", scope=SCOPE)
     token = first["refresh_token"]
     for wrong in (first["access_token"], token[:-1], token + "A", "rt_", "x", "é"):
-        assert (await refreshed(service, wrong, "opaque")).refusal == (400, "invalid_grant")
-    assert (await refreshed(service, first, "opaque")).status == 200
+        assert (await refresh(service, wrong, "opaque")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first, "opaque")).status == 200
 
 
 async def test_a_repeat_within_the_interval_gets_the_same_successor(
     service: RunningService,
 ) -> None:
     first = await service.user_token("lenient", SCOPE)
-    answers = [await refreshed(service, first, "lenient") for _ in range(3)]
+    answers = [await refresh(service, first, "lenient") for _ in range(3)]
     assert [answer.status for answer in answers] == [200, 200, 200]
     assert len({answer["refresh_token"] for answer in answers}) == 1
-    assert (await refreshed(service, answers[0], "lenient")).status == 200
+    assert (await refresh(service, answers[0], "lenient")).status == 200
 
 
 async def test_a_repeat_still_gets_the_successor_that_is_in_use(service: RunningService) -> None:
     first = await service.user_token("lenient", SCOPE)
-    second = await refreshed(service, first, "lenient")
-    await refreshed(service, second, "lenient")
-    again = await refreshed(service, first, "lenient")
+    second = await refresh(service, first, "lenient")
+    await refresh(service, second, "lenient")
+    again = await refresh(service, first, "lenient")
     assert again["refresh_token"] == second["refresh_token"]
 
 
@@ -155,25 +155,25 @@ async def test_after_the_interval_a_repeat_is_a_reuse(
     service: RunningService, clock: Clock
 ) -> None:
     first = await service.user_token("lenient", SCOPE)
-    second = await refreshed(service, first, "lenient")
+    second = await refresh(service, first, "lenient")
     clock.forward(seconds=32)
-    assert (await refreshed(service, first, "lenient")).refusal == (400, "invalid_grant")
-    assert (await refreshed(service, second, "lenient")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first, "lenient")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, second, "lenient")).refusal == (400, "invalid_grant")
 
 
 async def test_a_token_of_usage_reuse_stays_the_same(service: RunningService) -> None:
     first = await service.user_token("reusing", SCOPE)
-    second = await refreshed(service, first, "reusing")
+    second = await refresh(service, first, "reusing")
     assert second["refresh_token"] == first["refresh_token"]
-    assert (await refreshed(service, first, "reusing")).status == 200
+    assert (await refresh(service, first, "reusing")).status == 200
 
 
 async def test_a_token_of_usage_reuse_ends_too(service: RunningService, clock: Clock) -> None:
     first = await service.user_token("reusing", SCOPE)
     clock.forward(minutes=50)
-    assert (await refreshed(service, first, "reusing")).status == 200
+    assert (await refresh(service, first, "reusing")).status == 200
     clock.forward(minutes=11)
-    assert (await refreshed(service, first, "reusing")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first, "reusing")).refusal == (400, "invalid_grant")
 
 
 async def test_the_family_ends_at_the_absolute_lifetime(
@@ -182,10 +182,10 @@ async def test_the_family_ends_at_the_absolute_lifetime(
     answer = await service.user_token("short", SCOPE)
     for _ in range(3):
         clock.forward(minutes=19)
-        answer = await refreshed(service, answer, "short")
+        answer = await refresh(service, answer, "short")
         assert answer.status == 200
     clock.forward(minutes=4)
-    assert (await refreshed(service, answer, "short")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, answer, "short")).refusal == (400, "invalid_grant")
 
 
 async def test_a_sliding_token_lives_while_it_is_used(
@@ -194,10 +194,10 @@ async def test_a_sliding_token_lives_while_it_is_used(
     answer = await service.user_token("sliding", SCOPE)
     for _ in range(2):
         clock.forward(minutes=9)
-        answer = await refreshed(service, answer, "sliding")
+        answer = await refresh(service, answer, "sliding")
         assert answer.status == 200
     clock.forward(minutes=8)
-    assert (await refreshed(service, answer, "sliding")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, answer, "sliding")).refusal == (400, "invalid_grant")
 
 
 @pytest.mark.rfc("7662#2.2")
@@ -215,7 +215,7 @@ async def test_a_sliding_token_ends_when_it_is_not_used(
 ) -> None:
     answer = await service.user_token("sliding", SCOPE)
     clock.forward(minutes=11)
-    assert (await refreshed(service, answer, "sliding")).refusal == (400, "invalid_grant")
+    assert (await refresh(service, answer, "sliding")).refusal == (400, "invalid_grant")
 
 
 async def test_a_scope_that_the_client_has_lost_is_left_out(
@@ -224,7 +224,7 @@ async def test_a_scope_that_the_client_has_lost_is_left_out(
     first = await service.user_token(scope=SCOPE)
     client_in(config, "frontend")["allowed_scopes"].remove("api2")
     reload(service, config)
-    assert (await refreshed(service, first))["scope"] == "api1 offline_access openid"
+    assert (await refresh(service, first))["scope"] == "api1 offline_access openid"
 
 
 async def test_a_client_that_has_lost_every_scope_gets_nothing(
@@ -233,7 +233,7 @@ async def test_a_client_that_has_lost_every_scope_gets_nothing(
     first = await service.user_token(scope="api2 offline_access")
     client_in(config, "frontend")["allowed_scopes"] = ["api1"]
     reload(service, config)
-    assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first)).refusal == (400, "invalid_grant")
 
 
 async def test_a_disabled_user_is_not_refreshed(
@@ -242,7 +242,7 @@ async def test_a_disabled_user_is_not_refreshed(
     first = await service.user_token(scope=SCOPE)
     config["users"]["list"][0]["enabled"] = False
     reload(service, config)
-    assert (await refreshed(service, first)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, first)).refusal == (400, "invalid_grant")
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_claims_stay_or_follow_as_the_client_is_registered(
     first = await service.user_token(client, SCOPE)
     config["users"]["list"][0]["claims"]["email"] = "new@example.com"
     reload(service, config)
-    second = await refreshed(service, first, client)
+    second = await refresh(service, first, client)
     assert claims_in(second["access_token"])["email"] == email
-    third = await refreshed(service, second, client)
+    third = await refresh(service, second, client)
     assert claims_in(third["access_token"])["email"] == email

@@ -1,4 +1,4 @@
-"""What a token request has to look like before anybody reads it (RFC 6749 §3.2, RFC 9110)."""
+"""A token request of another form is refused before it is read (RFC 6749 §3.2, RFC 9110)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ MACHINE = {"Authorization": basic("machine", "machine-secret")}
 
 
 @pytest.mark.parametrize("path", MACHINE_PATHS)
-async def test_another_method_is_told_which_one_is_allowed(
-    service: RunningService, path: str
-) -> None:
+async def test_other_methods_are_answered_with_allow(service: RunningService, path: str) -> None:
     for method in ("GET", "PUT", "DELETE", "PATCH", "HEAD"):
         answer = await service.request(method, path)
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
@@ -28,7 +26,7 @@ async def test_another_method_is_told_which_one_is_allowed(
 @pytest.mark.parametrize(
     "content_type", ["application/json", "multipart/form-data; boundary=x", "text/plain", ""]
 )
-async def test_another_content_type_is_unsupported(
+async def test_other_content_types_are_unsupported(
     service: RunningService, content_type: str
 ) -> None:
     headers = MACHINE | {"Content-Type": content_type}
@@ -157,7 +155,7 @@ async def test_the_limits_hold_in_the_header_too(
 
 
 @pytest.mark.rfc("6749#2.3.1", "9700#2.6")
-async def test_nothing_is_read_from_the_query(service: RunningService) -> None:
+async def test_parameters_in_the_query_are_ignored(service: RunningService) -> None:
     credentials = "client_id=machine&client_secret=machine-secret"
     answer = await service.post(
         f"/connect/token?{credentials}&grant_type=client_credentials", raw="", headers=FORM
@@ -203,7 +201,7 @@ async def test_an_error_never_echoes_what_was_sent(service: RunningService) -> N
         assert answer.json["error_description"].isascii()
 
 
-async def test_a_refusal_is_told_to_the_log_with_the_client_that_proved_itself(
+async def test_refusal_is_logged_with_the_authenticated_client(
     service: RunningService, events: list[object]
 ) -> None:
     await service.token("machine", grant_type="password")

@@ -1,4 +1,4 @@
-"""Which API resources a token is for (RFC 8707)."""
+"""A token is for the API resources that the request names (RFC 8707)."""
 
 from __future__ import annotations
 

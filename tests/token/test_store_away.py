@@ -74,7 +74,7 @@ async def test_metadata_and_keys_still_answer(
     assert (await service.get("/.well-known/jwks.json"))["keys"]
 
 
-async def test_who_is_wrong_without_the_store_is_told_so(
+async def test_invalid_request_is_refused_without_the_store(
     service: RunningService, mortal_redis: Mortal
 ) -> None:
     stop(mortal_redis)

@@ -22,16 +22,16 @@ Change = Callable[..., None]
 def change(service: RunningService, config: dict[str, Any]) -> Change:
     """Change a client's registration and put it in force."""
 
-    def changed(client_id: str, **changes: Any) -> None:
+    def change_client(client_id: str, **changes: Any) -> None:
         client_in(config, client_id).update(changes)
         service.parts.shared.configuration.file.write_text(json.dumps(config))
         assert service.parts.shared.registry.reload()
 
-    return changed
+    return change_client
 
 
-async def refreshed(service: RunningService, token: str, **form: str) -> Answer:
-    """What the client `frontend` gets for its refresh token."""
+async def refresh(service: RunningService, token: str, **form: str) -> Answer:
+    """Use a refresh token of the client `frontend`."""
     form = {"grant_type": "refresh_token", "refresh_token": token} | form
     return await service.token("frontend", **form)
 
@@ -51,7 +51,7 @@ async def test_a_refresh_token_ends_with_what_it_needs(
 ) -> None:
     token = (await service.user_token(scope=OFFLINE))["refresh_token"]
     change("frontend", **changes)
-    assert (await refreshed(service, token)).refusal == refusal
+    assert (await refresh(service, token)).refusal == refusal
     assert (await service.introspect(token, caller="frontend")).json == {"active": False}
 
 
@@ -60,9 +60,9 @@ async def test_a_refused_refresh_token_works_when_the_permission_is_back(
 ) -> None:
     token = (await service.user_token(scope=OFFLINE))["refresh_token"]
     change("frontend", allow_offline_access=False)
-    assert (await refreshed(service, token)).refusal == (400, "invalid_grant")
+    assert (await refresh(service, token)).refusal == (400, "invalid_grant")
     change("frontend", allow_offline_access=True)
-    assert (await refreshed(service, token)).status == 200
+    assert (await refresh(service, token)).status == 200
 
 
 async def test_a_refresh_token_is_narrowed_to_the_scope_that_is_left(
@@ -71,10 +71,10 @@ async def test_a_refresh_token_is_narrowed_to_the_scope_that_is_left(
     token = (await service.user_token(scope=OFFLINE))["refresh_token"]
     change("frontend", allowed_scopes=["openid", "api1"])
     told = (await service.introspect(token, caller="frontend"))["scope"]
-    answer = await refreshed(service, token)
+    answer = await refresh(service, token)
     assert set(answer["scope"].split()) == {"openid", "api1", "offline_access"}
     assert told == answer["scope"]
-    refused = await refreshed(service, answer["refresh_token"], scope="profile")
+    refused = await refresh(service, answer["refresh_token"], scope="profile")
     assert refused.refusal == (400, "invalid_scope")
 
 
@@ -236,4 +236,4 @@ async def test_the_password_grant_is_another_permission_than_local_sign_in(
         {"name": "other", "issuer": "https://other.example", "client_id": "x"}
     ]
     change("frontend", enable_local_login=False)
-    assert (await refreshed(service, tokens["refresh_token"])).status == 200
+    assert (await refresh(service, tokens["refresh_token"])).status == 200

@@ -1,4 +1,4 @@
-"""What an access token says, who can verify it, and what does not pass for one (RFC 9068, RFC 8725)."""
+"""The claims of access tokens, their verification, and tokens that are refused (RFC 9068, RFC 8725)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def encoded(part: object) -> str:
+def encode(part: object) -> str:
     """A part of a JWT."""
     return urlsafe_b64encode(orjson.dumps(part)).rstrip(b"=").decode()
 
@@ -59,7 +59,9 @@ async def test_an_api_may_have_an_algorithm_of_its_own(service: RunningService) 
 
 @pytest.mark.rfc("9068#2.2")
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_no_users_claim_poses_as_the_protocols(service: RunningService, client: str) -> None:
+async def test_user_claims_never_replace_claims_of_the_protocol(
+    service: RunningService, client: str
+) -> None:
     token = (await service.user_token(client))["access_token"]
     told = await service.introspect(token)
     assert (told["sub"], told["scope"], told["email"]) == ("818727", "api1", "alice@example.com")
@@ -82,20 +84,20 @@ async def test_the_client_decides_how_long_it_lives(app: ClientApp) -> None:
 
 
 @pytest.mark.rfc("9068#3")
-async def test_without_an_api_the_audience_is_the_issuer(app: ClientApp) -> None:
+async def test_token_for_no_api_has_the_issuer_as_audience(app: ClientApp) -> None:
     claims = claims_in((await app.tokens(scope="openid email"))["access_token"])
     assert claims["aud"] == app.service.issuer
     assert "email" not in claims
 
 
 @pytest.mark.rfc("7519#4.1.7")
-async def test_no_two_have_the_same_name(service: RunningService) -> None:
+async def test_every_token_has_its_own_jti(service: RunningService) -> None:
     names = {claims_in((await service.user_token())["access_token"])["jti"] for _ in range(5)}
     assert len(names) == 5
 
 
 @pytest.mark.rfc("8725#3.1", "8725#3.2")
-async def test_what_others_signed_is_refused(service: RunningService) -> None:
+async def test_token_signed_by_another_key_is_refused(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
     header, claims = header_of(token), claims_in(token)
     (published,) = [
@@ -103,17 +105,17 @@ async def test_what_others_signed_is_refused(service: RunningService) -> None:
     ]
     own = ECKey.generate_key("P-256")
     bodies = {
-        "none": f"{encoded(header | {'alg': 'none'})}.{encoded(claims)}.",
+        "none": f"{encode(header | {'alg': 'none'})}.{encode(claims)}.",
         "own key": jwt.encode(header, claims, own),
         "own key in the header": jwt.encode(
             header | {"jwk": own.as_dict(private=False)}, claims, own
         ),
         "own kid": jwt.encode(header | {"kid": own.thumbprint()}, claims, own),
         "no kid": jwt.encode({"alg": "ES256", "typ": "at+jwt"}, claims, own),
-        "another algorithm": f"{encoded(header | {'alg': 'EdDSA'})}.{token.partition('.')[2]}",
-        "unknown crit": f"{encoded(header | {'crit': ['exp']})}.{token.partition('.')[2]}",
+        "another algorithm": f"{encode(header | {'alg': 'EdDSA'})}.{token.partition('.')[2]}",
+        "unknown crit": f"{encode(header | {'crit': ['exp']})}.{token.partition('.')[2]}",
     }
-    signed = f"{encoded(header | {'alg': 'HS256'})}.{encoded(claims)}"
+    signed = f"{encode(header | {'alg': 'HS256'})}.{encode(claims)}"
     mac = hmac.digest(orjson.dumps(published), signed.encode(), sha256)
     bodies["public key as secret"] = f"{signed}.{urlsafe_b64encode(mac).rstrip(b'=').decode()}"
     for forged in bodies.values():
@@ -122,7 +124,7 @@ async def test_what_others_signed_is_refused(service: RunningService) -> None:
 
 
 @pytest.mark.rfc("8725#3.8")
-async def test_another_issuers_token_is_refused(service: RunningService) -> None:
+async def test_token_of_another_issuer_is_refused(service: RunningService) -> None:
     claims = claims_in((await service.user_token())["access_token"])
     key = service.parts.keys.ring.signing_key()
     foreign = await key.sign(claims | {"iss": "https://other.example"}, typ="at+jwt")

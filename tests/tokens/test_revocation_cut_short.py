@@ -29,7 +29,7 @@ def cut_short(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_what_was_delegated_ends_when_it_is_repeated(
+async def test_delegated_tokens_end_when_a_revocation_is_repeated(
     service: RunningService, client: str, cut_short: pytest.MonkeyPatch
 ) -> None:
     token = (await service.user_token(client))["access_token"]

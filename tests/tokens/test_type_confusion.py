@@ -1,4 +1,4 @@
-"""What one purpose signed is nothing for another, and odd claims are no fault of ours (RFC 8725 §3.11, §3.12)."""
+"""A token signed for one purpose is refused for another, and unexpected claims cause no error (RFC 8725 §3.11, §3.12)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-async def signed(service: RunningService, claims: dict[str, object], typ: str) -> str:
+async def sign(service: RunningService, claims: dict[str, object], typ: str) -> str:
     """A JWT that the service's own key signed."""
     present = {name: value for name, value in claims.items() if value is not None}
     return await service.parts.keys.ring.signing_key().sign(present, typ=typ)
@@ -43,7 +43,7 @@ async def test_an_access_token_with_odd_claims_is_inactive(
     service: RunningService, odd: dict[str, object]
 ) -> None:
     whole = claims_in((await service.user_token())["access_token"])
-    token = await signed(service, whole | odd, "at+jwt")
+    token = await sign(service, whole | odd, "at+jwt")
     assert (await service.introspect(token)).json == {"active": False}
     headers = {"Authorization": f"Bearer {token}"}
     assert (await service.get("/connect/userinfo", headers=headers)).status == 401
@@ -65,7 +65,7 @@ async def test_an_access_token_is_no_hint(app: ClientApp) -> None:
 
 
 async def test_a_hint_with_odd_claims_is_refused(app: ClientApp, service: RunningService) -> None:
-    hint = await signed(service, {"iss": service.issuer, "aud": ["web"]}, "JWT")
+    hint = await sign(service, {"iss": service.issuer, "aud": ["web"]}, "JWT")
     assert (await app.authorize(id_token_hint=hint)).error == "invalid_request"
 
 
@@ -78,7 +78,7 @@ async def test_claims_that_are_no_object_are_inactive(
     assert (await service.introspect(token)).json == {"active": False}
 
 
-async def test_another_spelling_of_a_token_is_inactive(service: RunningService) -> None:
+async def test_token_in_another_spelling_is_inactive(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
     signed_part, _, signature = token.rpartition(".")
     last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
