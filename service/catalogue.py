@@ -1,4 +1,4 @@
-"""Derives the catalogue of what is supported from the lists beside the implementations."""
+"""Derives the catalogue of supported names from the lists of the implementations."""
 
 from __future__ import annotations
 

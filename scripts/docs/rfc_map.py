@@ -48,14 +48,14 @@ def _found(folder: Path, sections_in: Callable[[ast.Module], Iterator[Section]])
 
 
 def _docstring_sections(module: ast.Module) -> Iterator[Section]:
-    """What the docstrings cite, those of attributes too."""
+    """Yield the sections that docstrings cite, those of attributes too."""
     for node in ast.walk(module):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield from cited(str(node.value.value))
 
 
 def _marked_sections(module: ast.Module) -> Iterator[Section]:
-    """What stands in `pytest.mark.rfc(...)`."""
+    """Yield the sections in `pytest.mark.rfc(...)`."""
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rfc":
             for argument in node.args:

@@ -167,7 +167,7 @@ def cited(text: str) -> Iterator[Section]:
 
 
 def marked(text: str) -> Section:
-    """What a test names, as in `6749#4.1.2` or `openid-core#11`."""
+    """Return the sections that a test names, as in `6749#4.1.2` or `openid-core#11`."""
     specification, _, number = text.partition("#")
     return section(specification, number)
 

@@ -1,1 +1,1 @@
-"""How config.yaml becomes checked settings, with every problem at once."""
+"""Reads and checks config.yaml, and reports every problem at once."""

@@ -1,4 +1,4 @@
-"""How the bytes of config.yaml become a checked configuration, or every problem at once."""
+"""Loads config.yaml: a checked configuration, or every problem at once."""
 
 from __future__ import annotations
 
@@ -27,13 +27,10 @@ _NO_CONTENT = {(key,) for key in (*NEEDS_RESTART, "include")}
 def load(
     path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
 ) -> Configuration:
-    """Read a configuration file and what it includes; a ConfigError carries all that is wrong with it.
-
-    `rules` are further ones, such as those of a start.
-    """
+    """Load a file and those that it includes; raise ConfigError with every problem. `rules` are further ones."""
     files, at_start_only = FilesRead(), FilesRead()
-    noting = _noting(files, at_start_only)
-    source, file, problems = _read(path, environ, catalogue, files, (noting, *rules))
+    note = _rule_that_notes_files(files, at_start_only)
+    source, file, problems = _read(path, environ, catalogue, files, (note, *rules))
     configuration = None
     if file is not None and all(problem.severity == "warning" for problem in problems):
         configuration = Configuration(
@@ -46,7 +43,7 @@ def load(
             **{name: getattr(file, name) for name in NEEDS_RESTART},
         )
     else:
-        # One of them has refused this configuration perhaps, and may be mended.
+        # One of them may be the reason for a refusal, and may be mended.
         files.include(at_start_only)
     pieces = [*source.entries(), *(file.clients if file else ())]
     del source, file
@@ -60,7 +57,7 @@ def load(
 def inspect(
     path: Path, environ: Mapping[str, str], catalogue: Catalogue, rules: Iterable[FileRule] = ()
 ) -> tuple[Problem, ...]:
-    """All that is to be said of a configuration file, under further rules too."""
+    """Return every problem of a configuration file, by further rules too."""
     try:
         return _read(path, environ, catalogue, FilesRead(), rules)[2]
     except ConfigError as error:
@@ -83,8 +80,8 @@ def _read(
     return source, file, source.problems(findings)
 
 
-def _noting(files: FilesRead, at_start_only: FilesRead) -> FileRule:
-    """Finds nothing, and takes note of the files that the rules after it read, and others again later."""
+def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRule:
+    """Return a rule without findings; it notes files before later rules read them."""
 
     def note(file: ConfigurationFile) -> Iterator[Finding]:
         tls, signing = file.server.tls, file.signing

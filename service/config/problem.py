@@ -1,4 +1,4 @@
-"""What is wrong with a configuration file, and where."""
+"""Problems of a configuration file, with their places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check says of the value at a location."""
+    """The result of a check of the value at a location."""
 
     location: Location
     message: str
@@ -25,7 +25,7 @@ class Finding:
     at_key: bool = False
     """Whether the key itself is wrong, not its value."""
     first: Location | None = None
-    """Where the same stands already, maybe in another file."""
+    """The location of the same name before, maybe in another file."""
 
     def below(self, *parents: str | int) -> Finding:
         """The same finding, seen from the file's top."""
@@ -33,16 +33,16 @@ class Finding:
 
 
 def warning(location: Location, message: str, hint: str | None = None) -> Finding:
-    """A finding that keeps nobody from starting."""
+    """Return a finding that does not prevent a start."""
     return Finding(location, message, hint, "warning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A finding with the place in the file that a person has to go to."""
+    """A finding with the file, line and column that a person has to look at."""
 
     file: str
-    """Or the environment variable or flag that has put its value in the file's place."""
+    """Or the environment variable or flag that has replaced the value of the file."""
     line: int
     """0 where it is no file."""
     column: int
@@ -54,7 +54,7 @@ class Problem:
     """The line of the file with a caret below it, where that helps; without values, which may be secret."""
 
     def __str__(self) -> str:
-        """One line, whatever control characters the file's keys and names have."""
+        """Return one line, without the control characters that keys and names may contain."""
         path = f"{self.path}: " if self.path else ""
         hint = f" ({self.hint})" if self.hint else ""
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -67,10 +67,10 @@ class Problem:
 
 
 class CannotServe(Exception):
-    """What the configuration names cannot be made, though no rule could tell; the finding says which and why."""
+    """Something that the configuration names cannot be made, although every rule was met."""
 
     def __init__(self, finding: Finding) -> None:
-        """Take what whoever has the configuration makes a problem of."""
+        """Take the finding; the configuration knows its place."""
         super().__init__(finding.message)
         self.finding = finding
 
@@ -79,7 +79,7 @@ class ConfigError(Exception):
     """Every problem that keeps a configuration file from being used."""
 
     def __init__(self, problems: Iterable[Problem], files: FilesRead | None = None) -> None:
-        """Take the files as well that were looked at: a change of one of them may mend it."""
+        """Take the files that were read as well: a change of one of them may mend it."""
         self.problems = tuple(problems)
         self.files = files or FilesRead()
         super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -17,7 +17,7 @@ ISSUER = "issuer: https://auth.example.com\n"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the configuration file of this test stands."""
+    """The path of this test's configuration file."""
     return tmp_path / "config.yaml"
 
 
@@ -34,7 +34,7 @@ def read(file: Path) -> Callable[..., Configuration]:
 
 @pytest.fixture
 def problems(file: Path) -> Callable[..., dict[str, Problem]]:
-    """What is found in such a text, by path; an error before a warning."""
+    """Inspects such a text, and returns problems by path; an error before a warning."""
 
     def problems(text: str = "", **environ: str) -> dict[str, Problem]:
         file.write_text(ISSUER + text, encoding="utf-8")

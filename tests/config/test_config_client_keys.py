@@ -1,4 +1,4 @@
-"""What a client's algorithms need is there before anybody asks for a token (OIDC Core §10, §16.19)."""
+"""The keys for a client's algorithms are checked before the first request (OIDC Core §10, §16.19)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENCRYPTED = "id_token_encrypted_response_alg"
 
 
 def file(**keys: Any) -> str:
-    """One client with these keys beside what it needs anyway."""
+    """One client with these keys and those that it always needs."""
     web = {
         "client_id": "web",
         "client_secrets": [{"sha256": "0" * 64}],

@@ -15,7 +15,7 @@ INCLUDE = "include: [clients.d]\n"
 
 @pytest.fixture
 def put(file):
-    """Writes a further file beside the main one."""
+    """Writes a further file into the folder of the main one."""
 
     def put(name, text):
         path = file.parent / name
@@ -116,7 +116,7 @@ def test_an_unset_variable_is_found_in_its_file_only_once(problems, put):
     assert "NOWHERE" in found["clients[0].client_id"].message
 
 
-def test_a_name_that_stands_in_two_files_is_told_with_both_places(problems, put, file):
+def test_a_name_in_two_files_is_reported_with_both_places(problems, put, file):
     path = put("clients.d/a.yaml", "clients:\n  - " + a_client("web"))
     found = problems(INCLUDE + clients("web"))["clients[web].client_id"]
     assert (found.file, found.line) == (str(path), 2)

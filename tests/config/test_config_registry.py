@@ -1,4 +1,4 @@
-"""What the file says becomes the registry, with what follows from it (RFC 7591 §2.1, OIDC Core §5.4)."""
+"""The registry has the values of the file, and others that follow from them (RFC 7591 §2.1, OIDC Core §5.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the store is, in one URL: what is wrong with it is said before the first request."""
+"""A wrong store URL is a problem before the first request."""
 
 from __future__ import annotations
 

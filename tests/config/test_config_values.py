@@ -1,4 +1,4 @@
-"""What the values of config.yaml mean: plain words, durations, and what stands for something else."""
+"""Values of config.yaml: plain words, durations, and references to variables and files."""
 
 from __future__ import annotations
 

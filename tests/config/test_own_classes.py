@@ -76,7 +76,7 @@ class LostUsers(Users):
 
 @pytest.fixture(autouse=True)
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the operator wrote."""
+    """Writes the operator's module."""
     (tmp_path / "shaped.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -114,7 +114,7 @@ def test_a_user_store_is_not_made_before_the_start(problems: Problems, name: str
 
 
 @pytest.mark.parametrize("name", ["shaped:Late", "shaped:makes_nothing"])
-def test_it_is_warned_of_a_grant_type_that_only_an_instance_knows(
+def test_a_grant_type_that_only_an_instance_knows_is_a_warning(
     problems: Problems, name: str
 ) -> None:
     (problem,) = problems(grant(name)).values()
@@ -166,7 +166,7 @@ CANNOT_BE_MADE = {
 
 @pytest.fixture(params=CANNOT_BE_MADE.values(), ids=CANNOT_BE_MADE.keys())
 def unmakable(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """What only making it tells, and what is said then."""
+    """A text with a class that fails only when it is made, and the message about it."""
     made: tuple[str, str] = request.param
     return made
 

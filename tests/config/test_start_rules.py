@@ -1,4 +1,4 @@
-"""What a start would stumble over is found by `check`, by the start and by a reload, in the same words."""
+"""`check`, a start and a reload find the same problems in named files, in the same words."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CASES = {
 
 @pytest.fixture(params=CASES.values(), ids=CASES.keys())
 def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
-    """What to write, where it is wrong, and why."""
+    """A text, the place of its problem, and the message."""
     made: tuple[str, str, str] = request.param
     return made
 

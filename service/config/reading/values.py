@@ -76,7 +76,7 @@ class Reader:
         before, self._sizes[id(node)] = self._values, None
         value: Value
         if isinstance(node, yaml.MappingNode):
-            value = self._mapping(node, location)
+            value = self._read_mapping(node, location)
         else:
             value = [self.read(item, (*location, at)) for at, item in enumerate(node.value)]
         self._sizes[id(node)] = self._values - before + 1
@@ -91,7 +91,7 @@ class Reader:
             message = f"the aliases stand for more than {MAX_ALIASED_VALUES} values"
             raise unreadable(message, node.start_mark)
 
-    def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Value]:
+    def _read_mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Value]:
         values: dict[str, Value] = {}
         lines: dict[str, int] = {}
         for key, value in own_entries(node):

@@ -22,17 +22,16 @@ from service.model.catalogue import Catalogue
 _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
-def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
-    """Every handler can be imported, and is what a grant can be made of; it is not made, for it may reach for others."""
+def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
+    """Handlers and the UserStore can be imported, and called as documented; no instance is made before the start."""
+    if file.users.source != "file":
+        yield from _check(("users", "source"), file.users.source, require_user_store_factory)
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")
-        unfit = _unfit(location, entry.handler, require_handler_factory)
-        if unfit is not None:
-            yield unfit
-        elif _grant_type(entry.handler) is None:
-            message = (
-                "names its grant type only when it is made; before a start nothing is known of it"
-            )
+        unfit = [*_check(location, entry.handler, require_handler_factory)]
+        yield from unfit
+        if not unfit and _grant_type(entry.handler) is None:
+            message = "names its grant type only when it is made, so that it cannot be checked before a start"
             hint = 'name it in the class: grant_type = "urn:example:mine"'
             yield warning(location, message, hint)
 
@@ -40,7 +39,7 @@ def handlers_have_their_shape(file: ConfigurationFile) -> Iterator[Finding]:
 def grant_types_have_one_handler(
     file: ConfigurationFile, catalogue: Catalogue
 ) -> Iterator[Finding]:
-    """Every grant type is known, and no two handlers serve the same one."""
+    """Every grant type is supported, and by one handler only."""
     taken = dict.fromkeys({*catalogue.grant_types, *GRANT_TYPES}, "the service itself")
     if all(entry.handler != DELEGATION_HANDLER.handler for entry in file.extension_grants):
         taken[DELEGATION] = DELEGATION_HANDLER.handler
@@ -51,12 +50,15 @@ def grant_types_have_one_handler(
             yield Finding(("extension_grants", at, "handler"), message)
         elif grant_type is not None:
             taken[grant_type] = entry.handler
-    if None not in served:
-        yield from _unknown_grant_types(file, set(taken))
+    for at, client in enumerate(file.clients) if None not in served else ():
+        for name in sorted(client.allowed_grant_types - taken.keys()):
+            message = f"the grant type {name} is not supported"
+            hint = nearest(name, taken) or "add its handler to extension_grants"
+            yield Finding(("clients", at, "allowed_grant_types", name), message, hint)
 
 
 def delegation_is_for_apis(file: ConfigurationFile) -> Iterator[Finding]:
-    """Warn of a client that could exchange the token of every user, for whichever API it was issued."""
+    """Warn of a client that could exchange any user's token, even one that was issued for an API."""
     entries = [one for one in file.extension_grants if one.handler == DELEGATION_HANDLER.handler]
     if any(entry.options.get("source_scopes") for entry in entries):
         return
@@ -71,7 +73,7 @@ def delegation_is_for_apis(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _grant_type(handler: str) -> str | None:
-    """The grant type of a handler; None where it cannot be had, or where only an instance knows it."""
+    """Return the grant type of a handler; None if the class does not name it or cannot be imported."""
     try:
         grant_type: object = getattr(load_plugin(handler), "grant_type", None)
     except PluginError:
@@ -79,33 +81,14 @@ def _grant_type(handler: str) -> str | None:
     return grant_type if isinstance(grant_type, str) else None
 
 
-def _unknown_grant_types(file: ConfigurationFile, known: set[str]) -> Iterator[Finding]:
-    for at, client in enumerate(file.clients):
-        for name in sorted(client.allowed_grant_types - known):
-            message = f"the grant type {name} is not supported"
-            hint = nearest(name, known) or "add its handler to extension_grants"
-            yield Finding(("clients", at, "allowed_grant_types", name), message, hint)
-
-
-def user_store_has_its_shape(file: ConfigurationFile) -> Iterator[Finding]:
-    """The operator's own UserStore is there, and has what a store must have."""
-    if file.users.source == "file":
-        return
-    unfit = _unfit(("users", "source"), file.users.source, require_user_store_factory)
-    if unfit is not None:
-        yield unfit
-
-
-def _unfit(location: Location, name: str, require: Callable[[object], None]) -> Finding | None:
-    """Why what the operator named cannot be imported, or has another shape than is required."""
+def _check(location: Location, name: str, require: Callable[[object], None]) -> Iterator[Finding]:
     try:
         require(load_plugin(name))
     except PluginError as error:
         is_missing = isinstance(error.__cause__, ModuleNotFoundError)
-        return Finding(location, str(error), _ON_PATH if is_missing else None)
+        yield Finding(location, str(error), _ON_PATH if is_missing else None)
     except WrongSignature as error:
-        return Finding(location, str(error), error.hint)
-    return None
+        yield Finding(location, str(error), error.hint)
 
 
-RULES = (handlers_have_their_shape, delegation_is_for_apis, user_store_has_its_shape)
+RULES = (plugins_have_their_signatures, delegation_is_for_apis)

@@ -129,15 +129,15 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
         ):
             for name in sorted(names - known):
                 within = () if key == "api_resource" else (name,)
-                yield _unknown(("clients", at, key, *within), name, known, what)
+                yield _report_unknown(("clients", at, key, *within), name, known, what)
         if not client.enable_local_login and not providers:
             message = "there is no identity provider, so nobody can sign in to this client"
             yield warning(("clients", at, "enable_local_login"), message)
     for name in sorted(file.registration.allowed_scopes - scopes):
-        yield _unknown(("registration", "allowed_scopes", name), name, scopes, "scope")
+        yield _report_unknown(("registration", "allowed_scopes", name), name, scopes, "scope")
 
 
-def _unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
+def _report_unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
     hint = nearest(name, known) or f"known: {', '.join(sorted(known)) or 'none'}"
     return Finding(location, f"there is no {what} {name}", hint)
 

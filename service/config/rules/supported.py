@@ -88,9 +88,9 @@ def client_uses_supported_features(client: ClientEntry, catalogue: Catalogue) ->
         if method in AUTH_METHODS:
             yield _not_supported(location, f"authentication by {method}")
         else:
-            yield _unknown(location, method, {*catalogue.client_auth_methods, *AUTH_METHODS})
+            yield _report_unknown(location, method, {*catalogue.client_auth_methods, *AUTH_METHODS})
     if mode is not None and mode not in catalogue.response_modes:
-        yield _unknown(("default_response_mode",), mode, catalogue.response_modes)
+        yield _report_unknown(("default_response_mode",), mode, catalogue.response_modes)
     yield from _keys_in_use(client, unsupported_keys(("clients",), catalogue))
 
 
@@ -114,6 +114,6 @@ def _not_supported(location: Location, feature: str) -> Finding:
     return warning(location, f"not supported yet: {feature}", hint)
 
 
-def _unknown(location: Location, name: str, known: Iterable[str]) -> Finding:
+def _report_unknown(location: Location, name: str, known: Iterable[str]) -> Finding:
     hint = nearest(name, known) or f"known: {', '.join(sorted(known))}"
     return Finding(location, "this value is not supported", hint)

@@ -50,46 +50,38 @@ def _docstrings_of_attributes(parent: type) -> Iterator[tuple[str, str]]:
 
 
 def json_schema(catalogue: Catalogue) -> dict[str, object]:
-    """The schema (JSON Schema 2020-12) with every key's documentation and default."""
-    return _titled("config.yaml of the token service", plain_json_schema(catalogue))
+    """Return the schema (JSON Schema 2020-12) with every key's documentation and default."""
+    return _document("config.yaml of the token service", plain_json_schema(catalogue))
 
 
 def included_json_schema(catalogue: Catalogue) -> dict[str, object]:
-    """The schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
+    """Return the schema of a file that config.yaml includes: the lists of the registry, and nothing else."""
     schema = plain_json_schema(catalogue)
     sections = schema["properties"]
     schema["properties"] = {name: sections[name] for name, *_ in LISTS}
     users = schema["$defs"][Users.__name__]
     users["properties"] = {"list": users["properties"]["list"]}
     del schema["required"]
-    return _titled("a file that config.yaml of the token service includes", schema)
+    return _document("a file that config.yaml of the token service includes", schema)
 
 
-def _titled(title: str, schema: dict[str, Any]) -> dict[str, object]:
+def _document(title: str, schema: dict[str, Any]) -> dict[str, object]:
     opened = cast("dict[str, object]", _open_to_references(schema))
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        **opened,
-    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **opened}
 
 
 def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
-    """The schema of the values that `${NAME}` and the like have been replaced in."""
+    """Return the schema of values in which `${NAME}` and the like have been replaced."""
     schema = ConfigurationFile.model_json_schema(schema_generator=_WithDocstrings)
     client = schema["$defs"][ClientEntry.__name__]["properties"]
-    _list_known_names(client, catalogue)
-    _mark_unsupported(schema["$defs"], catalogue)
-    return schema
-
-
-def _list_known_names(client: dict[str, Any], catalogue: Catalogue) -> None:
     methods = dict.fromkeys([*catalogue.client_auth_methods, *AUTH_METHODS])
     for name, known in (
         ("token_endpoint_auth_method", [*methods]),
         ("default_response_mode", [*catalogue.response_modes]),
     ):
         client[name]["anyOf"][0] = {"enum": known, "type": "string"}
+    _mark_unsupported(schema["$defs"], catalogue)
+    return schema
 
 
 def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None:
@@ -114,7 +106,7 @@ def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None
 
 
 def _open_to_references(node: object) -> object:
-    """The same schema, with `${NAME}` allowed wherever a number or a certain form of text is wanted."""
+    """Return the schema with `${NAME}` allowed for numbers and for texts of a certain form."""
     if isinstance(node, list):
         return [_open_to_references(item) for item in cast("list[object]", node)]
     if not isinstance(node, dict):

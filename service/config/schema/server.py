@@ -141,7 +141,7 @@ class Signing(Section):
 
 
 class Session(Section):
-    """How long users stay signed in."""
+    """The lifetime of sign-ins, and their cookie."""
 
     lifetime: Lifetime = 10 * 3600
     """The session ends when it has not been used for this long."""
