@@ -15,7 +15,6 @@ from service.config.reading.interpolation import Interpolation
 from service.config.reading.values import Reader, Value, resolve
 from service.config.reading.yaml_nodes import (
     PLAIN,
-    Position,
     find_below,
     own_entries,
     parse_file,
@@ -193,7 +192,7 @@ def _problem(root: yaml.Node, values: Value, finding: Finding) -> Problem:
     )
 
 
-def _place(root: yaml.Node, location: Location, *, at_key: bool = False) -> Position:
+def _place(root: yaml.Node, location: Location, *, at_key: bool = False) -> yaml.Mark:
     """Return the place of the value, or of its key if the key is wrong or the value has several lines."""
     node, place = root, root.start_mark
     for part in location:

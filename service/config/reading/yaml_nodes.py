@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -34,16 +34,8 @@ _NOT_INDENTED_ALIKE = (
 )
 
 
-class Position(Protocol):
-    """A place as the parser has it, counted from zero."""
-
-    name: str
-    line: int
-    column: int
-
-
 def unreadable(
-    message: str, at: Position | None, hint: str | None = None, excerpt: str | None = None
+    message: str, at: yaml.Mark | None, hint: str | None = None, excerpt: str | None = None
 ) -> ConfigError:
     """Return the error of a text that cannot be read on, if need be with its line and a caret below it."""
     name, line, column = (at.name, at.line + 1, at.column + 1) if at else ("", 1, 1)
@@ -67,7 +59,7 @@ def _position(name: str, line: int = 0, column: int = 0) -> yaml.Mark:
     return yaml.Mark(name, 0, line, column, None, 0)
 
 
-def _position_after(name: str, text: str) -> Position:
+def _position_after(name: str, text: str) -> yaml.Mark:
     return _position(name, text.count("\n"), len(text) - text.rfind("\n") - 1)
 
 
@@ -195,7 +187,7 @@ def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:
     return quote or _explain_indent(problem, line, at) or unreadable(problem, at, _hint(line, at))
 
 
-def _explain_quote(text: str, at: Position) -> ConfigError | None:
+def _explain_quote(text: str, at: yaml.Mark) -> ConfigError | None:
     """Return the error of a quote of several lines that ends in the line of the problem."""
     last = None
     try:
@@ -212,7 +204,7 @@ def _explain_quote(text: str, at: Position) -> ConfigError | None:
     return unreadable(message, _position(at.name, begin.line, begin.column))
 
 
-def _explain_indent(problem: str, line: str, at: Position) -> ConfigError | None:
+def _explain_indent(problem: str, line: str, at: yaml.Mark) -> ConfigError | None:
     """Return the error of a line that begins with a tab or at a column that no line above begins at."""
     indent = len(line) - len(line.lstrip())
     before = line[: at.column].strip()
@@ -233,7 +225,7 @@ def _explain_indent(problem: str, line: str, at: Position) -> ConfigError | None
     return unreadable(message, _position(at.name, at.line, column), hint, excerpt)
 
 
-def _hint(line: str, at: Position) -> str | None:
+def _hint(line: str, at: yaml.Mark) -> str | None:
     if "${" in line:
         return "inside of [ ] and { }, ${…} needs quotes"
     if line[at.column : at.column + 1] in {":", "@", "`", "%"}:
