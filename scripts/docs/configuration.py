@@ -14,21 +14,23 @@ Schema = Mapping[str, Any]
 _INTRODUCTION = """\
 # Configuration
 
-The service reads one YAML file, `config.yaml` unless `--config` or `SERVICE_CONFIG` names another. This page is
-generated from its schema by `make docs`; `python -m service schema` prints the same for editors, and
-`python -m service check` says of a file what is wrong, in which line, and how to mend it.
+The service reads one YAML file, `config.yaml` unless `--config` or `SERVICE_CONFIG` names another. `make docs` writes this
+page from the schema of the file; `python -m service schema` prints the schema for editors, and `python -m service check`
+reports what is wrong in a file, with the line and a remedy.
 
 - A key that is left out has the default below; **required** ones have none. An unknown key is an error.
-- Durations are whole seconds, or a number with `s`, `m`, `h` or `d`: `90s`, `15m`, `8h`, `30d`. Time-outs take `ms` too.
-- `${NAME}` and `${NAME:-default}` in a value are replaced from the environment, `${file:path}` by a file's content
-  without its last newline; a relative path begins at the configuration file's folder. `$${` is a plain `${`. An unset
-  name without a default is an error.
-- `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_WORKERS` and `SERVICE_STORE_URL` beat the file, and flags of `serve` beat
-  them.
-- Unquoted `true`, `false`, `null` and numbers mean just that; everything else is text (YAML 1.2), also `no` and `22:30`.
-  Of tags, `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map` are understood; any other one, such as `!vault`, is an error.
-- SIGHUP reads the file again and replaces clients, resources, scopes, providers, tenants, users and extension grants,
-  all or nothing. What else changed needs a restart, and the log says so.
+- A duration is a number of seconds, or a number with `s`, `m`, `h` or `d`: `90s`, `15m`, `8h`, `30d`. Time-outs may also be
+  in `ms`.
+- `${NAME}` and `${NAME:-default}` in a value are replaced by environment variables, `${file:path}` by the content of a file
+  without its last newline; a relative path begins at the folder of the configuration file. Write `$${` for a plain `${`. An
+  unset name without a default is an error.
+- `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_WORKERS` and `SERVICE_STORE_URL` take precedence over the file, and flags of
+  `serve` over these.
+- Unquoted `true`, `false`, `null` and numbers are no text; everything else is (YAML 1.2), also `no` and `22:30`. The tags
+  `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map` are possible; any other one, such as `!vault`, is an
+  error.
+- SIGHUP reads the file again and replaces clients, resources, scopes, providers, tenants, users and extension grants, all or
+  nothing. Any other change needs a restart, and the log says so.
 """
 _MOST_WORDS = 7
 """Longer lists, which are those of algorithms, are for the editor to complete."""
@@ -36,7 +38,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     schema = plain_json_schema(builtin_catalogue())
     definitions: Schema = schema["$defs"]
     sections = [(name, key) for name, key in schema["properties"].items()]
@@ -64,13 +66,13 @@ def _section(path: str, key: Schema, section: Schema, definitions: Schema) -> It
 
 def _table(keys: Schema, required: list[str]) -> str:
     rows = [
-        f"| `{name}` | {'**required**' if name in required else _default(key)} | {_meaning(key)} |"
+        f"| `{name}` | {'**required**' if name in required else _default(key)} | {_describe(key)} |"
         for name, key in keys.items()
     ]
     return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows, ""])
 
 
-def _meaning(key: Schema) -> str:
+def _describe(key: Schema) -> str:
     description = " ".join(str(key["description"]).split())
     words = [word for form in _forms(key) for word in form.get("enum", ())]
     listed = f" One of {', '.join(f'`{word}`' for word in words)}."
