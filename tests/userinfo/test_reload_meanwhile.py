@@ -24,7 +24,7 @@ async def test_the_token_of_a_client_that_is_removed_meanwhile_is_invalid(
         assert service.parts.shared.registry.reload()
         return {}
 
-    monkeypatch.setattr(Subjects, "claims_of", removing)
+    monkeypatch.setattr(Subjects, "find_claims", removing)
     headers = {"Authorization": f"Bearer {token}"}
     answer = await service.get("/connect/userinfo", headers=headers)
     assert answer.refusal == (401, "invalid_token")
