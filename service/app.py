@@ -263,5 +263,5 @@ def operations_endpoints(parts: Parts, draining: asyncio.Event) -> tuple[Endpoin
             draining=draining,
             unready_after=shared.configuration.store.unready_after,
         ),
-        MetricsEndpoint(shared.metrics),
+        MetricsEndpoint(shared.metrics.render),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
 import click
@@ -73,29 +73,18 @@ def explain(
 
 def _explain(settings: Configuration, text: str) -> Rows:
     """Explain a token or URL; a URL needs the store only where a signing key has to verify a parameter."""
+    is_url = "://" in text
+    needs_keys = not is_url or not NEEDS_KEYS.isdisjoint(parameters_of(text))
 
-    async def token(parts: Parts) -> Rows:
-        return list((await explain_token(parts, text)).items())
-
-    async def url(parts: Parts) -> Rows:
-        return await explain_url(parts, text)
-
-    if "://" not in text:
-        return on_store(settings, _with_keys(token))
-    if NEEDS_KEYS & set(parameters_of(text)):
-        return on_store(settings, _with_keys(url))
-    return with_shared(settings, lambda shared: url(Parts(shared)))
-
-
-def _with_keys(
-    explain_by: Callable[[Parts], Awaitable[Rows]],
-) -> Callable[[Shared], Awaitable[Rows]]:
     async def load_and_explain(shared: Shared) -> Rows:
         parts = Parts(shared)
-        await parts.keys.source.load()
-        return await explain_by(parts)
+        if needs_keys:
+            await parts.keys.source.load()
+        if is_url:
+            return await explain_url(parts, text)
+        return list((await explain_token(parts, text)).items())
 
-    return load_and_explain
+    return (on_store if needs_keys else with_shared)(settings, load_and_explain)
 
 
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:

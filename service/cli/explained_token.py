@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from service.cli.table import format_time
@@ -35,14 +35,6 @@ _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
 LONGEST_SHOWN = 100
 """Characters shown of unverified text."""
 
-_NAMES: Mapping[HandleKind, str] = {
-    "authorization_code": "authorization code",
-    "access_token": "reference access token",
-    "refresh_token": "refresh token",
-    "session": "session cookie",
-    "registration_access_token": "registration access token",
-}
-
 
 async def explain_token(parts: Parts, token: str) -> Facts:
     """Return all that is known of a token, code or cookie."""
@@ -51,25 +43,12 @@ async def explain_token(parts: Parts, token: str) -> Facts:
     kind = kind_of(token)
     if kind is None:
         return {"kind": "none that this service makes", "state": "inactive: it is no token"}
+    name, explain = _KINDS[kind]
     handle = parse_handle(token, kind)
     if handle is None:
         wrong = "inactive: its checksum is wrong: a typo, or a part of it is missing"
-        return {"kind": _NAMES[kind], "state": wrong}
-    return {"kind": _NAMES[kind]} | await _explain_handle(parts, handle)
-
-
-async def _explain_handle(parts: Parts, handle: Handle) -> Facts:
-    match handle.kind:
-        case "session":
-            return await _explain_session(parts, handle)
-        case "access_token":
-            return await _explain_reference(parts, handle)
-        case "refresh_token":
-            return await _explain_refresh_token(parts, handle)
-        case "authorization_code":
-            return await _explain_code(parts, handle)
-        case "registration_access_token":
-            return await _explain_registration(parts, handle)
+        return {"kind": name, "state": wrong}
+    return {"kind": name} | await explain(parts, handle)
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
@@ -221,3 +200,12 @@ def _unverified(token: str) -> Facts:
         return {}
     names = ("typ", "alg", "kid")
     return {f"{name} (unverified)": str(header.get(name))[:LONGEST_SHOWN] for name in names}
+
+
+_KINDS: Mapping[HandleKind, tuple[str, Callable[[Parts, Handle], Awaitable[Facts]]]] = {
+    "authorization_code": ("authorization code", _explain_code),
+    "access_token": ("reference access token", _explain_reference),
+    "refresh_token": ("refresh token", _explain_refresh_token),
+    "session": ("session cookie", _explain_session),
+    "registration_access_token": ("registration access token", _explain_registration),
+}

@@ -8,7 +8,7 @@ import click
 
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
-from service.cli.table import format_option, format_time, print_rows
+from service.cli.table import format_option, print_rows
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
 from service.keys.manual_rotation import CannotChangeKeys, ManualRotation
@@ -118,12 +118,11 @@ def _print_after(
     print_rows(_COLUMNS, [_row(key, found) for key in ordered], output)
 
 
-def _row(key: SigningKey, keys: Keys) -> tuple[str | None, ...]:
+def _row(key: SigningKey, keys: Keys) -> tuple[str | int | None, ...]:
     now = clock()
     state = "retired"
     if key is find_signing_key(keys, key.alg, now):
         state = "decrypting" if key.alg in ENCRYPTION_ALGORITHMS else "signing"
     elif key.sign_from > now and not key.is_retired(now):
         state = "announced"
-    retired_at = None if key.retired_at is None else format_time(key.retired_at)
-    return key.kid, key.alg, state, format_time(key.sign_from), retired_at
+    return key.kid, key.alg, state, key.sign_from, key.retired_at

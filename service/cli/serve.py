@@ -11,8 +11,7 @@ import structlog
 
 from service.cli.settings import file_option, load_settings, store_option
 from service.config.configuration import Configuration
-from service.observe.logs import LEVELS, configure_logs
-from service.observe.readable_lines import FORMAT, FORMATS
+from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 from service.start_rules import START_RULES
 
 HTTP_PORT = 80

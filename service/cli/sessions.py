@@ -11,7 +11,7 @@ import click
 
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
-from service.cli.table import format_option, format_time, print_rows
+from service.cli.table import format_option, print_rows
 from service.config.configuration import Configuration
 from service.model.authorization import Authorization
 from service.model.session import Session
@@ -106,15 +106,7 @@ def list_sessions(settings: Configuration, chosen: Selection, output: str) -> No
     """
     found = on_store(settings, lambda shared: chosen.sessions(UserRecords(shared)))
     rows = [
-        (
-            one.id,
-            one.subject,
-            one.idp,
-            format_time(one.auth_time),
-            format_time(one.ends_at),
-            one.user_agent,
-        )
-        for one in found
+        (one.id, one.subject, one.idp, one.auth_time, one.ends_at, one.user_agent) for one in found
     ]
     print_rows(SESSION_COLUMNS, rows, output)
 
@@ -174,7 +166,7 @@ def list_grants(settings: Configuration, chosen: Selection, output: str) -> None
             one.client_id,
             one.subject,
             one.session_id,
-            format_time(one.created_at),
+            one.created_at,
             format_scope(one.scope),
         )
         for one in found

@@ -18,12 +18,15 @@ format_option = click.option(
 )
 
 
-def print_rows(names: Sequence[str], rows: Iterable[Sequence[str | None]], output: str) -> None:
-    """Print rows below a header of the names, or as JSON objects that have these names."""
+def print_rows(
+    names: Sequence[str], rows: Iterable[Sequence[str | int | None]], output: str
+) -> None:
+    """Print rows below a header of the names, or as JSON objects that have these names; numbers are times."""
+    shown = [[format_time(cell) if isinstance(cell, int) else cell for cell in row] for row in rows]
     if output == "json":
-        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        print_json([dict(zip(names, row, strict=True)) for row in shown])
     else:
-        print_table([[name.replace("_", " ").upper() for name in names], *rows])
+        print_table([[name.replace("_", " ").upper() for name in names], *shown])
 
 
 def print_json(result: object) -> None:

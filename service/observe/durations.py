@@ -75,7 +75,7 @@ class Durations:
 
     def __call__(self, event: Any) -> None:
         """Note a duration."""
-        kind: type[object] = type(event)
+        kind: type[object] = event.__class__
         label = self._labels[kind]
         key = kind, "" if label is None else getattr(event, label)
         noted = self._waiting.get(key)

@@ -24,7 +24,7 @@ from service.model.events import (
     current_request_id,
 )
 from service.model.trace import trace_id
-from service.observe.readable_lines import text_of_json, text_renderer, wants_text
+from service.observe.logs import text_of_json, text_renderer, wants_text
 
 _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from typing import cast
 
 import orjson
 import structlog
@@ -13,9 +14,15 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from service.model.events import current_request_id
 from service.model.trace import trace_id
-from service.observe.readable_lines import text_renderer, wants_text
 
 LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("auto", "json", "text")
+FORMAT = "SERVICE_LOG_FORMAT"
+
+_IDS = ("request_id", "trace_id")
+"""Shown last, because a person looks for them only after the rest."""
+
+_MULTILINE = ("exception", "stack")
 
 
 def configure_logs(level: str, environ: Mapping[str, str] = os.environ) -> None:
@@ -62,3 +69,49 @@ def _add_ids(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDic
 
 def _json(event: EventDict, **_: object) -> str:
     return orjson.dumps(event, default=str).decode()
+
+
+def wants_text(environ: Mapping[str, str]) -> bool:
+    """Return whether lines are for a person: the environment says so, or standard error is a terminal."""
+    chosen = environ.get(FORMAT) or "auto"
+    return chosen == "text" or (chosen == "auto" and sys.stderr.isatty())
+
+
+def text_renderer(environ: Mapping[str, str]) -> Processor:
+    """Return what turns an event into one line, in colour on a terminal (https://no-color.org)."""
+    console = structlog.dev.ConsoleRenderer(
+        colors=sys.stderr.isatty() and not environ.get("NO_COLOR"),
+        exception_formatter=structlog.dev.plain_traceback,
+        sort_keys=False,
+    )
+
+    def render(logger: WrappedLogger, method: str, event: EventDict) -> str:
+        shown = {
+            name: _printable(value, multiline=name in _MULTILINE)
+            for name, value in event.items()
+            if value is not None
+        }
+        shown["timestamp"] = str(event.get("timestamp", ""))[11:19]
+        for name in _IDS:
+            if name in shown:
+                shown[name] = shown.pop(name)
+        return console(logger, method, shown)
+
+    return render
+
+
+def text_of_json(line: str, render: Processor) -> str:
+    """Return a line of JSON as a line for a person."""
+    return f"{render(None, '', orjson.loads(line))!s}\n"
+
+
+def _printable(value: object, *, multiline: bool) -> object:
+    """Escape control characters: a caller's text must not command the terminal."""
+    if isinstance(value, list):
+        values = cast("list[object]", value)
+        return " ".join(str(_printable(each, multiline=False)) for each in values)
+    if not isinstance(value, str):
+        return value
+    if multiline:
+        return "\n".join(str(_printable(line, multiline=False)) for line in value.splitlines())
+    return value if value.isprintable() else value.encode("unicode_escape").decode()

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, disable_created_metrics
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.model import events
@@ -58,18 +58,13 @@ COUNTED = (  # The cause of a failed login is no label: readers of metrics could
     Counted(events.RegistrationRefused, "registration_refusals", "Refused registrations.", "error"),
     Counted(events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
     Counted(
-        events.AuthorizationRefused,
-        "authorization_refusals",
-        "Refused authorization requests.",
-        "error",
+        events.AuthorizationRefused, "authorization_refusals", "Refused authorizations.", "error"
     ),
     Counted(events.LoginSucceeded, "logins", "Logins by password."),
     Counted(events.LoginFailed, "login_failures", "Failed logins."),
     Counted(events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
     Counted(
-        events.ProviderSignInFailed,
-        "provider_sign_in_failures",
-        "Sign-ins at identity providers that failed.",
+        events.ProviderSignInFailed, "provider_sign_in_failures", "Failed sign-ins at providers."
     ),
     Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
     Counted(events.LoggedOut, "logouts", "Logouts by the session's user."),
@@ -96,7 +91,7 @@ COUNTED = (  # The cause of a failed login is no label: readers of metrics could
     Counted(
         events.ExtensionGrantFailed,
         "extension_grant_failures",
-        "Extension grants that failed with an exception.",
+        "Extension grants that failed.",
         "grant_type",
     ),
     Counted(events.KeyAnnounced, "keys_announced", "New signing keys."),
@@ -110,8 +105,6 @@ COUNTED = (  # The cause of a failed login is no label: readers of metrics could
 
 class Metrics:
     """Listens to events, and counts them."""
-
-    content_type = CONTENT_TYPE_PLAIN_0_0_4
 
     def __init__(self, *, has_workers: bool) -> None:
         """Make the metrics of this process, which may be one of several workers."""

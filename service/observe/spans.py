@@ -74,25 +74,17 @@ class Spans:
         """Record a span for what has just ended, if the present span is recorded."""
         if not get_current_span().is_recording():
             return
+        kind, trouble, attributes = SpanKind.INTERNAL, None, Attributes()
         if isinstance(event, StoreAnswered):
+            kind, trouble = SpanKind.CLIENT, event.trouble
             name, attributes = _describe_commands(event.operations)
-            self._record(name, SpanKind.CLIENT, attributes, event.seconds, event.trouble)
         elif isinstance(event, Signed):
-            with_alg: Attributes = {"token_service.signing.alg": event.alg}
-            self._record(f"sign {event.alg}", SpanKind.INTERNAL, with_alg, event.seconds, None)
-
-    def _record(
-        self,
-        name: str,
-        kind: SpanKind,
-        attributes: Attributes,
-        seconds: float,
-        trouble: str | None,
-    ) -> None:
+            name, attributes["token_service.signing.alg"] = f"sign {event.alg}", event.alg
+        else:
+            return
         over = time_ns()
-        span = self._tracer.start_span(
-            name, kind=kind, attributes=attributes, start_time=over - int(seconds * 1e9)
-        )
+        began = over - int(event.seconds * 1e9)
+        span = self._tracer.start_span(name, kind=kind, attributes=attributes, start_time=began)
         if trouble is not None:
             _note_error(span, trouble)
         span.end(over)

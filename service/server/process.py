@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from socket import socket
 from time import monotonic
@@ -104,7 +104,7 @@ class Process:
         """Reload at SIGHUP, and whenever a watched file has changed; one after the other."""
         async with asyncio.TaskGroup() as tasks:
             if self.watched is not None:
-                tasks.create_task(_set_on_change(demanded, self.watched))
+                tasks.create_task(_watch(self.watched, demanded))
             while await demanded.wait():
                 demanded.clear()
                 try:
@@ -143,13 +143,8 @@ async def _cut_off(runners: Sequence[Runner]) -> None:
         log.warning("not every connection could be closed")
 
 
-async def _set_on_change(demanded: asyncio.Event, watched: Callable[[], FilesRead]) -> None:
-    async for _ in file_changes(watched):
-        demanded.set()
-
-
-async def file_changes(files_read: Callable[[], FilesRead]) -> AsyncIterator[None]:
-    """Yield once for every change that has rested for one interval, so that no half-written file is read.
+async def _watch(files_read: Callable[[], FilesRead], demanded: asyncio.Event) -> None:
+    """Demand a reload for every change that has rested for one interval, so that no half-written file is read.
 
     Files are compared with what the last reading saw, whether it was refused or not, so that no change is missed.
     They are polled: a mounted ConfigMap changes by a swap of the link `..data`, which the file's own path leads
@@ -164,5 +159,5 @@ async def file_changes(files_read: Callable[[], FilesRead]) -> AsyncIterator[Non
         took = monotonic() - began
         if now == before and now != reported and read.differ_from(now):
             reported = now
-            yield
+            demanded.set()
         before = now

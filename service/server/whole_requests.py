@@ -22,14 +22,7 @@ class WholeRequestReader:
     """Reads the requests of one connection, one after the other."""
 
     __slots__ = (
-        "_begun",
-        "_body",
-        "_complete",
-        "_head",
-        "_headers",
-        "_largest",
-        "_last",
-        "_url",
+        *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_url"),
         "peer_certificate",
     )
 

@@ -43,7 +43,7 @@ async def for_itself(service: RunningService, client: str) -> str:
 
 
 async def change_registry(service: RunningService, section: str, name: str, **change: Any) -> None:
-    """What the operator does with an editor and SIGHUP."""
+    """Edit the configuration file and reload it, as an operator does."""
     file = service.parts.shared.configuration.file
     configuration = yaml.safe_load(file.read_text())
     entries = configuration["clients"] if section == "clients" else configuration["users"]["list"]
@@ -57,7 +57,7 @@ async def change_registry(service: RunningService, section: str, name: str, **ch
     [("frontend", "access token (JWT)"), ("opaque", "reference access token")],
     ids=["jwt", "reference"],
 )
-async def test_an_active_token_is_told_with_all_that_is_known(
+async def test_active_token_is_explained_with_its_grant(
     service: RunningService, command: Command, client: str, kind: str
 ) -> None:
     facts = await explained(command, (await service.user_token(client))["access_token"])
@@ -72,7 +72,7 @@ async def test_an_active_token_is_told_with_all_that_is_known(
 
 
 @pytest.mark.parametrize("client", ["machine", "robot"], ids=["jwt", "reference"])
-async def test_an_expired_token_is_told(
+async def test_expired_token_is_explained(
     service: RunningService, command: Command, client: str
 ) -> None:
     token = await for_itself(service, client)
@@ -81,7 +81,7 @@ async def test_an_expired_token_is_told(
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["jwt", "reference"])
-async def test_a_revoked_token_is_told_and_its_grant_lives(
+async def test_revoked_token_is_explained_and_its_grant_is_active(
     service: RunningService, command: Command, client: str
 ) -> None:
     token = (await service.user_token(client))["access_token"]
@@ -92,7 +92,7 @@ async def test_a_revoked_token_is_told_and_its_grant_lives(
     assert "ended" not in facts["grant"]
 
 
-async def test_a_token_of_a_revoked_grant_is_told(
+async def test_token_of_a_revoked_grant_is_explained(
     service: RunningService, command: Command
 ) -> None:
     answer = await service.user_token(scope="api1 offline_access")
@@ -102,7 +102,7 @@ async def test_a_token_of_a_revoked_grant_is_told(
     assert facts["grant"].endswith("(ended)")
 
 
-async def test_a_token_of_a_session_that_ended_is_told(app: ClientApp, command: Command) -> None:
+async def test_token_of_an_ended_session_is_explained(app: ClientApp, command: Command) -> None:
     tokens = await app.tokens()
     sid = claims_in(tokens["id_token"])["sid"]
     await command("sessions", "end", "--session", sid)
@@ -116,7 +116,7 @@ async def test_a_token_of_a_session_that_ended_is_told(app: ClientApp, command: 
     [("clients", "frontend", "client"), ("users", "alice", "subject")],
     ids=["client", "user"],
 )
-async def test_a_token_of_who_is_disabled_is_told(
+async def test_token_of_a_disabled_party_is_explained(
     service: RunningService, command: Command, section: str, name: str, marked: str
 ) -> None:
     token = (await service.user_token())["access_token"]
@@ -126,13 +126,13 @@ async def test_a_token_of_who_is_disabled_is_told(
     assert facts[marked].endswith("(disabled or unknown)")
 
 
-async def test_a_jwt_that_was_changed_is_told(service: RunningService, command: Command) -> None:
+async def test_changed_jwt_is_explained(service: RunningService, command: Command) -> None:
     head, _, tail = (await service.user_token())["access_token"].split(".")
     facts = await explained(command, f"{head}.e30.{tail}")
     assert facts["state"] == "inactive: its signature does not verify"
 
 
-async def test_a_jwt_of_someone_else_is_told(command: Command) -> None:
+async def test_jwt_of_another_issuer_is_explained(command: Command) -> None:
     facts = await explained(command, "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6IngifQ.e30.x")
     assert (facts["kind"], "no key of the service" in facts["state"]) == ("JWT", True)
 
@@ -144,7 +144,7 @@ async def test_an_id_token_is_no_access_token(app: ClientApp, command: Command) 
     assert "scope" not in facts
 
 
-async def test_a_refresh_token_is_told_before_and_after_its_use(
+async def test_refresh_token_is_explained_before_and_after_its_use(
     app: ClientApp, command: Command
 ) -> None:
     tokens = await app.tokens(scope=OFFLINE)
@@ -156,7 +156,7 @@ async def test_a_refresh_token_is_told_before_and_after_its_use(
     assert after["used"].endswith("Z")
 
 
-async def test_a_code_is_told_before_and_after_its_use(app: ClientApp, command: Command) -> None:
+async def test_code_is_explained_before_and_after_its_use(app: ClientApp, command: Command) -> None:
     code = await app.code()
     before = await explained(command, code)
     await app.redeem(code)
@@ -165,7 +165,7 @@ async def test_a_code_is_told_before_and_after_its_use(app: ClientApp, command: 
     assert (before["state"], after["state"]) == ("waits to be redeemed", "inactive: it was used")
 
 
-async def test_a_session_cookie_is_told(app: ClientApp, command: Command) -> None:
+async def test_session_cookie_is_explained(app: ClientApp, command: Command) -> None:
     await app.login()
     cookies = {cookie.key: cookie.value for cookie in app.browser.session.cookie_jar}
     facts = await explained(command, cookies["sid"])
@@ -173,7 +173,7 @@ async def test_a_session_cookie_is_told(app: ClientApp, command: Command) -> Non
 
 
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token", "authorization_code", "session"])
-async def test_a_typo_is_told_by_the_checksum(command: Command, kind: Any) -> None:
+async def test_typo_is_found_by_the_checksum(command: Command, kind: Any) -> None:
     text = new_handle(kind, new_selector()).text
     mistyped = text[:30] + ("a" if text[30] != "a" else "b") + text[31:]
     for wrong in (mistyped, text[:-1]):
@@ -181,7 +181,7 @@ async def test_a_typo_is_told_by_the_checksum(command: Command, kind: Any) -> No
 
 
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token", "authorization_code", "session"])
-async def test_what_never_was_is_told(command: Command, kind: Any) -> None:
+async def test_token_that_never_existed_is_explained(command: Command, kind: Any) -> None:
     facts = await explained(command, new_handle(kind, new_selector()).text)
     assert facts["state"].startswith("inactive: ")
 
@@ -212,7 +212,7 @@ async def test_looking_makes_no_keys(service: RunningService, command: Command) 
 
 
 @pytest.mark.usefixtures("command")
-async def test_it_runs_as_a_program(service: RunningService) -> None:
+async def test_explain_runs_as_a_program(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
     file = str(service.parts.shared.configuration.file)
     arguments = [sys.executable, "-m", "service", "explain", "-", "--config", file]
@@ -233,14 +233,14 @@ async def test_it_runs_as_a_program(service: RunningService) -> None:
     [("memory://", 1, "inside the process"), ("redis://127.0.0.1:1", 3, "cannot be reached")],
     ids=["embedded", "away"],
 )
-def test_a_store_that_cannot_be_looked_into_is_told(
+def test_store_that_cannot_be_read_is_reported(
     config_file: str, arguments: tuple[str, ...], store: str, exit_code: int, reason: str
 ) -> None:
     result = CliRunner().invoke(program, [*arguments, "--config", config_file, "--store", store])
     assert (result.exit_code, reason in result.stderr) == (exit_code, True)
 
 
-async def test_a_jwt_of_ours_that_is_no_token_is_told(
+async def test_jwt_of_the_service_other_than_a_token_is_explained(
     service: RunningService, command: Command
 ) -> None:
     claims = {"iss": service.issuer, "sub": "818727", "aud": "web"}

@@ -51,7 +51,7 @@ def explain(file: str, *arguments: str, given: str | None = None) -> Result:
 
 
 def rows_of(result: Result) -> dict[str, list[str]]:
-    """What was printed, by name."""
+    """Return the printed lines by their names."""
     assert result.exit_code == 0, result.stderr
     rows: dict[str, list[str]] = {}
     for line in result.stdout.splitlines():
@@ -129,14 +129,14 @@ def test_every_refusal_says_how_to_mend_it(
     assert mend in rows_of(explain(file, url(**changes)))["mend"][0]
 
 
-def test_where_the_refusal_is_shown_is_said(file: str) -> None:
+def test_explanation_names_where_the_refusal_is_shown(file: str) -> None:
     page = rows_of(explain(file, url(redirect_uri="https://evil.example/")))
     client = rows_of(explain(file, url(scope="api9")))
     assert "on an error page" in page["shown"][0]
     assert client["shown"] == ["to the client"]
 
 
-def test_a_request_that_is_accepted_is_said_to_be(file: str) -> None:
+def test_accepted_request_is_explained_as_accepted(file: str) -> None:
     rows = rows_of(explain(file, url()))
     assert rows["kind"] == ["authorization request"]
     assert rows["state"][0].startswith("accepted")
@@ -178,7 +178,7 @@ def test_another_url_is_wrong_input(file: str, text: str) -> None:
     assert result.stderr.startswith("Error: ")
 
 
-def test_what_a_key_has_to_verify_needs_the_shared_store(file: str) -> None:
+def test_parameter_that_a_key_verifies_needs_the_shared_store(file: str) -> None:
     result = explain(file, url(id_token_hint="x.y.z"))
     assert (result.exit_code, "inside the process" in result.stderr) == (1, True)
 

@@ -1,4 +1,4 @@
-"""Standard output holds what was asked for; all else that a command has to say is JSON on standard error."""
+"""A command prints its result to standard output, and everything else as JSON to standard error."""
 
 from __future__ import annotations
 

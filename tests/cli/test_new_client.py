@@ -48,7 +48,7 @@ def secrets_in(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("kind", "framework", "more"), CASES, ids=str)
-def test_what_is_printed_can_be_pasted_and_used(
+def test_printed_entry_and_requests_work_as_they_are(
     tmp_path: Path, kind: str, framework: str | None, more: list[str]
 ) -> None:
     chosen = ["--framework", framework] if framework else []
@@ -114,7 +114,7 @@ def test_a_question_without_an_answer_names_its_option() -> None:
     ],
     ids=["scope", "redirect", "taken", "name", "nginx"],
 )
-def test_what_check_would_refuse_is_refused(
+def test_entry_that_check_would_refuse_is_refused(
     arguments: list[str], exit_code: int, reason: str
 ) -> None:
     made = new_client("--kind", "web", "--framework", "go", *arguments)
@@ -146,7 +146,7 @@ async def test_the_printed_request_gets_a_token(service: RunningService, command
 
 
 async def run_in_shell(lines: str) -> dict[str, Any]:
-    """What the last request of the lines answers."""
+    """Run the last request of the printed lines, and return its answer."""
     done = await asyncio.to_thread(
         subprocess.run, ["sh", "-c", lines], capture_output=True, text=True, check=True
     )

@@ -106,7 +106,7 @@ async def test_an_ended_session_leaves_what_is_offline(
     assert await service.is_active(offline["access_token"])
 
 
-async def test_ending_is_told_to_the_audit_log(command: Command, alice: str) -> None:
+async def test_ending_is_written_to_the_audit_log(command: Command, alice: str) -> None:
     result = await command("sessions", "end", "--session", alice)
     assert '"event":"session_ended"' in result.stderr
 

@@ -1,4 +1,4 @@
-"""A session that an operator ends is told to its clients by the running service (OIDC Back-Channel Logout §2.5)."""
+"""The running service informs the clients of a session that an operator ends (OIDC Back-Channel Logout §2.5)."""
 
 from __future__ import annotations
 

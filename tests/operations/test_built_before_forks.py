@@ -1,4 +1,4 @@
-"""What several workers serve is built once, before they are forked."""
+"""The service of several workers is built once, before they are forked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_service_is_built_before_the_forks(serving: Serving) -> None:
     assert serving.before_forks().made is not None
 
 
-def test_a_reload_builds_another_one(serving: Serving) -> None:
+def test_reload_builds_another_service(serving: Serving) -> None:
     before = serving.before_forks()
     after = before.with_present_registry()
     assert after.made is not None

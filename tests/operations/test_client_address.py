@@ -24,7 +24,9 @@ def config(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.mark.parametrize("config", [[], ["192.0.2.1"]], indirect=True, ids=["none", "another"])
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
-async def test_no_header_counts_from_a_stranger(service: RunningService, header: str) -> None:
+async def test_headers_of_an_untrusted_peer_are_ignored(
+    service: RunningService, header: str
+) -> None:
     assert await _seen(service, {header: "for=203.0.113.7, 203.0.113.7"}) == "127.0.0.1"
 
 
@@ -88,14 +90,14 @@ async def test_the_standard_header_is_read_from_the_right(
 BOTH = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=203.0.113.7"}
 
 
-async def test_neither_header_counts_where_they_name_two_callers(
+async def test_headers_that_name_two_callers_are_both_ignored(
     service: RunningService, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert await _seen(service, BOTH) == "127.0.0.1"
     assert "server.forwarded_header" in "".join(capfd.readouterr())
 
 
-async def test_two_headers_that_agree_count(service: RunningService) -> None:
+async def test_two_headers_that_agree_are_used(service: RunningService) -> None:
     same = {"X-Forwarded-For": "203.0.113.7, 10.0.0.1", "Forwarded": "for=203.0.113.7"}
     assert await _seen(service, same) == "203.0.113.7"
 
@@ -103,7 +105,7 @@ async def test_two_headers_that_agree_count(service: RunningService) -> None:
 @pytest.mark.parametrize(
     ("header", "address"), [("X-Forwarded-For", "192.0.2.1"), ("Forwarded", "203.0.113.7")]
 )
-async def test_only_the_configured_header_counts(
+async def test_only_the_configured_header_is_used(
     start: Start, config: dict[str, Any], header: str, address: str
 ) -> None:
     config["server"]["forwarded_header"] = header

@@ -102,7 +102,7 @@ async def test_of_too_many_connections_an_idle_one_is_disconnected(
 
 
 @pytest.mark.rfc("6585#5")
-async def test_an_unfinished_head_takes_no_more_than_a_finished_one(connect: Open) -> None:
+async def test_unfinished_head_has_the_same_limit_as_a_finished_one(connect: Open) -> None:
     reader = await connect(
         b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Part: %s\r\n" % (b"x" * 60_000) * 2
     )

@@ -55,7 +55,9 @@ async def test_a_registered_origin_may_read_errors_too(service: RunningService, 
 
 
 @pytest.mark.parametrize("path", FOR_CLIENTS)
-async def test_a_stranger_may_not(service: RunningService, path: str) -> None:
+async def test_unregistered_origin_may_not_read_an_answer(
+    service: RunningService, path: str
+) -> None:
     asked = await _preflight(service, path, STRANGER)
     answer = await service.post(path, headers={"Origin": STRANGER})
     assert "Access-Control-Allow-Origin" not in {*asked.headers, *answer.headers}
@@ -63,12 +65,12 @@ async def test_a_stranger_may_not(service: RunningService, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", FOR_CLIENTS)
-async def test_caches_are_told_even_without_an_origin(service: RunningService, path: str) -> None:
+async def test_vary_is_sent_even_without_an_origin(service: RunningService, path: str) -> None:
     assert "Origin" in (await service.post(path)).headers.getall("Vary")
 
 
 @pytest.mark.parametrize("path", CLOSED)
-async def test_nothing_else_is_shared(service: RunningService, path: str) -> None:
+async def test_other_paths_are_closed_to_scripts(service: RunningService, path: str) -> None:
     asked = await _preflight(service, path, REGISTERED)
     answer = await service.get(path, headers={"Origin": REGISTERED})
     assert asked.status == 405
@@ -97,7 +99,7 @@ async def test_a_preflight_lists_the_methods_of_the_endpoint(
     assert answer.headers["Access-Control-Allow-Methods"] == methods
 
 
-async def test_an_endpoint_says_itself_which_scripts_may_call_it(
+async def test_each_endpoint_declares_which_scripts_may_call_it(
     start: Start, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def routes(endpoint: JwksEndpoint) -> list[Direct]:

@@ -16,7 +16,7 @@ from tests.driving.service import RunningService
 
 
 def members_of(kind: type[object]) -> tuple[str, ...]:
-    """What an event says, by the names of its members."""
+    """Return the names of an event's members."""
     return kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else ()
 
 

@@ -60,7 +60,7 @@ def test_a_request_that_runs_is_finished(serve: Serve, config_file: Path) -> Non
     assert program.ended() == 0
 
 
-def test_nobody_who_is_connected_already_is_reset(serve: Serve) -> None:
+def test_open_connections_are_not_reset(serve: Serve) -> None:
     program = serve()
     url = urlsplit(program.url())
     program.send(signal.SIGSTOP)  # so that all of them wait to be accepted
@@ -77,7 +77,7 @@ def test_nobody_who_is_connected_already_is_reset(serve: Serve) -> None:
     assert program.ended() == 0
 
 
-def test_a_request_that_never_ends_does_not_keep_it(serve: Serve) -> None:
+def test_request_that_never_ends_does_not_delay_the_stop(serve: Serve) -> None:
     program = serve()
     url = urlsplit(program.url())
     with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
@@ -89,7 +89,7 @@ def test_a_request_that_never_ends_does_not_keep_it(serve: Serve) -> None:
     assert not [line for line in program.rest() if "not everything" in line]
 
 
-def test_an_interrupt_stops_it_at_once(serve: Serve, config_file: Path) -> None:
+def test_interrupt_stops_the_service_at_once(serve: Serve, config_file: Path) -> None:
     endless = "shutdown_grace: 1h\n  shutdown_linger: 30m"
     config_file.write_text(config_file.read_text().replace("shutdown_grace: 2s", endless))
     program = serve()

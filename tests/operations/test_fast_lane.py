@@ -77,7 +77,7 @@ async def test_the_last_answer_holds_a_token(service: RunningService, pieces: li
 
 
 @pytest.mark.rfc("9110#10.1.1")
-async def test_a_body_that_waits_to_be_asked_for_is_asked_for(service: RunningService) -> None:
+async def test_body_with_expect_100_continue_is_invited(service: RunningService) -> None:
     address = urlsplit(service.issuer)
     reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
     head = LAST.removesuffix(FORM).replace(LENGTH, b"Expect: 100-continue\r\n" + LENGTH)
@@ -120,7 +120,7 @@ async def test_answers_come_in_the_order_of_the_requests(service: RunningService
     ],
 )
 @pytest.mark.rfc("9112#6.3")
-async def test_what_proxies_read_differently_is_refused(
+async def test_request_that_proxies_read_differently_is_refused(
     service: RunningService, head: bytes
 ) -> None:
     answer = await _exchange(service, [b"POST /connect/token HTTP/1.1\r\n" + head])
@@ -128,7 +128,7 @@ async def test_what_proxies_read_differently_is_refused(
     assert answer.count(b"HTTP/1.") == 1
 
 
-async def test_a_lower_limit_of_bodies_counts_here_too(
+async def test_lower_body_limit_holds_in_the_fast_lane(
     start: Start, config: dict[str, Any]
 ) -> None:
     service = await start(config | {"server": {"max_body_bytes": 1024}})
@@ -153,7 +153,7 @@ async def test_a_connection_that_stays_silent_is_closed() -> None:
     lane.begin_to_close()
 
 
-async def test_who_does_not_read_its_answers_is_not_listened_to() -> None:
+async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
     asked, answered, handed_over = asyncio.Semaphore(0), list[bool](), asyncio.Event()
 
     async def large(_: object) -> Answer:

@@ -18,7 +18,9 @@ async def test_a_service_is_alive_and_ready(service: RunningService) -> None:
     assert (await service.get("/health/ready")).json == ready
 
 
-async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService) -> None:
+async def test_service_without_a_key_is_not_ready_and_names_the_reason(
+    service: RunningService,
+) -> None:
     service.parts.keys.ring.replace(in_use=(), held=(), since={})
     answer = await service.get("/health/ready")
     assert answer.status == 503
@@ -28,9 +30,7 @@ async def test_without_a_key_it_is_not_ready_and_says_so(service: RunningService
 
 
 @pytest.mark.needs("redis-server")
-def test_a_store_that_is_away_turns_it_red_after_a_while(
-    serve: Serve, on_redis: RedisServer
-) -> None:
+def test_readiness_turns_red_when_the_store_stays_away(serve: Serve, on_redis: RedisServer) -> None:
     on_redis.start()
     url = serve().url()
     on_redis.stop()

@@ -1,4 +1,4 @@
-"""What docs/operations.md says to do for a backup of the keys, done; and what it says of a Redis that lost everything."""
+"""A backup of the keys, made as docs/operations.md says, restores them; and a Redis that lost everything."""
 
 from __future__ import annotations
 

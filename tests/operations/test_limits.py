@@ -1,4 +1,4 @@
-"""A request line and headers of more than 64 KiB, and bytes that are no HTTP, get a plain 4xx without an echo."""
+"""A request line and headers of more than 64 KiB, and bytes other than HTTP, get a plain 4xx without an echo."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def test_a_content_type_has_at_most_256_characters(
     assert answer.status == status
 
 
-async def test_a_caller_who_goes_away_is_no_error_of_ours(
+async def test_caller_that_goes_away_causes_no_error(
     service: RunningService, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(service.issuer).port)

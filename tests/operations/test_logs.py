@@ -44,7 +44,7 @@ def log(lines: list[str]) -> EventLog:
     return EventLog(lines.append)
 
 
-def test_an_event_is_one_line_with_all_that_it_says(log: EventLog, lines: list[str]) -> None:
+def test_event_is_one_line_with_all_its_members(log: EventLog, lines: list[str]) -> None:
     log(ConsentGiven(client_id="c", subject="s", scope=frozenset({"b", "a"}), remembered=True))
     said = json.loads(lines[0])
     assert said.pop("timestamp").endswith("Z")
@@ -67,11 +67,11 @@ class Silent:
 
 
 class Foreign:
-    """An event that is no data, as an extension grant's author may send it."""
+    """An event that is no dataclass, as an extension grant's author may send it."""
 
 
 @pytest.mark.parametrize(("event", "name"), [(Silent(), "silent"), (Foreign(), "foreign")])
-def test_an_event_without_members_is_told_by_its_name(
+def test_event_without_members_is_logged_by_its_name(
     log: EventLog, lines: list[str], event: object, name: str
 ) -> None:
     log(event)
@@ -119,12 +119,14 @@ def test_a_request_is_logged_at_the_level_of_its_status(
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_an_event_to_look_into_is_a_warning(log: EventLog, lines: list[str], event: object) -> None:
+def test_event_that_needs_attention_is_a_warning(
+    log: EventLog, lines: list[str], event: object
+) -> None:
     log(event)
     assert json.loads(lines[0])["level"] == "warning"
 
 
-def test_a_listener_that_fails_hurts_nobody() -> None:
+def test_listener_that_fails_does_not_affect_others() -> None:
     seen: list[object] = []
 
     def fails(event: object) -> None:
@@ -134,7 +136,7 @@ def test_a_listener_that_fails_hurts_nobody() -> None:
     assert seen == [ANSWERED]
 
 
-async def test_listeners_hear_on_the_loop_what_another_thread_tells() -> None:
+async def test_event_of_another_thread_reaches_listeners_on_the_loop() -> None:
     heard: list[int] = []
     tell = FanOut(lambda _: heard.append(threading.get_ident()))
     tell(ANSWERED)
@@ -151,7 +153,7 @@ async def test_no_query_is_logged(
     assert "confidential" not in "".join(capfd.readouterr())
 
 
-def test_all_output_is_json_but_the_line_that_says_where(serve: Serve) -> None:
+def test_all_output_is_json_but_the_line_with_the_url(serve: Serve) -> None:
     program = serve(SERVICE_LOG_LEVEL="debug")
     url = program.url()
     program.lines.remove(next(line for line in program.lines if line.startswith("listening")))

@@ -28,7 +28,7 @@ EventLog.on_standard_error(os.environ)(CodeReplayed(client_id="web", subject="al
 
 
 def on_a_terminal(**environ: str) -> str:
-    """What a program that logs shows on a terminal."""
+    """Return the output of a program that logs to a terminal."""
     ours, theirs = pty.openpty()
     own = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | environ
     subprocess.run([sys.executable, "-c", LOGGING], stderr=theirs, env=own, check=True)
@@ -82,7 +82,7 @@ def test_an_unknown_format_is_a_usage_error(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "a\r\nb", "\x9b1m"])
-def test_nothing_that_a_caller_sent_commands_the_terminal(
+def test_text_of_a_caller_cannot_command_the_terminal(
     capfd: pytest.CaptureFixture[str], text: str
 ) -> None:
     log = EventLog.on_standard_error({"SERVICE_LOG_FORMAT": "text"})

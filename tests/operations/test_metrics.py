@@ -25,21 +25,21 @@ async def test_tokens_are_counted_by_grant_type(service: RunningService) -> None
     assert 'tokens_issued_total{grant_type="client_credentials"} 1.0' in await _shown(service)
 
 
-async def test_a_grant_type_that_nobody_installed_is_other(service: RunningService) -> None:
+async def test_unknown_grant_type_is_counted_as_other(service: RunningService) -> None:
     await service.token("machine", grant_type="made-up")
     metrics = await _shown(service)
     assert 'refusals_total{error="unsupported_grant_type",grant_type="other"} 1.0' in metrics
     assert "made-up" not in metrics
 
 
-async def test_a_path_that_nobody_routed_is_other(service: RunningService) -> None:
+async def test_unknown_path_is_counted_as_other(service: RunningService) -> None:
     await service.get("/made-up")
     metrics = await _shown(service)
     assert 'requests_total{endpoint="other",method="GET",status="404"} 1.0' in metrics
     assert "made-up" not in metrics
 
 
-async def test_a_method_that_nobody_knows_is_other(service: RunningService) -> None:
+async def test_unknown_method_is_counted_as_other(service: RunningService) -> None:
     await service.request("PROPFIND", "/connect/token")
     metrics = await _shown(service)
     assert re.search(r'requests_total\{endpoint="\S+",method="other",status="4\d\d"\} 1.0', metrics)
@@ -87,7 +87,7 @@ async def test_the_state_of_store_registry_and_keys_is_shown(service: RunningSer
     assert re.search(r'signing_key_info\{alg="ES256",kid="\S+"\} 1.0', metrics)
 
 
-async def test_the_store_is_timed_and_nobody_waits_for_it(service: RunningService) -> None:
+async def test_store_is_timed_when_no_call_waits_for_it(service: RunningService) -> None:
     before = _value(await _shown(service), "store_seconds_count")
     await service.user_token()
     metrics = await _shown(service)
@@ -112,7 +112,7 @@ async def test_a_duration_is_in_every_bucket_from_its_own_on(service: RunningSer
     assert _value(metrics, 'signing_seconds_sum{alg="RS256"}') == pytest.approx(0.20045)
 
 
-async def test_what_others_take_is_timed_by_purpose(service: RunningService) -> None:
+async def test_requests_to_other_servers_are_timed_by_purpose(service: RunningService) -> None:
     with pytest.raises(Unreachable):
         await service.parts.shared.client_http("client_keys").free.fetch("http://localhost:1/")
     assert _value(await _shown(service), 'outgoing_seconds_count{purpose="client_keys"}') == 1
@@ -152,7 +152,7 @@ async def test_replays_are_counted(service: RunningService) -> None:
     assert "code_replays_total 1.0" in await _shown(service)
 
 
-async def test_an_event_that_nobody_counts_is_fine(service: RunningService) -> None:
+async def test_event_without_a_counter_is_ignored(service: RunningService) -> None:
     service.parts.shared.emit(object())
     service.parts.shared.emit(
         TokenIssued(
@@ -167,7 +167,7 @@ async def test_an_event_that_nobody_counts_is_fine(service: RunningService) -> N
 
 
 def _value(metrics: str, series: str) -> float:
-    """What the metrics say of a series."""
+    """Return the value of a series."""
     (found,) = re.findall(rf"^token_service_{re.escape(series)} (\S+)$", metrics, re.MULTILINE)
     return float(found)
 

@@ -53,7 +53,7 @@ def test_a_file_with_errors_changes_nothing(serve: Serve, config_file: Path) -> 
     assert token_from(url, MACHINE).status_code == 200
 
 
-def test_what_needs_a_restart_is_said(serve: Serve, config_file: Path) -> None:
+def test_change_that_needs_a_restart_is_reported(serve: Serve, config_file: Path) -> None:
     program = serve()
     program.url()
     config_file.write_text(CONFIG.replace("shutdown_grace: 2s", "shutdown_grace: 3s"))
@@ -144,7 +144,7 @@ def test_a_certificate_alone_is_watched(serve: Serve, config_file: Path) -> None
     eventually(lambda: ssl.get_server_certificate(shown) in renewed)
 
 
-def test_a_certificate_that_is_none_keeps_everything(serve: Serve, config_file: Path) -> None:
+def test_malformed_certificate_keeps_everything(serve: Serve, config_file: Path) -> None:
     certificate = certified(config_file.parent)
     good = certificate.read_text()
     config_file.write_text(_with_tls(certificate.name))
@@ -172,7 +172,7 @@ def test_a_signing_key_file_alone_is_watched(serve: Serve, config_file: Path) ->
     eventually(lambda: _kids(url) == {"first", "second"})
 
 
-def test_what_is_half_written_is_refused_and_noticed_when_mended(
+def test_half_written_file_is_refused_and_read_again_when_corrected(
     watching: Program, tmp_path: Path
 ) -> None:
     url = watching.url()
@@ -227,7 +227,7 @@ def test_replicas_that_have_drifted_show_it(config_file: Path) -> None:
 
 
 def _generations(*programs: Program) -> set[str]:
-    """What they say in readiness, which is what they say in their metrics."""
+    """Return the registry generations of all workers, which readiness and metrics show alike."""
     generations: set[str] = set()
     for program in programs:
         url = _url_of(program)

@@ -1,4 +1,4 @@
-"""`serve` starts with what it was told, says where, and says what keeps it from starting."""
+"""`serve` starts with its settings, prints where it listens, and prints why it cannot start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.operations.conftest import CONFIG, Serve, token_from
 needs_redis = pytest.mark.needs("redis-server")
 
 
-def test_it_says_where_it_listens(serve: Serve) -> None:
+def test_serve_prints_where_it_listens(serve: Serve) -> None:
     assert token_from(serve().url()).status_code == 200
 
 
@@ -40,7 +40,7 @@ def test_a_wrong_file_is_shown_with_its_place(serve: Serve, config_file: Path) -
     assert program.ended() == 1
 
 
-def test_what_check_finds_in_other_files_is_shown_with_its_place(
+def test_mistake_in_a_named_file_is_shown_with_its_place(
     serve: Serve, config_file: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "own.pem").write_text("none")
@@ -57,7 +57,7 @@ def test_memory_with_several_workers_is_refused(serve: Serve) -> None:
     assert program.ended() == 1
 
 
-def test_a_handler_that_cannot_be_made_is_said_plainly(serve: Serve, config_file: Path) -> None:
+def test_handler_that_cannot_be_made_is_reported_plainly(serve: Serve, config_file: Path) -> None:
     config_file.write_text(f"{CONFIG}\nextension_grants: [{{handler: 'json:JSONDecoder'}}]\n")
     program = serve()
     program.wait_for("json:JSONDecoder")
@@ -65,7 +65,7 @@ def test_a_handler_that_cannot_be_made_is_said_plainly(serve: Serve, config_file
     assert not [line for line in program.lines if "Traceback" in line]
 
 
-def test_a_port_in_use_is_said_plainly(serve: Serve) -> None:
+def test_port_in_use_is_reported_plainly(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         program = serve("--port", str(taken.getsockname()[1]))
         said = program.wait_for("Error: cannot listen on 127.0.0.1")
@@ -73,7 +73,7 @@ def test_a_port_in_use_is_said_plainly(serve: Serve) -> None:
     assert program.ended() == 1
 
 
-def test_memory_is_warned_of(serve: Serve) -> None:
+def test_embedded_store_is_warned_of(serve: Serve) -> None:
     serve().wait_for("memory:// is for trying out")
 
 
@@ -105,7 +105,7 @@ def test_a_management_port_has_health_and_metrics_to_itself(
 
 
 @pytest.mark.needs("openssl")
-def test_it_speaks_tls_where_it_has_a_certificate(
+def test_serve_speaks_tls_when_it_has_a_certificate(
     serve: Serve, config_file: Path, tmp_path: Path
 ) -> None:
     _speak_tls(config_file)
@@ -157,7 +157,7 @@ def test_a_reload_takes_the_new_certificate(
 
 
 def _speak_tls(config_file: Path) -> None:
-    """Configure a certificate that stands beside the file."""
+    """Configure a certificate in the folder of the file."""
     _certificate(config_file.parent)
     tls = "tls: {certificate: cert.pem, private_key: key.pem}"
     config_file.write_text(CONFIG.replace("server:", f"server:\n  {tls}"))

@@ -50,9 +50,7 @@ async def gauges(service: RunningService) -> dict[str, float]:
     return {name.removeprefix("token_service_store_memory_"): float(value) for name, value in found}
 
 
-async def test_a_store_with_room_is_not_spoken_of(
-    service: RunningService, mortal_redis: Any
-) -> None:
+async def test_store_with_room_is_not_mentioned(service: RunningService, mortal_redis: Any) -> None:
     assert await look(service, mortal_redis, "1gb") == []
     assert "degraded" not in (await service.get("/health/ready")).json
     assert (await gauges(service))["limit_bytes"] == 2**30
@@ -80,7 +78,7 @@ async def test_a_store_without_a_limit_is_never_full(
     assert (await gauges(service))["limit_bytes"] == 0
 
 
-async def test_a_user_who_may_not_ask_sees_nothing(
+async def test_redis_user_without_info_permission_shows_no_memory(
     service: RunningService, mortal_redis: Any
 ) -> None:
     with Redis.from_url(mortal_redis[0]) as redis:
@@ -90,7 +88,7 @@ async def test_a_user_who_may_not_ask_sees_nothing(
     assert (await service.get("/health/ready")).json["status"] == "ready"
 
 
-async def test_a_server_that_leaves_it_out_sees_nothing(
+async def test_redis_that_omits_memory_shows_none(
     service: RunningService, mortal_redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def info(*_: object, **__: object) -> dict[str, object]:

@@ -20,7 +20,7 @@ def config(mortal_redis: Mortal) -> dict[str, Any]:
 
 
 async def shown(service: RunningService) -> dict[str, float]:
-    """What the metrics say of the store."""
+    """Return the metrics of the store."""
     text = (await service.get("/metrics")).body.decode()
     found = re.findall(r"^token_service_(store_\w+|circuit_open) (\S+)$", text, re.MULTILINE)
     return {name: float(value) for name, value in found}

@@ -83,9 +83,7 @@ def test_a_reload_reaches_every_worker(program: Program, config_file: Path) -> N
     eventually(lambda: _knows_another(url))
 
 
-def test_a_worker_that_comes_later_knows_what_was_reloaded(
-    program: Program, config_file: Path
-) -> None:
+def test_later_worker_has_the_reloaded_registry(program: Program, config_file: Path) -> None:
     url = program.url()
     eventually(lambda: len(_workers(program)) == 2)
     config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
@@ -106,7 +104,7 @@ def test_a_worker_that_dies_is_replaced(program: Program) -> None:
     assert token_from(url).status_code == 200
 
 
-def test_what_a_worker_has_counted_outlives_it(program: Program) -> None:
+def test_counts_of_a_worker_outlive_it(program: Program) -> None:
     url = program.url()
     for _ in range(20):
         assert token_from(url).status_code == 200
@@ -146,7 +144,7 @@ def test_workers_that_die_one_after_another_leave_no_more_files(
     assert _written_by(tmp_path, "counter") == before
 
 
-def test_whoever_asks_another_worker_does_not_notice(program: Program) -> None:
+def test_callers_of_other_workers_do_not_notice_a_dead_one(program: Program) -> None:
     url = program.url()
     address = url.removeprefix("http://")
     eventually(lambda: len(_workers(program)) == 2)
@@ -164,9 +162,7 @@ def test_whoever_asks_another_worker_does_not_notice(program: Program) -> None:
         assert {token_from(url).status_code for _ in range(20)} == {200}
 
 
-def test_what_a_worker_is_told_before_it_listens_counts(
-    program: Program, config_file: Path
-) -> None:
+def test_signal_before_a_worker_listens_is_not_lost(program: Program, config_file: Path) -> None:
     first = _booting(program)
     config_file.write_text(config_file.read_text().replace("clients:", "clients:" + ANOTHER_CLIENT))
     os.kill(first, signal.SIGHUP)
@@ -230,7 +226,7 @@ def test_a_worker_is_replaced_after_a_reload_that_was_refused(
 
 
 @pytest.mark.usefixtures("long_drain")
-def test_sigterm_drains_all_of_them(program: Program) -> None:
+def test_sigterm_drains_all_workers(program: Program) -> None:
     url = program.url()
     program.send(signal.SIGTERM)
     program.wait_for("draining")
@@ -268,7 +264,7 @@ def test_no_file_is_left_behind(serve: Serve, on_redis: RedisServer, tmp_path: P
 
 
 def _written_by(folder: Path, kind: str) -> set[str]:
-    """Who has written files of metrics of this kind."""
+    """Return the workers that have written files of metrics of this kind."""
     return {path.stem.rpartition("_")[2] for path in folder.rglob(f"{kind}_*.db")}
 
 
@@ -284,7 +280,7 @@ def _knows_another(url: str) -> bool:
 
 
 def _counts(url: str) -> dict[str, float]:
-    """What the metrics show, whatever the labels."""
+    """Return the sum of a metric over all labels."""
     found = re.findall(r"^(\w+)(?:{.*})? (\S+)$", httpx2.get(f"{url}/metrics").text, re.MULTILINE)
     return {name: float(value) for name, value in found}
 

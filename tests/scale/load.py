@@ -62,7 +62,7 @@ async def signing_in(service: RunningService) -> None:
 
 
 async def discovering(service: RunningService) -> None:
-    """What is published is the same from whoever is asked."""
+    """Check that every replica publishes the same documents."""
     described = await service.get("/.well-known/openid-configuration")
     assert described["issuer"] == service.issuer, "another issuer"
 
@@ -81,7 +81,7 @@ WORKS: tuple[Work, ...] = (
 
 @dataclass
 class Load:
-    """What was done, and what went wrong."""
+    """The requests that were sent, and those that failed."""
 
     url: str
     done: Counter[str] = field(default_factory=Counter)
@@ -90,7 +90,7 @@ class Load:
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def caller(self, work: Work) -> None:
-        """Do one work again and again, on a connection that stays open as long as the other side lets it."""
+        """Repeat one kind of work on a connection that stays open as long as the server allows."""
         connector = TCPConnector(limit=1, keepalive_timeout=60)
         async with ClientSession(cookie_jar=DummyCookieJar(), connector=connector) as http:
             http._retry_connection = False  # noqa: SLF001 - or aiohttp hides a GET that met a closed connection

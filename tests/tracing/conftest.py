@@ -65,7 +65,7 @@ def parent_of(span: ReadableSpan) -> str | None:
 
 
 def sent_by(span: ReadableSpan) -> str:
-    """What others are told who are called in that span."""
+    """Return the `traceparent` of requests that are sent in that span."""
     context = span.get_span_context()
     assert context is not None
     return f"00-{id_of(span)}-{context.trace_flags:02x}"

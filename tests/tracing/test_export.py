@@ -118,7 +118,7 @@ def test_the_sampler_is_the_environments(serve: Serve, collector: Collector) -> 
     ],
     ids=["nothing is said", "disabled", "no exporter"],
 )
-def test_no_span_can_be_made_unless_somebody_wants_traces(
+def test_no_span_can_be_made_unless_traces_are_configured(
     serve: Serve, environ: dict[str, str]
 ) -> None:
     program = serve(**environ, PYTHONPROFILEIMPORTTIME="1")
@@ -169,7 +169,7 @@ def test_without_the_extra_the_service_serves(serve: Serve, without_the_extra: s
     ],
     ids=["exporter", "protocol", "limit", "queue", "delay", "batch", "endpoint"],
 )
-def test_what_cannot_be_had_is_said_at_the_start(
+def test_tracing_that_is_impossible_is_reported_at_the_start(
     serve: Serve, environ: dict[str, str], said: str
 ) -> None:
     program = serve(**environ)

@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True)
 class Ports:
-    """Where the servers of others stand that the configuration names."""
+    """Addresses of the other servers that the configuration names."""
 
     party: int
     provider: int
@@ -80,7 +80,7 @@ async def browser(service: RunningService, dice: Dice) -> AsyncIterator[Browser]
 
 @pytest.fixture
 async def party(ports: Ports) -> AsyncIterator[RelyingParty]:
-    """Where the client `web` is told of logouts."""
+    """Serve the back-channel logout URI of the client `web`."""
     async with relying_party(create_server(("127.0.0.1", ports.party))) as party:
         yield party
 
@@ -95,7 +95,7 @@ async def provider(ports: Ports) -> AsyncIterator[FakeProvider]:
 
 @pytest.fixture
 async def site(ports: Ports) -> AsyncIterator[Site]:
-    """Where the client `web` has its request objects."""
+    """Serve the request objects of the client `web`."""
     site = Site(f"http://127.0.0.1:{ports.site}")
     async with _server(site.serve, ports.site):
         yield site

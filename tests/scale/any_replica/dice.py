@@ -1,4 +1,4 @@
-"""To which replica does each single request go? A seeded chance decides, and never for the same one twice in a row."""
+"""Chooses a replica for each single request. A seeded chance decides, and never for the same one twice in a row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Dice:
 
     @property
     def session(self) -> dict[str, Any]:
-        """What makes a client session of aiohttp ask the dice before every request."""
+        """Make a client session of aiohttp choose a replica before every request."""
         tracing = TraceConfig()
         tracing.on_request_start.append(self._throw)
         tracing.on_request_end.append(self._note)

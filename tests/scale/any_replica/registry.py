@@ -1,4 +1,4 @@
-"""What the three replicas serve: the tests' registry, and a client for each flow that needs more."""
+"""The registry of the three replicas: the tests' own, and a client for each flow that needs more."""
 
 from __future__ import annotations
 

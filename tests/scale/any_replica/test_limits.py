@@ -1,4 +1,4 @@
-"""What is counted is counted together: nobody guesses or asks three times as often for three replicas."""
+"""Limits count for all replicas together: three replicas do not allow three times as many attempts."""
 
 from __future__ import annotations
 

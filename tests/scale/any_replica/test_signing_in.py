@@ -52,7 +52,7 @@ async def test_an_account_is_selected_or_another_one(app: ClientApp) -> None:
     assert (await app.redeem(page.parameters["code"])).status == 200
 
 
-async def test_login_is_asked_for_once_more(app: ClientApp) -> None:
+async def test_login_is_requested_again(app: ClientApp) -> None:
     await app.login()
     page = await app.authorize(prompt="login")
     assert page.has("login")
@@ -67,7 +67,7 @@ async def test_a_hybrid_response_is_posted(app_of: AppOf) -> None:
     assert (await implicit.redeem(answer["code"])).status == 200
 
 
-async def test_a_request_object_is_fetched_by_whoever_is_asked(
+async def test_request_object_is_fetched_by_any_replica(
     app: ClientApp, site: Site, dice: Dice
 ) -> None:
     sender = Sender(app)
@@ -103,7 +103,7 @@ async def test_a_form_of_one_browser_is_refused_from_another(
     await stranger.close()
 
 
-async def test_what_is_parked_waits_for_its_browser(app: ClientApp) -> None:
+async def test_parked_request_waits_for_its_browser(app: ClientApp) -> None:
     pages = [await app.authorize(state=f"state-{number}") for number in range(3)]
     for number in (2, 0, 1):
         page = await app.browser.log_in(pages[number])

@@ -1,4 +1,4 @@
-"""What one replica issued, the others know, spend, exchange and end."""
+"""Tokens that one replica issued are known, redeemed, exchanged and revoked at the others."""
 
 from __future__ import annotations
 
