@@ -36,6 +36,7 @@ from service.http.endpoint import Endpoint
 from service.http.token_guard import TokenGuard
 from service.identity.authorizations import GrantedAccess
 from service.model.events import Emit
+from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT
 from service.parts import Parts
 from service.parts.application import build_application
@@ -229,7 +230,7 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             errors=pages.errors,
             emit=shared.emit,
         ),
-        CheckSessionEndpoint.reading(pages.visits.cookies.browser_state_name),
+        CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
         _home_endpoint(parts, pages),
         RedirectEndpoint(
             path=CHANGE_PASSWORD, location=shared.configuration.ui.links.get("forgot_password")

@@ -118,9 +118,9 @@ def _templates_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="session", autouse=True)
 def _catalogues_are_compiled_once() -> Iterator[None]:
     """For all the services of a run, as the templates are."""
-    compiled = cache(locales._compiled)  # noqa: SLF001
+    compiled = cache(locales._compile)  # noqa: SLF001
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(locales, "_compiled", lambda source: copy(compiled(source)))
+        patch.setattr(locales, "_compile", lambda source: copy(compiled(source)))
         yield
 
 

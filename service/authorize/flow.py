@@ -152,7 +152,8 @@ class AuthorizeFlow:
             request.client.client_id,
             unverified_client_host=reply_to.unverified_client_host,
         )
-        scope, claims = (consent.scope, consent.claims) if consent else (frozenset(), frozenset())
+        scope = consent.scope if consent else frozenset[str]()
+        claims = consent.claims if consent else frozenset[str]()
         interaction = Interaction(
             request=request,
             registry=registry,

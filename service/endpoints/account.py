@@ -94,7 +94,7 @@ class AccountEndpoint:
         """End this browser's session; frames tell the clients that use front-channel logout."""
         took_part = await self.sessions.end(current)
         self.emit(LoggedOut(subject=current.subject, session_id=current.id))
-        frames = await self.front_channel.uris(current, took_part)
+        frames = await self.front_channel.find_uris(current, took_part)
         if frames:
             response = self.sign_in.pages.logged_out(request, frames=frames)
         else:

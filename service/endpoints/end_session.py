@@ -18,6 +18,7 @@ from service.http.proxy import ClientAddress
 from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
+from service.pages.cookies import Cookie
 from service.pages.csrf import check_csrf, csrf_token
 from service.pages.error_page import ErrorPages
 from service.pages.pages import Pages
@@ -104,7 +105,7 @@ class EndSessionEndpoint:
     async def submit(self, request: web.Request) -> web.Response:
         """End the session, or return to the account if the user cancels."""
         params = await form_params(request)
-        check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
+        check_csrf(self.visits.cookies.get(request, Cookie.BROWSER), params.get("csrf"))
         if params.get("action") == "cancel":
             return see_other(self.pages.url(ACCOUNT))
         visitor = await self.visits.find_visitor(request)
@@ -124,7 +125,7 @@ class EndSessionEndpoint:
         if session is not None:
             took_part = await self.visits.sessions.end(session)
             self.emit(LoggedOut(subject=session.subject, session_id=session.id))
-            frames = await self.front_channel.uris(session, took_part)
+            frames = await self.front_channel.find_uris(session, took_part)
         self._warn_of_refused_uri(logout)
         continue_uri = logout.continue_after(session)
         if continue_uri is not None and not await self._is_first_answer(parked_id):
@@ -139,7 +140,7 @@ class EndSessionEndpoint:
                 continue_uri=continue_uri,
                 ui_locales=logout.ui_locales,
             )
-        if self.visits.cookies.session(request) is not None:
+        if self.visits.cookies.get(request, Cookie.SESSION):
             self.visits.cookies.clear_session(response)
         return response
 

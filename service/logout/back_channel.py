@@ -1,4 +1,4 @@
-"""Telling one client that a session has ended, once more or for the last time (OpenID Connect Back-Channel Logout §2.5)."""
+"""Sends a logout token to a client whose session has ended (OpenID Connect Back-Channel Logout §2.4, §2.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from service.clients.client_http import ClientHttp
 from service.clients.directory import Clients
-from service.logout.logout_token import LogoutTokens
+from service.clients.keys import ClientKeys
 from service.logout.queue import LogoutQueue
 from service.model.client import Client
 from service.model.events import (
@@ -20,11 +20,17 @@ from service.model.events import (
 from service.model.outgoing import Unreachable
 from service.model.session import LogoutDelivery
 from service.protocol.errors import OAuthError
+from service.tokens.subject import SubjectIdentifiers
 
 PAUSES = (5, 15, 45, 120, 240)
 """Seconds after each attempt but the last, give or take a quarter: six attempts in seven minutes."""
 
-_UNDERSTOOD = frozenset({200, 204})
+LOGOUT_TOKEN_TYPE = "logout+jwt"
+LIFETIME = 120
+"""Seconds; the most that the specification recommends (OIDC Back-Channel Logout §4)."""
+
+_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+_SUCCESSES = frozenset({200, 204})
 """Some frameworks make a 204 of an empty 200 (OIDC Back-Channel Logout §2.8)."""
 
 
@@ -32,26 +38,28 @@ _UNDERSTOOD = frozenset({200, 204})
 class BackChannel:
     """Makes an attempt, and decides whether there is to be another.
 
-    A 400 is tried again like anything else: it may say that the client's own store was away, or
-    that it has not seen our newest key yet, and the next token is another one (§2.8).
+    A 400 is tried again like anything else: the client's own store may be away, or the client has
+    not seen our newest key yet; the next attempt has a new token (§2.8).
     """
 
+    issuer: str
     queue: LogoutQueue
     clients: Clients
-    tokens: LogoutTokens
+    keys: ClientKeys
+    identifiers: SubjectIdentifiers
     http: ClientHttp
     emit: Emit
     now: Callable[[], int]
 
     async def attempt(self, delivery: LogoutDelivery) -> None:
-        """Tell the client, if it is there and wants to be told."""
+        """Send the client a token, unless it is gone or disabled, or has no logout URI any more."""
         client = await self.clients.find(delivery.client_id)
         if client is None or not client.enabled or client.backchannel_logout_uri is None:
-            await self.queue.done(delivery)
+            await self.queue.remove(delivery.id)
             return
-        cause = await self._cause_of_failure(delivery, client, client.backchannel_logout_uri)
+        cause = await self._post_token(delivery, client, client.backchannel_logout_uri)
         if cause is not None:
-            await self._failed(delivery, cause)
+            await self._fail(delivery, cause)
             return
         self.emit(
             BackChannelLogoutDelivered(
@@ -60,42 +68,52 @@ class BackChannel:
                 attempts=delivery.failures + 1,
             )
         )
-        await self.queue.done(delivery)
+        await self.queue.remove(delivery.id)
 
-    async def _cause_of_failure(
-        self, delivery: LogoutDelivery, client: Client, uri: str
-    ) -> str | None:
-        """Post a new token; why the client has not understood, or None where it has."""
+    async def _post_token(self, delivery: LogoutDelivery, client: Client, uri: str) -> str | None:
+        """Return the cause of the failure; None if the client has accepted the token."""
         try:
-            token = await self.tokens.mint(delivery, client, now=self.now())
+            token = await self._mint(delivery, client)
             answer = await self.http.choose(client).fetch(uri, {"logout_token": token})
         except Unreachable as error:
             return str(error)
         except OAuthError as error:
             return error.description
-        return None if answer.status in _UNDERSTOOD else f"status {answer.status}"
+        return None if answer.status in _SUCCESSES else f"status {answer.status}"
 
-    async def _failed(self, delivery: LogoutDelivery, cause: str) -> None:
-        """Try again later; the last time, leave it to the audit log."""
-        attempts = delivery.failures + 1
+    async def _mint(self, delivery: LogoutDelivery, client: Client) -> str:
+        """Return the signed token; an ID token never has `events` (OIDC Back-Channel Logout §4.1)."""
+        now = self.now()
+        claims: dict[str, object] = {
+            "iss": self.issuer,
+            "sub": self.identifiers.find_sub(client, delivery.subject),
+            "aud": client.client_id,
+            "iat": now,
+            "exp": now + LIFETIME,
+            "jti": secrets.token_urlsafe(16),
+            "events": {_EVENT: {}},
+            "sid": delivery.session_id,
+        }
+        key = self.keys.signing_key(client, client.id_token_signed_response_alg)
+        return await key.sign(claims, typ=LOGOUT_TOKEN_TYPE)
+
+    async def _fail(self, delivery: LogoutDelivery, cause: str) -> None:
+        """Try again later; after the last attempt only the audit log knows."""
         kind: type[BackChannelLogoutPostponed | BackChannelLogoutFailed]
-        if attempts <= len(PAUSES):
+        if delivery.failures < len(PAUSES):
             kind = BackChannelLogoutPostponed
-            await self.queue.postpone(delivery, seconds=_varied(PAUSES[delivery.failures]))
+            pause = PAUSES[delivery.failures]
+            # A quarter less to a quarter more, so that attempts that failed together spread out.
+            seconds = pause - pause // 4 + secrets.randbelow(pause // 4 * 2 + 1)
+            await self.queue.postpone(delivery, seconds=seconds)
         else:
             kind = BackChannelLogoutFailed
-            await self.queue.done(delivery)
+            await self.queue.remove(delivery.id)
         self.emit(
             kind(
                 client_id=delivery.client_id,
                 session_id=delivery.session_id,
-                attempts=attempts,
+                attempts=delivery.failures + 1,
                 cause=cause,
             )
         )
-
-
-def _varied(seconds: int) -> int:
-    """A quarter less to a quarter more, so that what failed together is not tried together."""
-    quarter = seconds // 4
-    return seconds - quarter + secrets.randbelow(2 * quarter + 1)

@@ -1,9 +1,9 @@
-"""What a replica does all the time: it tells clients of ended sessions, its own and those that others left."""
+"""Tells clients of ended sessions as long as the process runs: its own, and those that other processes left."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Never
@@ -12,23 +12,23 @@ import structlog
 
 from service.clients.directory import Clients
 from service.logout.queue import LogoutQueue
-from service.logout.shares import Place, Shares
+from service.logout.shares import Place, choose_deliveries
 from service.model.session import LogoutDelivery
 from service.store.keyvalue import StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)
 
 INTERVAL = 1
-"""Seconds between two looks at what other processes have put into the queue, or what is to be tried again."""
+"""Seconds until the queue is read again, for what other processes have added or what is due again."""
 
 AT_ONCE = 20
-"""Attempts that run at the same time; how many of them for whom, `Shares` says."""
+"""Attempts that run at the same time."""
 
 LOOK_AHEAD = 1000
-"""Deliveries that are looked through for those that there is a place for."""
+"""Deliveries that are searched for those that there is a place for."""
 
 SET_BACK = 30
-"""Seconds for which so many that find no place step aside, lest nobody sees those behind them."""
+"""Seconds for which so many without a place are deferred, so that those behind them are found."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,54 +37,52 @@ class LogoutDeliveries:
 
     queue: LogoutQueue
     attempt: Callable[[LogoutDelivery], Awaitable[None]]
-    """Makes one."""
     clients: Clients
     wake: asyncio.Event
-    """Set when a session has ended here, or an attempt is over: then there is no need to wait."""
+    """Set when a session has ended here, or an attempt is over: then the queue is read at once."""
     _running: dict[asyncio.Task[None], Place] = field(
         default_factory=dict[asyncio.Task[None], Place]
     )
 
     async def run(self) -> Never:
-        """Go on until the task is cancelled; what was taken by then is given back."""
+        """Go on until the task is cancelled; deliveries that are taken then are given back."""
         async with asyncio.TaskGroup() as attempts:
             while True:
                 self.wake.clear()
-                for delivery, place in await self._due():
+                for delivery, place in await self._take_due():
                     attempt = attempts.create_task(self._attempt(delivery))
                     self._running[attempt] = place
-                    attempt.add_done_callback(self._is_over)
+                    attempt.add_done_callback(self._make_room)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(INTERVAL):
                         await self.wake.wait()
 
-    async def _due(self) -> Iterable[tuple[LogoutDelivery, Place]]:
+    async def _take_due(self) -> list[tuple[LogoutDelivery, Place]]:
         room = AT_ONCE - len(self._running)
         if room == 0:
-            return ()
+            return []
         try:
-            chosen = await self._chosen(room)
+            chosen = await self._choose(room)
             return [(taken, chosen[taken.id]) for taken in await self.queue.take(chosen)]
         except StoreUnavailable:
-            return ()  # readiness and metrics tell of it
+            return []  # readiness and metrics show it
         except Exception:
-            log.exception("logout deliveries were not looked for")
-            return ()
+            log.exception("logout deliveries cannot be read")
+            return []
 
-    async def _chosen(self, room: int) -> dict[str, Place]:
-        """The first ones that there is a place for, with their places; the others keep theirs in the queue."""
-        due, chosen = await self._look(room)
+    async def _choose(self, room: int) -> dict[str, Place]:
+        """Return the first ones that there is a place for, with their places."""
+        due, chosen = await self._find_due(room)
         if len(chosen) < room == len(due):
-            due, chosen = await self._look(LOOK_AHEAD)
+            due, chosen = await self._find_due(LOOK_AHEAD)
             if len(chosen) < room and len(due) == LOOK_AHEAD:
-                waiting = [one for one in due if one.id not in chosen]
-                await self.queue.set_back(waiting, seconds=SET_BACK)
+                without_place = [one for one in due if one.id not in chosen]
+                await self.queue.defer(without_place, seconds=SET_BACK)
         return chosen
 
-    async def _look(self, at_most: int) -> tuple[Sequence[LogoutDelivery], dict[str, Place]]:
-        due = await self.queue.due(at_most)
-        shares = Shares(self.clients, self._running.values(), places=AT_ONCE)
-        return due, await shares.choose(due)
+    async def _find_due(self, at_most: int) -> tuple[Sequence[LogoutDelivery], dict[str, Place]]:
+        due, running = await self.queue.find_due(at_most), self._running.values()
+        return due, await choose_deliveries(due, running, self.clients, places=AT_ONCE)
 
     async def _attempt(self, delivery: LogoutDelivery) -> None:
         try:
@@ -96,7 +94,6 @@ class LogoutDeliveries:
         except Exception:
             log.exception("a logout delivery was cut short")
 
-    def _is_over(self, attempt: asyncio.Task[None]) -> None:
-        """There is room for the next one."""
+    def _make_room(self, attempt: asyncio.Task[None]) -> None:
         del self._running[attempt]
         self.wake.set()

@@ -1,4 +1,4 @@
-"""Whose turn is it? A host that hangs never has all places, and strangers have few (RFC 7591 §5)."""
+"""Divides the places for attempts: a host that hangs never takes them all (RFC 7591 §5)."""
 
 from __future__ import annotations
 
@@ -8,68 +8,51 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from service.clients.directory import Clients
-from service.model.client import Client
 from service.model.session import LogoutDelivery
 
 PER_HOST = 2
-"""Attempts at one host of clients that registered themselves."""
+"""Attempts at one host of dynamically registered clients."""
 
 
 class Place(NamedTuple):
-    """Where an attempt is made."""
+    """The host of an attempt."""
 
     host: str
     dynamically_registered: bool
 
 
-class Shares:
-    """Places for attempts.
+async def choose_deliveries(
+    due: Iterable[LogoutDelivery], running: Collection[Place], clients: Clients, *, places: int
+) -> dict[str, Place]:
+    """Return the ids of the deliveries that there is room for, each with its place."""
+    taken, known, chosen = Counter(running), dict[str, Place](), dict[str, Place]()
+    for delivery in due:
+        if taken.total() >= places:
+            break
+        client_id = delivery.client_id
+        if client_id not in known:
+            known[client_id] = await _find_place(client_id, clients)
+        place = known[client_id]
+        if _has_room(place, taken, places=places):
+            chosen[delivery.id] = place
+            taken[place] += 1
+    return chosen
 
-    Three quarters at most for one host of the operator's clients; half for all registered
-    clients together, and of these two for each host.
+
+def _has_room(place: Place, taken: Counter[Place], *, places: int) -> bool:
+    """Whether one more attempt is allowed there.
+
+    One host of the operator's clients gets three quarters of the places; all dynamically
+    registered clients together get half, and each of their hosts gets two.
     """
-
-    def __init__(self, clients: Clients, running: Collection[Place], *, places: int) -> None:
-        """Take where attempts are running."""
-        self._clients = clients
-        self._taken = Counter(running)
-        self._places: dict[str, Place] = {}
-        self._room = places - len(running)
-        self._room_of_registered = places // 2 - sum(
-            place.dynamically_registered for place in running
-        )
-        self._per_own_host = places - places // 4
-
-    async def choose(self, due: Iterable[LogoutDelivery]) -> dict[str, Place]:
-        """Those that there is room for, by their ids, each with its place."""
-        chosen: dict[str, Place] = {}
-        for delivery in due:
-            if self._room <= 0:
-                break
-            place = await self._place(delivery.client_id)
-            if self._has_room(place):
-                chosen[delivery.id] = place
-                self._taken[place] += 1
-                self._room -= 1
-                self._room_of_registered -= place.dynamically_registered
-        return chosen
-
-    def _has_room(self, place: Place) -> bool:
-        if place.dynamically_registered:
-            return self._room_of_registered > 0 and self._taken[place] < PER_HOST
-        return self._taken[place] < self._per_own_host
-
-    async def _place(self, client_id: str) -> Place:
-        """Where the client wants to be told; what has no such place any more is soon over."""
-        known = self._places.get(client_id)
-        if known is None:
-            written_down = self._clients.in_file(client_id)
-            client = written_down or await self._clients.find(client_id)
-            known = Place(_host(client), dynamically_registered=written_down is None)
-            self._places[client_id] = known
-        return known
+    if not place.dynamically_registered:
+        return taken[place] < places - places // 4
+    of_all = sum(count for other, count in taken.items() if other.dynamically_registered)
+    return of_all < places // 2 and taken[place] < PER_HOST
 
 
-def _host(client: Client | None) -> str:
+async def _find_place(client_id: str, clients: Clients) -> Place:
+    in_file = clients.in_file(client_id)
+    client = in_file or await clients.find(client_id)
     uri = None if client is None else client.backchannel_logout_uri
-    return urlsplit(uri or "").hostname or ""
+    return Place(urlsplit(uri or "").hostname or "", dynamically_registered=in_file is None)

@@ -27,12 +27,12 @@ class Scope:
     """A scope value with its texts for the consent page (RFC 6749 §3.3)."""
 
     name: str
-    display_name: str | LocalText | None
-    description: str | LocalText | None
-    required: bool
-    emphasize: bool
-    show_in_discovery: bool
-    user_claims: tuple[str, ...]
+    display_name: str | LocalText | None = None
+    description: str | LocalText | None = None
+    required: bool = False
+    emphasize: bool = False
+    show_in_discovery: bool = False
+    user_claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

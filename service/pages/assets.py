@@ -7,6 +7,7 @@ import mimetypes
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from aiohttp import web
@@ -16,20 +17,11 @@ _A_DAY = "public, max-age=86400"
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asset:
-    """A file in memory, so that no request touches the disk or a path that it made up."""
-
-    body: bytes
-    content_type: str
-    digest: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Assets:
-    """The files under static/, by their path there."""
+    """The files under static/, by their path there, so that no request reads from the disk."""
 
-    files: Mapping[str, Asset]
+    files: Mapping[str, bytes]
 
     @classmethod
     def load(cls, folders: Sequence[Path], generated: Mapping[str, bytes]) -> Assets:
@@ -37,20 +29,18 @@ class Assets:
 
         Generated files come before all of them.
         """
-        files: dict[str, Asset] = {}
+        files: dict[str, bytes] = {}
         for folder in reversed(folders):
             root = folder / "static"
             for path in sorted(root.rglob("*")):
                 if path.is_file():
-                    name = path.relative_to(root).as_posix()
-                    files[name] = _asset(name, path.read_bytes())
-        files |= {name: _asset(name, body) for name, body in generated.items()}
-        return cls(files=files)
+                    files[path.relative_to(root).as_posix()] = path.read_bytes()
+        return cls({**files, **generated})
 
     def path(self, name: str) -> str:
-        """Give the path of a file with its content's hash in it."""
+        """Return the path of a file with its content's hash in it."""
         stem, dot, suffix = name.rpartition(".")
-        return f"/static/{stem}.{self.files[name].digest}{dot}{suffix}"
+        return f"/static/{stem}.{_hash(self.files[name])}{dot}{suffix}"
 
     async def serve(self, request: web.Request) -> web.Response:
         """Answer GET /static/…; an old hash gets the present file, since another replica may have named it."""
@@ -58,25 +48,23 @@ class Assets:
         hashed = _HASHED.fullmatch(name)
         if hashed is not None:
             name = hashed["stem"] + hashed["suffix"]
-        asset = self.files.get(name)
-        if asset is None:
+        if name not in self.files:
             raise web.HTTPNotFound
-        exact = hashed is not None and hashed["digest"] == asset.digest
-        return _response(asset, _FOR_EVER if exact else "no-cache")
+        exact = hashed is not None and hashed["digest"] == _hash(self.files[name])
+        return self._response(name, _FOR_EVER if exact else "no-cache")
 
     async def serve_icon(self, _: web.Request) -> web.Response:
-        """Answer GET /favicon.ico; browsers ask for it where the answer does not name an icon."""
-        return _response(self.files.get("favicon.ico", self.files["icon.svg"]), _A_DAY)
+        """Answer GET /favicon.ico, which browsers ask for if an answer does not name an icon."""
+        return self._response("favicon.ico" if "favicon.ico" in self.files else "icon.svg", _A_DAY)
+
+    def _response(self, name: str, cache_control: str) -> web.Response:
+        return web.Response(
+            body=self.files[name],
+            content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
+            headers={"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"},
+        )
 
 
-def _response(asset: Asset, cache_control: str) -> web.Response:
-    headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
-    return web.Response(body=asset.body, content_type=asset.content_type, headers=headers)
-
-
-def _asset(name: str, body: bytes) -> Asset:
-    return Asset(
-        body=body,
-        content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
-        digest=hashlib.sha256(body).hexdigest()[:12],
-    )
+@lru_cache(maxsize=100)
+def _hash(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Anti-forgery: a form is ours if it holds what only this browser's own pages were told (ASVS 3.5)."""
+"""Protects forms against forgery: each holds a value that only this browser's own pages contain (ASVS 3.5)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ class ForgedRequest(OAuthError):
 
 
 def csrf_token(browser: str) -> str:
-    """The value for this browser's forms: derived, so that no replica has to remember it."""
+    """Return the value for this browser's forms: derived, so that no replica has to remember it."""
     return urlsafe_b64encode(hmac.digest(browser.encode(), b"csrf", "sha256")).decode()
 
 
-def check_csrf(browser: str | None, given: str | None) -> None:
-    """Refuse a form that this browser was not given."""
-    if browser is None or given is None:
-        raise ForgedRequest("the form is not from a page that this browser was shown")
-    if not hmac.compare_digest(csrf_token(browser).encode(), given.encode()):
+def check_csrf(browser: str, given: str | None) -> None:
+    """Raise ForgedRequest unless this browser, which has a mark, was given the form."""
+    expected = csrf_token(browser)
+    if not browser or not hmac.compare_digest(expected.encode(), (given or "").encode()):
         raise ForgedRequest("the form is not from a page that this browser was shown")

@@ -1,4 +1,4 @@
-"""How are times and devices shown to a person?"""
+"""Shows times and devices to users, as filters of templates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOBILE = frozenset({"iPhone", "iPad", "Android"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """What a User-Agent header says to a person; a guess, for display only."""
+    """A browser and a system by the names that users know: a guess, for display only."""
 
     browser: str | None
     system: str | None
@@ -47,23 +47,20 @@ class Device:
 
 
 def device(user_agent: str | None) -> Device:
-    """Recognise the browser and the system that people know by name (RFC 9110 §10.1.5)."""
-    text = user_agent or ""
-    return Device(browser=_first(_BROWSERS, text), system=_first(_SYSTEMS, text))
+    """Recognise what sent a User-Agent header (RFC 9110 §10.1.5)."""
+
+    def first(table: tuple[tuple[str, str], ...]) -> str | None:
+        return next((name for name, pattern in table if re.search(pattern, user_agent or "")), None)
+
+    return Device(browser=first(_BROWSERS), system=first(_SYSTEMS))
 
 
 def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]]:
     """Return the filters of one language; a text that lacks it is shown in the default one."""
+    locale = tag.replace("-", "_")
 
     def local(text: str | LocalText | None) -> str:
         return text.in_language(tag, default) if isinstance(text, LocalText) else text or ""
-
-    return {**_times_in(tag), "local": local}
-
-
-def _times_in(tag: str) -> dict[str, Callable[[int], str]]:
-    """Give the filters that write times in one language."""
-    locale = tag.replace("-", "_")
 
     def ago(seconds: int) -> str:
         since = timedelta(seconds=min(seconds - time.time(), -1))  # never «in 0 seconds»
@@ -79,12 +76,8 @@ def _times_in(tag: str) -> dict[str, Callable[[int], str]]:
     def span(seconds: int) -> str:
         return format_timedelta(timedelta(seconds=seconds), threshold=2, locale=locale)
 
-    return {"ago": ago, "date": date, "date_time": date_time, "span": span, "iso": _iso}
+    def iso(seconds: int) -> str:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-
-def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _first(table: tuple[tuple[str, str], ...], text: str) -> str | None:
-    return next((name for name, pattern in table if re.search(pattern, text)), None)
+    filters = (local, ago, date, date_time, span, iso)
+    return {each.__name__: each for each in filters}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
@@ -14,7 +14,6 @@ from service.model.events import AuthorizationRefused, Emit, current_request_id
 from service.pages.pages import Pages
 from service.pages.sign_in_over import SignInOver
 from service.protocol.errors import OAuthError, ServerError
-from service.protocol.refused_value import RefusedValue
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -33,16 +32,16 @@ class ErrorPages:
     def page_and_form(
         self, path: str, page: PageHandler, submit: PageHandler
     ) -> tuple[web.RouteDef, ...]:
-        """GET and POST of one path; where either fails, the person sees a page."""
+        """Return the routes of GET and POST; the errors of both are pages."""
         return (
             web.get(path, self.around(page), allow_head=False),
             web.post(path, self.around(submit)),
         )
 
     def around(self, handler: PageHandler) -> PageHandler:
-        """The same handler, whose errors are pages."""
+        """Return the same handler, whose errors are pages."""
 
-        async def guarded(request: web.Request) -> web.Response:
+        async def handle(request: web.Request) -> web.Response:
             try:
                 return await handler(request)
             except OAuthError as error:
@@ -53,7 +52,7 @@ class ErrorPages:
                 log.exception("unforeseen error on a page")
                 return await self._page(request, ServerError("something unforeseen happened"))
 
-        return guarded
+        return handle
 
     @web.middleware
     async def show_unknown_path(
@@ -61,7 +60,8 @@ class ErrorPages:
     ) -> web.StreamResponse:
         """Answer a browser that asks for an unknown path by a page; a program gets JSON."""
         refusal = request.match_info.http_exception
-        if isinstance(refusal, web.HTTPNotFound) and _is_browser(request):
+        is_browser = "text/html" in request.headers.get("Accept", "").lower()
+        if isinstance(refusal, web.HTTPNotFound) and is_browser:
             return self.pages.render(request, "not_found.html", status=refusal.status, context={})
         return await handler(request)
 
@@ -76,29 +76,15 @@ class ErrorPages:
                 value=refused.shown,
             )
         )
-        page = self.pages.render(
-            request,
-            "error.html",
-            status=error.status,
-            context={
-                "error": error.code,
-                "error_description": error.description,
-                "request_id": current_request_id.get() or "",
-                **await self._development(refused),
-                "time": int(time.time()),
-                "way_on": error.way_on if isinstance(error, SignInOver) else None,
-            },
-        )
+        context: dict[str, object] = {
+            "error": error.code,
+            "error_description": error.description,
+            "request_id": current_request_id.get() or "",
+            "time": int(time.time()),
+            "way_on": error.way_on if isinstance(error, SignInOver) else None,
+        }
+        if self.accepted is not None and refused.parameter is not None:
+            context |= {"refused": refused, "accepted": await self.accepted.find(refused)}
+        page = self.pages.render(request, "error.html", status=error.status, context=context)
         page.headers.update(error.headers)
         return page
-
-    async def _development(self, refused: RefusedValue) -> Mapping[str, object]:
-        """Return what the page shows to a developer: the value that was sent, and those that fit."""
-        if self.accepted is None or refused.parameter is None:
-            return {}
-        return {"refused": refused, "accepted": await self.accepted.find(refused)}
-
-
-def _is_browser(request: web.Request) -> bool:
-    """Whether the caller names HTML, as every browser does when a person opens an address."""
-    return "text/html" in request.headers.get("Accept", "").lower()

@@ -1,4 +1,4 @@
-"""In which language is a page shown, and what are its words?"""
+"""Reads the messages of each language, and chooses the language of a page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Locales:
     def choose(self, *tags: str, accept_language: str | None) -> str:
         """Return the first of these languages that is on offer, else the first that the browser prefers (RFC 9110 §12.5.4)."""
         known = {tag.lower(): tag for tag in self.translations}
-        for preferred in (tags, _accepted(accept_language or "")):
+        for preferred in (tags, _parse_accept_language(accept_language or "")):
             names = [_tag(name).lower() for name in preferred[:MOST_PREFERENCES]]
             chosen = negotiate_locale(names, known, sep="-")
             if chosen is not None:
@@ -50,7 +50,7 @@ class Locales:
 
 
 def has_messages(folders: Iterable[Path], name: str) -> bool:
-    """Whether a language is one that there is, and that there are words for."""
+    """Whether the language exists, and has messages."""
     tag = _tag(name)
     try:
         Locale.parse(tag, sep="-")
@@ -60,23 +60,23 @@ def has_messages(folders: Iterable[Path], name: str) -> bool:
 
 
 def known_languages(folders: Iterable[Path]) -> list[str]:
-    """Every language that there are words for."""
+    """Return every language that has messages."""
     found = (path.parts[-3] for folder in folders for path in folder.glob(CATALOGUE.format("*")))
     return sorted({SOURCE_LANGUAGE, *map(_tag, found)})
 
 
 def why_not_read(folder: Path, names: Iterable[str]) -> Iterator[str]:
-    """For each broken catalogue of these languages in a folder its file, and why."""
+    """Yield the file and the reason for each broken catalogue of these languages in a folder."""
     known = [name for name in names if has_messages([folder], name)]
     for source in sorted({each for name in known for each in _sources([folder], _tag(name))}):
         try:
-            _compiled(source)
+            _compile(source)
         except (OSError, LookupError, ValueError) as error:
             yield f"{source}: {error}"
 
 
 def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Markup]]:
-    """Give what templates call for their words; values put into them are escaped."""
+    """Return the functions that templates call for messages; values in them are escaped."""
 
     def gettext(message: str, /, **values: object) -> Markup:
         return Markup(translations.gettext(message)) % values  # noqa: S704 (catalogues are ours)
@@ -95,7 +95,7 @@ def own_name(tag: str) -> str:
 
 
 def text_direction(tag: str) -> str:
-    """Tell whether a language is written from the left or from the right."""
+    """Return `ltr` or `rtl`."""
     return Locale.parse(tag, sep="-").text_direction
 
 
@@ -103,14 +103,14 @@ def _tag(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _accepted(header: str) -> list[str]:
+def _parse_accept_language(header: str) -> list[str]:
     items = header[:MAX_ACCEPT_LANGUAGE_LENGTH].split(",")
-    weighted = [_weighted(item) for item in items[:MOST_PREFERENCES]]
+    weighted = [_parse_weight(item) for item in items[:MOST_PREFERENCES]]
     by_preference = sorted(weighted, key=lambda pair: pair[1], reverse=True)
     return [name for name, weight in by_preference if name and weight > 0]
 
 
-def _weighted(item: str) -> tuple[str, float]:
+def _parse_weight(item: str) -> tuple[str, float]:
     name, _, parameter = item.partition(";")
     weight = parameter.strip().removeprefix("q=")
     try:
@@ -124,14 +124,14 @@ def _translations(folders: Sequence[Path], tag: str) -> NullTranslations:
         raise MissingCatalogue(f"there are no messages for the language {tag}")
     messages = NullTranslations()
     for source in reversed(list(_sources(folders, tag))):
-        catalogue = _compiled(source)
+        catalogue = _compile(source)
         catalogue.add_fallback(messages)
         messages = catalogue
     return messages
 
 
 def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
-    """The catalogues of a language, those of its country before those that all of its countries share."""
+    """Yield the catalogues of a language, those of its country before those of all its countries."""
     while tag:
         for folder in folders:
             source = folder / CATALOGUE.format(tag.replace("-", "_"))
@@ -140,7 +140,7 @@ def _sources(folders: Iterable[Path], tag: str) -> Iterator[Path]:
         tag = tag.rpartition("-")[0]
 
 
-def _compiled(source: Path) -> GNUTranslations:
+def _compile(source: Path) -> GNUTranslations:
     compiled = BytesIO()
     with source.open("rb") as file:
         write_mo(compiled, read_po(file, locale=source.parts[-3]))

@@ -1,4 +1,4 @@
-"""Which templates does an operator's folder hold, and which of them can be no page?"""
+"""Compiles the templates in an operator's folder."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from service.pages import display
 
 
 def templates_in(folder: Path) -> list[str]:
-    """The names of all templates in a folder, those further down in it too."""
+    """Return the names of all templates in a folder and its subfolders."""
     names = jinja2.FileSystemLoader(folder).list_templates()
     return [name for name in names if name.endswith(".html")]
 
 
 def why_not_compiled(folder: Path) -> Iterator[str]:
-    """For each template that does not compile its file, its line, and why."""
+    """Yield the file, line and reason for each template that does not compile."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True)
     environment.filters.update(display.filters_in("en"))
     for name in templates_in(folder):

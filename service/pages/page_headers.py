@@ -1,4 +1,4 @@
-"""Which headers keep a page safe, and which sources may it load from and post to?"""
+"""Writes the headers that keep a page safe (CSP3, RFC 9700 §4.16)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def content_security_policy(
     frame_src: Iterable[str] = (),
     script: str | None = None,
 ) -> str:
-    """Write the policy of a page that posts to, shows and frames these URIs (CSP3).
+    """Write the policy of a page that posts to, shows and frames these URIs.
 
     It runs this one inline script, or else static files of this service.
     """
@@ -39,12 +39,12 @@ def content_security_policy(
 
 
 def framed_script_policy(script: str) -> str:
-    """Write the policy of a page that does nothing but run this script, in whosever frame (CSP3)."""
+    """Write the policy of a page that only runs this script, in a frame of any site."""
     return f"default-src 'none'; script-src {_hash(script)}"
 
 
 def page_headers(*, policy: str, language: str, secure: bool) -> dict[str, str]:
-    """Give the headers of every page; `secure` where the issuer is https (RFC 9700 §4.16)."""
+    """Return the headers of every page; `secure` if the issuer is https."""
     headers = {
         "Content-Security-Policy": policy,
         "Content-Language": language,
@@ -65,10 +65,10 @@ def _sources(uris: Iterable[str]) -> list[str]:
 
 
 def _source(uri: str) -> str | None:
-    """Give a URI's origin, or its scheme where CSP can't write the host, as with [::1] (CSP3 §2.3.1)."""
+    """Return a URI's origin, or its scheme if CSP cannot write the host, as with [::1] (CSP3 §2.3.1)."""
     parts = urlsplit(uri)
     if not parts.scheme:
-        return None  # our own path, which 'self' lets through
+        return None  # a path of this service, which 'self' allows
     authority = parts.netloc.rpartition("@")[2].lower()
     host, _, port = authority.partition(":")
     if _HOST.fullmatch(host) and (port.isdecimal() or not port):

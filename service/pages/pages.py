@@ -16,7 +16,7 @@ from service.model.delivery import FormPost
 from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
-from service.pages.cookies import LANGUAGE, Cookies
+from service.pages.cookies import Cookie, Cookies
 from service.pages.locales import Locales, messages_of, own_name, text_direction
 from service.pages.own_templates import templates_in
 from service.pages.page_headers import content_security_policy, page_headers
@@ -27,43 +27,38 @@ AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 
 
 class Pages:
-    """Everything that a person sees, in the person's language and in the operator's look."""
+    """Renders everything that a user sees, in the user's language and in the operator's look."""
 
-    def __init__(
-        self,
-        *,
-        issuer: str,
-        ui: Ui,
-        cookies: Cookies,
-    ) -> None:
-        folders = folders_of(ui.templates)
+    def __init__(self, *, issuer: str, ui: Ui, cookies: Cookies) -> None:
         self._issuer = urlsplit(issuer)
         self._ui = ui
         self._cookies = cookies
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
         """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
-        self._folders = folders
-        self._assets = Assets.load(folders, _generated_assets(ui))
-        self._locales = Locales.load(folders, ui.locales, ui.default_locale)
+        self._folders = folders_of(ui.templates)
+        self._assets = Assets.load(self._folders, _generated_assets(ui))
+        self._locales = Locales.load(self._folders, ui.locales, ui.default_locale)
         self._environments = {
             tag: web.AppKey(f"pages.{tag}", jinja2.Environment)
             for tag in self._locales.translations
         }
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """Name the URLs of static files."""
+        """Return the routes of static files."""
         return (
             web.get("/static/{name:.+}", self._assets.serve),
             web.get("/favicon.ico", self._assets.serve_icon),
         )
 
     def setup(self, app: web.Application) -> None:
-        """Make each language's templates ready; an operator's that does not compile stops the start."""
+        """Make each language's templates ready; one of the operator's that does not compile stops the start."""
+        ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
         for tag, key in self._environments.items():
             environment = aiohttp_jinja2.setup(
                 app,
                 app_key=key,
-                loader=self._loader(),
+                # `builtin/` reaches our template from an operator's that extends it.
+                loader=jinja2.ChoiceLoader([*map(jinja2.FileSystemLoader, self._folders), ours]),
                 default_helpers=False,
                 filters=display.filters_in(tag, self._locales.default),
                 trim_blocks=True,
@@ -86,26 +81,40 @@ class Pages:
         form_action: Iterable[str] = (),
         img_src: Iterable[str] = (),
         frame_src: Iterable[str] = (),
+        script: str | None = None,
         context: Mapping[str, object],
     ) -> web.Response:
         """Answer with a page; the URIs are those that its forms lead to and that it shows or frames."""
         logo = [self._ui.logo] if isinstance(self._ui.logo, str) else []
+        chosen = _chosen_language(request)
+        tag = self._locales.choose(
+            *filter(None, (chosen, self._cookies.get(request, Cookie.LANGUAGE))),
+            *(ui_locales or "").split(),
+            accept_language=request.headers.get("Accept-Language"),
+        )
+        page = aiohttp_jinja2.render_template(
+            template, request, context, app_key=self._environments[tag], status=status
+        )
         policy = content_security_policy(
-            form_action=form_action, img_src=[*img_src, *logo], frame_src=frame_src
+            form_action=form_action, img_src=[*img_src, *logo], frame_src=frame_src, script=script
         )
-        return self._respond(
-            request, template, context, policy=policy, ui_locales=ui_locales, status=status
-        )
+        secure = self._issuer.scheme == "https"
+        page.headers.update(page_headers(policy=policy, language=tag, secure=secure))
+        if chosen == tag:
+            self._cookies.set_language(page, tag)
+        return page
 
     def form_post(
         self, request: web.Request, delivery: FormPost, *, ui_locales: str | None = None
     ) -> web.Response:
         """Answer with a page that posts itself to the client (OAuth 2.0 Form Post Response Mode §2)."""
-        form_action = (delivery.redirect_uri, *self.further)
-        policy = content_security_policy(form_action=form_action, script=AUTO_SUBMIT)
-        context = {"redirect_uri": delivery.redirect_uri, "fields": delivery.fields}
-        return self._respond(
-            request, "form_post.html", context, policy=policy, ui_locales=ui_locales
+        return self.render(
+            request,
+            "form_post.html",
+            ui_locales=ui_locales,
+            form_action=(delivery.redirect_uri, *self.further),
+            script=AUTO_SUBMIT,
+            context={"redirect_uri": delivery.redirect_uri, "fields": delivery.fields},
         )
 
     def logged_out(
@@ -127,59 +136,23 @@ class Pages:
         )
 
     def url(self, path: str) -> str:
-        """Give a path as the browser must ask for it: under the issuer's own, a static file with its hash."""
+        """Return a path as the browser must ask for it: under the issuer's own, a static file with its hash."""
         name = path.removeprefix("/static/")
         if name in self._assets.files:
             path = self._assets.path(name)
         return self._issuer.path.rstrip("/") + path
 
-    def _respond(
-        self,
-        request: web.Request,
-        template: str,
-        context: Mapping[str, object],
-        *,
-        policy: str,
-        ui_locales: str | None,
-        status: int = 200,
-    ) -> web.Response:
-        chosen = _chosen_language(request)
-        tag = self._locales.choose(
-            *filter(None, (chosen, self._cookies.language(request))),
-            *(ui_locales or "").split(),
-            accept_language=request.headers.get("Accept-Language"),
-        )
-        page = aiohttp_jinja2.render_template(
-            template, request, context, app_key=self._environments[tag], status=status
-        )
-        secure = self._issuer.scheme == "https"
-        page.headers.update(page_headers(policy=policy, language=tag, secure=secure))
-        if chosen == tag:
-            self._cookies.set_language(page, tag)
-        return page
-
-    def _loader(self) -> jinja2.BaseLoader:
-        """Find the operator's templates first; `builtin/` reaches ours from one that extends it."""
-        ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
-        return jinja2.ChoiceLoader([*map(jinja2.FileSystemLoader, self._folders), ours])
-
-    def _title(self, tag: str) -> str:
-        title = self._ui.title
-        if isinstance(title, LocalText):
-            return title.in_language(tag, self._locales.default)
-        return self._locales.translations[tag].gettext(title)  # the default one has a translation
-
-    def _logo_uri(self) -> str | None:
-        logo = self._ui.logo
-        return self.url(f"/static/{_file_name(logo)}") if isinstance(logo, Path) else logo
-
     def _globals(self, tag: str) -> dict[str, object]:
-        translations = self._locales.translations[tag]
+        translations, title, logo = self._locales.translations[tag], self._ui.title, self._ui.logo
         return {
-            "title": self._title(tag),
+            "title": title.in_language(tag, self._locales.default)
+            if isinstance(title, LocalText)
+            else translations.gettext(title),  # the default one has a translation
             "lang": tag,
             "languages": {each: own_name(each) for each in self._locales.translations},
-            "service_logo_uri": self._logo_uri(),
+            "service_logo_uri": self.url(f"/static/{_file_name(logo)}")
+            if isinstance(logo, Path)
+            else logo,
             "service_links": self._ui.links,
             "text_direction": text_direction(tag),
             "url": self.url,
@@ -192,9 +165,9 @@ class Pages:
 
 
 def _chosen_language(request: web.Request) -> str | None:
-    """Return the language in the query; only a long query, which no page links to, is costly to parse."""
-    short = len(request.rel_url.raw_query_string) <= MAX_QUERY_LENGTH
-    return request.query.get(LANGUAGE) if short else None
+    """Return the language in the query; a long query, which no page links to, is costly to parse."""
+    is_short = len(request.rel_url.raw_query_string) <= MAX_QUERY_LENGTH
+    return request.query.get(Cookie.LANGUAGE.value) if is_short else None
 
 
 def _generated_assets(ui: Ui) -> dict[str, bytes]:

@@ -18,6 +18,7 @@ from service.http.parameters import form_params, query_params
 from service.model.client import Client
 from service.model.delivery import FormPost
 from service.model.session import Answers, ParkedRequest, Session
+from service.pages.cookies import Cookie
 from service.pages.csrf import ForgedRequest, check_csrf, csrf_token
 from service.pages.pages import Pages
 from service.pages.sign_in_over import FormExpired, SignInOver, WayOn, start_uri
@@ -83,7 +84,7 @@ class SignInPages:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
         try:
-            check_csrf(self.visits.cookies.browser(request), params.get("csrf"))
+            check_csrf(self.visits.cookies.get(request, Cookie.BROWSER), params.get("csrf"))
         except ForgedRequest as error:
             way_on = self.way_on(params.get("request"))
             raise FormExpired(error.description, way_on=way_on) from error

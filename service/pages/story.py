@@ -1,4 +1,4 @@
-"""The story of a token on the start page: requests that programs would send, with their answers."""
+"""Sends the requests that the start page shows, as programs would, and keeps their answers."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Story:
     issuer: str
     registry: Registry
     secrets: Mapping[str, str]
-    """The secrets that may be shown, by the name of their client or API."""
+    """Those that may be shown, by the name of their client or API."""
     send: Callable[[WholeRequest], Awaitable[Answer]]
     steps: list[Step] = field(default_factory=list)
 
     async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
-        """Post a form as this client or API, and return the answer; a public client sends its client_id alone."""
+        """Post a form as this client or API, and return the answer."""
         secret = self.secrets.get(caller)
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",
@@ -79,35 +79,27 @@ class Story:
             form=form,
             curl=shlex.join([*curl, self.issuer.rstrip("/") + path]) + "; echo",
             status=answer.status,
-            answer=_pretty(_shorten_values(content)) if answer.body else "",
+            answer=_pretty({n: _shorten(v) for n, v in content.items()}) if answer.body else "",
             tokens=dict(_decode_tokens(content)),
         )
         self.steps.append(step)
         return content
 
     async def follow(self, answer: Mapping[str, object], *, has_user: bool) -> None:
-        """Show what an access token is worth to its API, and where there is a user, the delegation to the next one."""
+        """Introspect an access token at its API; a token of a user is delegated to the next API, too."""
         token, api = answer.get("access_token"), self._api_of(answer)
         if not isinstance(token, str) or api is None:
             return
         await self.ask("introspection", api, INTROSPECTION, token=token)
-        for client in self.registry.clients.values():
-            if (
-                has_user
-                and client.api_resource == api
-                and "delegation" in client.allowed_grant_types
-            ):
+        for client in self.registry.clients.values() if has_user else ():
+            if client.api_resource == api and "delegation" in client.allowed_grant_types:
                 scope = " ".join(sorted(client.allowed_scopes))
                 form = {"grant_type": "delegation", "token": token, "scope": scope}
-                delegated = await self.ask("delegation", client.client_id, TOKEN, **form)
-                await self._compare(token, delegated)
-
-    async def _compare(self, token: str, answer: Mapping[str, object]) -> None:
-        """Let the next API ask about both tokens."""
-        delegated, api = answer.get("access_token"), self._api_of(answer)
-        if isinstance(delegated, str) and api is not None:
-            await self.ask("not-addressed", api, INTROSPECTION, token=token)
-            await self.ask("delegated", api, INTROSPECTION, token=delegated)
+                answer = await self.ask("delegation", client.client_id, TOKEN, **form)
+                delegated, next_api = answer.get("access_token"), self._api_of(answer)
+                if isinstance(delegated, str) and next_api is not None:
+                    await self.ask("not-addressed", next_api, INTROSPECTION, token=token)
+                    await self.ask("delegated", next_api, INTROSPECTION, token=delegated)
 
     def _api_of(self, answer: Mapping[str, object]) -> str | None:
         """Return an API that the token of this answer is for, and whose secret may be shown."""
@@ -122,12 +114,8 @@ def _pretty(content: object) -> str:
     return orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
 
 
-def _shorten_values(content: Mapping[str, object]) -> dict[str, object]:
-    """Return the same with long strings cut; the tokens are shown decoded."""
-    return {
-        name: f"{value[:LONGEST]}…" if isinstance(value, str) and len(value) > LONGEST else value
-        for name, value in content.items()
-    }
+def _shorten(value: object) -> object:
+    return f"{value[:LONGEST]}…" if isinstance(value, str) and len(value) > LONGEST else value
 
 
 def _decode_tokens(content: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from service.identity.sessions import Sessions
 from service.identity.sign_ins import LIFETIME, PartialSignIns, SignIn
 from service.identity.users import Subjects
 from service.model.session import Session
-from service.pages.cookies import Cookies
+from service.pages.cookies import Cookie, Cookies
 from service.protocol.session_state import SIGNED_OUT, browser_state_of
 
 
@@ -30,8 +30,9 @@ class Visits:
 
     async def find_visitor(self, request: web.Request) -> Visitor:
         """Return the browser's mark, new if it has none, and the session of an active user."""
-        browser = self.cookies.browser(request) or secrets.token_urlsafe(24)
-        cookie, partial_id = self.cookies.session(request), self.cookies.partial_sign_in(request)
+        get = self.cookies.get
+        browser = get(request, Cookie.BROWSER) or secrets.token_urlsafe(24)
+        cookie, partial_id = get(request, Cookie.SESSION), get(request, Cookie.PARTIAL_SIGN_IN)
         partial = partial_id and await self.partial_sign_ins.find(partial_id, browser=browser)
         session = await self.sessions.find(cookie) if cookie else None
         user_claims = await self.subjects.find_claims(session) if session else None
@@ -40,7 +41,7 @@ class Visits:
             return replace(_signed_in(browser, session, user_claims), partial=partial or None)
         # A frame of another site sends no session cookie, although a user may be signed in: only
         # a cookie without a session proves that nobody is.
-        state = SIGNED_OUT if cookie is not None else self.cookies.browser_state(request)
+        state = SIGNED_OUT if cookie else get(request, Cookie.BROWSER_STATE)
         return Visitor(browser=browser, browser_state=state or SIGNED_OUT, partial=partial or None)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
@@ -55,16 +56,17 @@ class Visits:
         """Set the cookies that have changed: the browser's mark, its state, and a new session."""
         session = visitor.session
         lasts = session.ends_at - session.started_at if session and session.remember else None
-        if self.cookies.browser(request) != visitor.browser:
-            self.cookies.set_browser(response, visitor.browser)
+        get, put = self.cookies.get, self.cookies.set
+        if get(request, Cookie.BROWSER) != visitor.browser:
+            put(response, Cookie.BROWSER, visitor.browser, max_age=None)
         partial_id = visitor.partial.id if visitor.partial else ""
-        if (self.cookies.partial_sign_in(request) or "") != partial_id:
-            self.cookies.set_partial_sign_in(response, partial_id, max_age=LIFETIME)
-        if (self.cookies.browser_state(request) or SIGNED_OUT) != visitor.browser_state:
+        if get(request, Cookie.PARTIAL_SIGN_IN) != partial_id:
+            put(response, Cookie.PARTIAL_SIGN_IN, partial_id, max_age=LIFETIME)
+        if (get(request, Cookie.BROWSER_STATE) or SIGNED_OUT) != visitor.browser_state:
             state_lasts = lasts if session else 0
-            self.cookies.set_browser_state(response, visitor.browser_state, max_age=state_lasts)
+            put(response, Cookie.BROWSER_STATE, visitor.browser_state, max_age=state_lasts)
         if visitor.new_cookie is not None:
-            self.cookies.set_session(response, visitor.new_cookie, max_age=lasts)
+            put(response, Cookie.SESSION, visitor.new_cookie, max_age=lasts)
         return response
 
     async def sign_in(self, request: web.Request, visitor: Visitor, sign_in: SignIn) -> Visitor:

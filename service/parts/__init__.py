@@ -28,7 +28,6 @@ from service.logout import request as logout_request
 from service.logout.back_channel import BackChannel
 from service.logout.delivering import LogoutDeliveries
 from service.logout.front_channel import FrontChannel
-from service.logout.logout_token import LogoutTokens
 from service.logout.queue import LEASE_MARGIN, LogoutQueue
 from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.shared import Shared
@@ -148,13 +147,12 @@ def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
     shared, clients = parts.shared, parts.clients.directory
     lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
     queue = LogoutQueue(stores=shared.stores, lease=lease, now=shared.now)
-    tokens = LogoutTokens(
-        issuer=shared.issuer, keys=parts.keys.of_clients, identifiers=parts.tokens.identifiers
-    )
     back_channel = BackChannel(
+        issuer=shared.issuer,
         queue=queue,
         clients=clients,
-        tokens=tokens,
+        keys=parts.keys.of_clients,
+        identifiers=parts.tokens.identifiers,
         http=shared.client_http("logout"),
         emit=shared.emit,
         now=shared.now,
