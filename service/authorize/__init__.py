@@ -1,1 +1,1 @@
-"""How an authorization request is checked, walked through its pages and answered."""
+"""Checks authorization requests, leads users through their pages, and answers."""

@@ -1,4 +1,4 @@
-"""Lists what a refused parameter could have been, for the error page in development and for `explain`."""
+"""Lists the values that a refused parameter could have had, for the error page in development and for `explain`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import cast
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import LiveRegistry
 from service.protocol.prompt import PROMPTS
 from service.protocol.refused_value import RefusedValue
-from service.protocol.scope import OFFLINE_ACCESS
 
 MOST = 20
 """Values that are listed; the nearest ones."""
@@ -29,44 +28,22 @@ class AcceptedValues:
     async def find(self, refused: RefusedValue) -> tuple[str, ...]:
         """Return the values that would have been accepted, the nearest first."""
         client = await self.clients.find(refused.client_id) if refused.client_id else None
-        accepted = _list_accepted(refused.parameter, client, self.registry.current)
-        return _nearest_first(refused.value or "", accepted)
+        accepted: dict[str, Iterable[str]] = {
+            "client_id": self.registry.current.permissions,
+            "resource": self.registry.current.api_resources,
+            "response_mode": RESPONSE_MODES,
+            "prompt": PROMPTS,
+            **(_registered_values(client) if client else {}),
+        }
+        ordered = sorted(accepted.get(refused.parameter or "", ()))
+        return tuple(get_close_matches((refused.value or "")[:200], ordered, n=MOST, cutoff=0))
 
 
-def _list_accepted(
-    parameter: str | None, client: Client | None, registry: Registry
-) -> Iterable[str]:
-    match parameter:
-        case "client_id":
-            return registry.permissions
-        case "resource":
-            return registry.api_resources
-        case "response_mode":
-            return RESPONSE_MODES
-        case "prompt":
-            return PROMPTS
-        case _:
-            return _list_registered(parameter, client) if client is not None else ()
-
-
-def _list_registered(parameter: str | None, client: Client) -> Iterable[str]:
-    """Return what the client registered."""
-    match parameter:
-        case "redirect_uri":
-            return client.redirect_uris
-        case "scope":
-            offline = {OFFLINE_ACCESS} if client.allow_offline_access else frozenset[str]()
-            return client.allowed_scopes | offline
-        case "response_type":
-            return client.allowed_response_types
-        case "grant_type":
-            return client.allowed_grant_types
-        case "request_uri":
-            return cast("tuple[str, ...]", client.metadata.get("request_uris", ()))
-        case _:
-            return ()
-
-
-def _nearest_first(value: str, accepted: Iterable[str]) -> tuple[str, ...]:
-    ordered = sorted(accepted)
-    return tuple(get_close_matches(value[:200], ordered, n=MOST, cutoff=0))
+def _registered_values(client: Client) -> dict[str, Iterable[str]]:
+    return {
+        "redirect_uri": client.redirect_uris,
+        "scope": client.permissions.scope,
+        "response_type": client.allowed_response_types,
+        "grant_type": client.allowed_grant_types,
+        "request_uri": cast("tuple[str, ...]", client.metadata.get("request_uris", ())),
+    }

@@ -1,4 +1,4 @@
-"""How often and how many request objects are fetched: who hangs or asks without end is alone with that (OIDC Core §6.2)."""
+"""Limits the fetches of request objects: one slow or abusive client cannot affect others (OIDC Core §6.2)."""
 
 from __future__ import annotations
 
@@ -13,33 +13,30 @@ from service.model.outgoing import HttpClient
 from service.protocol.errors import InvalidRequestUri
 
 PER_MINUTE = 30
-"""Fetches for one client that one address causes, whatever fragments its URLs are asked for with.
+"""Fetches for one client that one address causes, whatever fragments the URLs have.
 
-Anybody can send a client's request: counted for the client alone, one person would refuse all others.
+Anybody can send a client's request: a limit for the client alone would let one user stop all others.
 """
 
 AT_ONCE = 10
-"""Fetches on one way out; the other connections are for keys, sector documents and logouts."""
+"""Fetches by one HTTP client; its other connections are for keys, sector documents and logouts."""
 
 PATIENCE = 5
-"""Seconds for which a fetch waits for its place."""
-
-_MINUTE = 60
+"""Seconds for which a fetch waits for one of these."""
 
 
 class FetchLimits:
-    """Counted in this process: it is its own connections that are spared."""
+    """Counts in this process, whose connections it protects."""
 
     def __init__(self, *, now: Callable[[], int]) -> None:
-        """Take the clock."""
         self._now = now
         self._minute = 0
         self._counted: Counter[tuple[str, str]] = Counter()
         self._places: dict[HttpClient, asyncio.Semaphore] = {}
 
     def count(self, client: Client, client_address: str) -> None:
-        """Count one fetch for who asks from this address; InvalidRequestUri where it is one too many (OIDC Core §3.1.2.6)."""
-        minute = self._now() // _MINUTE
+        """Count a fetch that this address causes; raise InvalidRequestUri if it is one too many."""
+        minute = self._now() // 60
         if minute != self._minute:
             self._minute = minute
             self._counted.clear()
@@ -49,9 +46,9 @@ class FetchLimits:
         self._counted[key] += 1
 
     @asynccontextmanager
-    async def place(self, way: HttpClient) -> AsyncGenerator[None, None]:
-        """One of the places of this way, as soon as there is one; InvalidRequestUri where that takes long."""
-        places = self._places.setdefault(way, asyncio.Semaphore(AT_ONCE))
+    async def take_place(self, http: HttpClient) -> AsyncGenerator[None]:
+        """Wait for a place among the fetches of this HTTP client; raise InvalidRequestUri if that takes long."""
+        places = self._places.setdefault(http, asyncio.Semaphore(AT_ONCE))
         try:
             async with asyncio.timeout(PATIENCE):
                 await places.acquire()

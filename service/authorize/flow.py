@@ -123,7 +123,7 @@ class AuthorizeFlow:
         try:
             request = await self.reader.read(arrival)
             interaction = await self._interaction(request, reply_to, visitor, answers)
-            interaction.refuse_another_person()
+            interaction.refuse_another_user()
             step = self._find_step(interaction, visitor, parked_id)
             if step is None:
                 return await self._answer(interaction, reply_to, claim)

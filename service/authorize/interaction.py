@@ -1,4 +1,4 @@
-"""One authorization request in front of one person: all that decides which page comes next."""
+"""An authorization request and its user: everything that decides which page comes next."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from service.protocol.prompt import LOGIN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interaction:
-    """The request, who is signed in, and what the person has answered or allowed before."""
+    """The request, the session, and what the user has answered or allowed before."""
 
     request: AuthorizeRequest
     registry: Registry
     session: Session | None
     user_claims: Mapping[str, object]
-    """Of the person signed in; empty for nobody."""
     answers: Answers
     consented_scope: frozenset[str]
-    """What the person allowed this client earlier, for good."""
+    """What the user allowed this client earlier, for good."""
     consented_claims: frozenset[str]
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
@@ -46,11 +45,7 @@ class Interaction:
     def needs_login(self) -> bool:
         """Whether the user has to authenticate (again) (OIDC Core §3.1.2.3)."""
         session = self.session
-        if session is None:
-            return True
-        if not self._is_meant(session):
-            return True
-        if not self._sign_in_is_accepted(session):
+        if session is None or not self._is_named(session) or not self._accepts_sign_in(session):
             return True
         if self.answers.authenticated:
             return False
@@ -58,18 +53,18 @@ class Interaction:
             return True
         return LOGIN in self.request.prompt or self._is_too_old(session)
 
-    def refuse_another_person(self) -> None:
-        """Whoever signed in has to be the one whom the client names (OIDC Core §3.1.2.2)."""
+    def refuse_another_user(self) -> None:
+        """Raise LoginRequired if another user signed in than the client names (OIDC Core §3.1.2.2)."""
         session = self.session
-        if self.answers.authenticated and session and not self._is_meant(session):
-            raise LoginRequired("somebody else signed in than the request names")
+        if self.answers.authenticated and session and not self._is_named(session):
+            raise LoginRequired("another user signed in than the request names")
 
-    def _is_meant(self, session: Session) -> bool:
-        """Whether the client names nobody, or this person."""
+    def _is_named(self, session: Session) -> bool:
+        """Whether the client names this user, or none."""
         return all(named.has_subject(session.subject) for named in self.request.named)
 
-    def _sign_in_is_accepted(self, session: Session) -> bool:
-        """Whether the client takes people from where this one signed in."""
+    def _accepts_sign_in(self, session: Session) -> bool:
+        """Whether the client accepts users of the session's provider."""
         if self.request.idp not in (None, session.idp) and not self.answers.authenticated:
             return False
         return self.request.client.permissions.accepts_users_of(session.idp)
@@ -77,8 +72,8 @@ class Interaction:
     def _is_too_old(self, session: Session) -> bool:
         """Whether more than max_age may have passed; 0 is like prompt=login (OIDC Core §3.1.2.1).
 
-        Both times are whole seconds, so that 61.9 of them may look like 61: the person is asked
-        one too early rather than too late.
+        Both times are whole seconds, so that 61.9 of them may look like 61: the user is asked a
+        second too early rather than too late.
         """
         max_age = self.request.max_age
         return max_age is not None and self.now - session.auth_time >= max_age
@@ -90,7 +85,7 @@ def _never(*_: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing that a person may be asked; it knows neither the other steps nor their order."""
+    """A question to the user; it knows neither the other steps nor their order."""
 
     path: str
     refusal: type[OAuthError]

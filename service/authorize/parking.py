@@ -74,9 +74,7 @@ class Parking:
     purpose: str
     """Requests that were parked for another purpose are not found."""
     parameters: frozenset[str]
-    """All others are left out."""
     rate_limit: RateLimit
-    """For each network."""
 
     async def park(self, params: Params, *, browser: str | None, address: str) -> str:
         """Keep a request, and return its id; without a browser it is the first one's to continue it.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar, cast
 
-from service.authorize.asked import AskedAcr, AskedClaims, asked_acr, asked_claims
 from service.authorize.response_modes import RESPONSE_MODES
 from service.model.client import Client
 from service.model.registry import Registry, Tenant
-from service.protocol.claims_request import ClaimsParameter, parse_claims
+from service.model.session import Session
+from service.protocol.claim_names import parse_locales
+from service.protocol.claims_request import ClaimsParameter, ClaimsRequest, parse_claims
 from service.protocol.errors import InvalidRequest, InvalidScope, RegistrationNotSupported
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
@@ -23,7 +24,8 @@ from service.protocol.response_type import (
     check_response_mode,
     parse_response_type,
 )
-from service.protocol.scope import OFFLINE_ACCESS, parse_scope
+from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
+from service.tokens.claims import askable, claims_of_scope
 from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.subject import RequestedUser
 
@@ -33,6 +35,36 @@ _MAX_DIGITS = 12
 
 _IDP, _TENANT = "idp:", "tenant:"
 """Prefixes of acr_values that name no class of authentication."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAcr:
+    """The authentication contexts asked for, the best one first; empty if any will do."""
+
+    values: tuple[str, ...]
+    essential: bool = False
+    """Whether a sign-in that meets none of them is refused (OIDC Core §5.5.1.1)."""
+    or_any: bool = False
+    """Whether tokens name the session's own context if it meets none of them."""
+
+    def met_by(self, session: Session, registry: Registry) -> str | None:
+        """Return the first one that the session's sign-in meets."""
+        met = registry.acr_met(session.methods, self.values, acr=session.acr)
+        if met is None and self.or_any:
+            return registry.acr_met(session.methods, acr=session.acr)
+        return met
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedClaims:
+    """Claims about the user, as far as the client may ask for them."""
+
+    request: ClaimsRequest | None = None
+    """What the authorization has to keep; mostly nothing."""
+    beyond_scope: frozenset[str] = frozenset()
+    """The names of those that no scope value of the request stands for."""
+    at_userinfo: bool
+    """Whether any at all are asked for there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +119,45 @@ async def read_request(
         named=await _read_named(params, claims, client, hints),
         login_hint=params.get("login_hint"),
         ui_locales=params.get("ui_locales"),
-        claims=asked_claims(params, claims, scope=scope, client=client, registry=registry),
-        acr=asked_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
+        claims=_limit_claims(params, claims, scope=scope, client=client, registry=registry),
+        acr=_combine_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
         idp=_find_prefixed(_IDP, acr_values, partial(_allowed_provider, client, registry)),
         tenant=_find_prefixed(_TENANT, acr_values, registry.find_tenant),
     )
+
+
+def _combine_acr(acr_values: Collection[str], parameter: ClaimsParameter) -> AskedAcr:
+    """Combine acr_values with the claims parameter, which counts first if it names values."""
+    claim = parameter.acr
+    if claim is None:
+        return AskedAcr(values=tuple(acr_values))
+    decides = claim.essential or bool(claim.values)
+    return AskedAcr(
+        values=parameter.acr_values if decides else tuple(acr_values),
+        essential=claim.essential,
+        or_any=not claim.essential,
+    )
+
+
+def _limit_claims(
+    params: Params,
+    parameter: ClaimsParameter,
+    *,
+    scope: frozenset[str],
+    client: Client,
+    registry: Registry,
+) -> AskedClaims:
+    """Return the claims that the client may know; without openid the parameter means nothing."""
+    at_userinfo = bool(parameter.userinfo)
+    request = ClaimsRequest(
+        id_token=askable(registry, client, parameter.id_token),
+        userinfo=askable(registry, client, parameter.userinfo),
+        locales=parse_locales(params.get("claims_locales")),
+    )
+    if OPENID not in scope or request == ClaimsRequest():
+        return AskedClaims(at_userinfo=at_userinfo)
+    beyond_scope = request.names.difference(claims_of_scope(registry, scope))
+    return AskedClaims(request=request, beyond_scope=beyond_scope, at_userinfo=at_userinfo)
 
 
 def _read_scope(params: Params, response_type: ResponseType) -> frozenset[str]:
@@ -135,11 +201,8 @@ async def _read_named(
 
 def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
     """Return those of the request, else those of the registration (OpenID Connect Registration §2)."""
-    text = params.get("acr_values")
-    if text is not None:
-        return tuple(text.split())
-    registered = client.metadata.get("default_acr_values", ())
-    return tuple(cast("Iterable[str]", registered))
+    text, registered = params.get("acr_values"), client.metadata.get("default_acr_values", ())
+    return tuple(cast("Iterable[str]", registered) if text is None else text.split())
 
 
 def _find_prefixed(

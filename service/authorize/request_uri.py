@@ -1,8 +1,9 @@
-"""Request objects by reference: fetched from a URL that the client registered, and kept for a moment (OIDC Core §6.2)."""
+"""Fetches request objects from URLs that the client registered, and keeps them for a moment (OIDC Core §6.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Any, cast
 
 import structlog
@@ -30,8 +31,6 @@ MAX_KEPT = 200
 """Request objects, of 50 KiB at most."""
 
 _NOTHING_THERE = "there is no request object behind request_uri"
-
-_OK = 200
 
 _Place = tuple[HttpClient, str]
 """The client and the URL: what an unrestricted client has read is not shown to guarded ones."""
@@ -77,7 +76,7 @@ class RequestUris:
     async def _read(self, http: HttpClient, uri: str) -> None:
         """Read it, within the limits, and keep the text or the failure."""
         url = _without_fragment(uri)
-        async with self._limits.place(http):
+        async with self._limits.take_place(http):
             try:
                 text = await _read(http, url)
             except InvalidRequestUri:
@@ -87,7 +86,7 @@ class RequestUris:
 
 
 def _check(url: str, client: Client) -> None:
-    """Only what was registered is fetched, and nothing else that a request names (RFC 9101 §10.4)."""
+    """Raise InvalidRequestUri unless the client registered the URL (RFC 9101 §10.4)."""
     registered = cast("tuple[str, ...]", client.metadata.get("request_uris", ()))
     if url not in map(_without_fragment, registered):
         raise InvalidRequestUri(
@@ -103,16 +102,15 @@ def _without_fragment(uri: str) -> str:
 
 
 async def _read(http: HttpClient, url: str) -> str:
+    text, problem = "", ""
     try:
         answer = await http.fetch(url)
         text = answer.body[: MAX_JWT_LENGTH + 1].decode("ascii").strip()
+        if answer.status != HTTPStatus.OK or len(answer.body) > MAX_JWT_LENGTH:
+            problem = f"status {answer.status}, {len(answer.body)} bytes"
     except (Unreachable, UnicodeDecodeError) as error:
-        raise _unreadable(url, str(error)) from error
-    if answer.status != _OK or len(answer.body) > MAX_JWT_LENGTH:
-        raise _unreadable(url, f"status {answer.status}, {len(answer.body)} bytes")
+        problem = str(error)
+    if problem:
+        log.warning("a request object cannot be read", request_uri=url, reason=problem)
+        raise InvalidRequestUri(_NOTHING_THERE)
     return text
-
-
-def _unreadable(url: str, reason: str) -> InvalidRequestUri:
-    log.warning("a request object cannot be read", request_uri=url, reason=reason)
-    return InvalidRequestUri(_NOTHING_THERE)

@@ -1,1 +1,1 @@
-"""How a session ends, and how the clients that took part in it learn so."""
+"""Ends sessions, and tells the clients that took part in them."""

@@ -1,1 +1,1 @@
-"""What people see: templates, languages, cookies, forms and the flow from page to page."""
+"""Shows pages to users: templates, languages, cookies and forms."""

@@ -89,14 +89,9 @@ def messages_of(translations: NullTranslations) -> dict[str, Callable[..., Marku
 
 
 def own_name(tag: str) -> str:
-    """Return what a language calls itself, such as Deutsch."""
+    """Return the language's own name, such as Deutsch."""
     name = Locale.parse(tag, sep="-").get_display_name() or tag
     return name[:1].upper() + name[1:]
-
-
-def text_direction(tag: str) -> str:
-    """Return `ltr` or `rtl`."""
-    return Locale.parse(tag, sep="-").text_direction
 
 
 def _tag(name: str) -> str:

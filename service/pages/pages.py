@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import aiohttp_jinja2
 import jinja2
 from aiohttp import web
+from babel import Locale
 
 from service.config.schema.file import Ui
 from service.model.client import Client
@@ -17,7 +18,7 @@ from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import Cookie, Cookies
-from service.pages.locales import Locales, messages_of, own_name, text_direction
+from service.pages.locales import Locales, messages_of, own_name
 from service.pages.own_templates import templates_in
 from service.pages.page_headers import content_security_policy, page_headers
 from service.pages.template_folders import BUILT_IN, folders_of
@@ -154,7 +155,7 @@ class Pages:
             if isinstance(logo, Path)
             else logo,
             "service_links": self._ui.links,
-            "text_direction": text_direction(tag),
+            "text_direction": Locale.parse(tag, sep="-").text_direction,
             "url": self.url,
             "has_asset": self._assets.files.__contains__,
             "is_web": _is_web,

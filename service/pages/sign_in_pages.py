@@ -1,4 +1,4 @@
-"""Does what all pages of a sign-in share: find the parked request, check the form, go on."""
+"""Shares the work of all pages of a sign-in: find the parked request, check the form, go on."""
 
 from __future__ import annotations
 

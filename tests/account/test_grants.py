@@ -33,17 +33,17 @@ def consenting(app_of: Callable[[str], ClientApp]) -> ClientApp:
     return app_of("consenting")
 
 
-async def consented(client: ClientApp, scope: str = OFFLINE) -> dict[str, Any]:
+async def give_consent(client: ClientApp, scope: str = OFFLINE) -> dict[str, Any]:
     """The tokens after the person has allowed everything, for good."""
     page = await client.login(scope=scope)
     page = await client.browser.submit(page, action="allow")
     return (await client.redeem(page.parameters["code"])).json
 
 
-async def test_each_client_is_shown_once_with_what_it_may_do(
+async def test_each_client_is_shown_once_with_its_scopes(
     app: ClientApp, consenting: ClientApp
 ) -> None:
-    await consented(consenting)
+    await give_consent(consenting)
     await app.tokens()
     await app.tokens(scope="openid api2")
     page = await account(app.browser)
@@ -54,15 +54,15 @@ async def test_each_client_is_shown_once_with_what_it_may_do(
 
 
 async def test_a_clients_logo_may_be_shown(consenting: ClientApp) -> None:
-    await consented(consenting)
+    await give_consent(consenting)
     policy = (await account(consenting.browser)).headers["Content-Security-Policy"]
     assert "https://logos.example" in policy
 
 
-async def test_what_is_taken_back_is_inactive_and_asked_again(
+async def test_a_revoked_grant_is_inactive_and_asked_again(
     consenting: ClientApp, service: RunningService
 ) -> None:
-    tokens = await consented(consenting)
+    tokens = await give_consent(consenting)
     page = await revoke(consenting.browser, "consenting")
     assert (page.path, clients_on(page)) == ("/account", [])
     assert not await service.is_active(tokens["access_token"])
@@ -71,24 +71,24 @@ async def test_what_is_taken_back_is_inactive_and_asked_again(
     assert (await consenting.authorize(scope=OFFLINE)).has("consent-allow")
 
 
-async def test_taking_back_is_told(consenting: ClientApp, events: list[object]) -> None:
-    await consented(consenting)
+async def test_revoking_a_grant_is_an_event(consenting: ClientApp, events: list[object]) -> None:
+    await give_consent(consenting)
     await revoke(consenting.browser, "consenting")
     assert ConsentWithdrawn(subject="818727", client_id="consenting") in events
     assert len([event for event in events if isinstance(event, AuthorizationEnded)]) == 1
 
 
-async def test_the_other_clients_keep_what_they_have(
+async def test_revoking_one_grant_leaves_those_of_other_clients(
     app: ClientApp, consenting: ClientApp, service: RunningService
 ) -> None:
-    await consented(consenting)
+    await give_consent(consenting)
     tokens = await app.tokens()
     page = await revoke(app.browser, "consenting")
     assert clients_on(page) == ["web"]
     assert await service.is_active(tokens["access_token"])
 
 
-async def test_nobody_takes_back_what_another_person_granted(
+async def test_a_user_cannot_revoke_the_grant_of_another_user(
     app: ClientApp, other_app: ClientApp, service: RunningService
 ) -> None:
     bobs = await other_app.tokens("bob")
@@ -97,7 +97,7 @@ async def test_nobody_takes_back_what_another_person_granted(
     assert await service.is_active(bobs["access_token"])
 
 
-async def test_tokens_by_password_are_shown_and_taken_back(
+async def test_grants_by_password_are_shown_and_revoked(
     browser: Browser, service: RunningService
 ) -> None:
     tokens = await service.user_token()
@@ -107,7 +107,7 @@ async def test_tokens_by_password_are_shown_and_taken_back(
     assert not await service.is_active(tokens["access_token"])
 
 
-async def test_an_ended_session_leaves_what_is_offline(
+async def test_an_ended_session_leaves_offline_grants(
     app: ClientApp, other_browser: Browser
 ) -> None:
     await app.tokens(scope="openid api1 offline_access")
@@ -131,15 +131,15 @@ async def without(client_id: str, service: RunningService, browser: Browser) -> 
     return await account(browser)
 
 
-async def test_a_client_that_is_gone_is_shown_and_its_grants_are_taken_back(
+async def test_the_grant_of_a_removed_client_is_shown_and_revoked(
     consenting: ClientApp, service: RunningService
 ) -> None:
-    await consented(consenting)
+    await give_consent(consenting)
     page = await without("consenting", service, consenting.browser)
     assert clients_on(page) == ["consenting"]
     assert clients_on(await revoke(consenting.browser, "consenting")) == []
 
 
-async def test_a_client_nobody_knows_is_nothing_to_take_back(app: ClientApp) -> None:
+async def test_revoking_the_grant_of_an_unknown_client_changes_nothing(app: ClientApp) -> None:
     await app.tokens()
     assert clients_on(await revoke(app.browser, "unknown")) == ["web"]

@@ -17,14 +17,14 @@ from tests.driving.service import RunningService, claims_in
 OFFLINE = "openid api1 offline_access"
 
 
-async def test_a_stranger_is_sent_to_log_in_and_comes_back(browser: Browser) -> None:
+async def test_a_user_without_a_session_logs_in_and_comes_back(browser: Browser) -> None:
     page = await account(browser)
     assert (page.path, page.has("login")) == ("/account/login", True)
     page = await browser.log_in(page)
     assert (page.path, page.status, len(sessions_on(page))) == ("/account", 200, 1)
 
 
-async def test_the_page_names_the_person(browser: Browser) -> None:
+async def test_the_account_page_names_the_user(browser: Browser) -> None:
     page = await browser.log_in(await account(browser))
     assert "Alice Smith" in page.text
     assert "· alice" in page.text
@@ -82,7 +82,7 @@ async def test_all_other_sessions_end_at_once(app: ClientApp, other_app: ClientA
     assert not page.has("end-other-sessions")
 
 
-async def test_ending_other_sessions_ends_nobody_elses(
+async def test_ending_other_sessions_does_not_end_those_of_other_users(
     app: ClientApp, other_app: ClientApp
 ) -> None:
     await other_app.login("bob")
@@ -100,7 +100,7 @@ async def test_a_session_shows_from_where_and_when_it_began(app: ClientApp) -> N
     )
 
 
-async def test_nobody_ends_the_session_of_another_person(
+async def test_a_user_cannot_end_the_session_of_another_user(
     app: ClientApp, other_app: ClientApp, service: RunningService
 ) -> None:
     bobs = await other_app.tokens("bob")
@@ -110,7 +110,7 @@ async def test_nobody_ends_the_session_of_another_person(
     assert (await account(other_app.browser)).path == "/account"
 
 
-async def test_nobody_sees_the_session_of_another_person(
+async def test_a_user_cannot_see_the_session_of_another_user(
     app: ClientApp, other_app: ClientApp
 ) -> None:
     await other_app.login("bob")
@@ -126,9 +126,7 @@ async def test_a_session_shows_when_it_was_last_used(app: ClientApp, clock: Cloc
 
 
 @pytest.mark.parametrize("csrf", [None, "", "of-another-browser"])
-async def test_a_form_that_is_not_of_the_page_is_forbidden(
-    app: ClientApp, csrf: str | None
-) -> None:
+async def test_a_forged_account_form_is_forbidden(app: ClientApp, csrf: str | None) -> None:
     tokens = await app.tokens()
     sid = claims_in(tokens["id_token"])["sid"]
     page = await account(app.browser)
@@ -137,7 +135,7 @@ async def test_a_form_that_is_not_of_the_page_is_forbidden(
     assert sessions_on(await account(app.browser)) == [sid]
 
 
-async def test_the_csrf_value_of_one_browser_is_nothing_in_another(
+async def test_the_csrf_value_of_another_browser_is_refused(
     app: ClientApp, other_app: ClientApp
 ) -> None:
     await app.login()
@@ -151,7 +149,7 @@ async def test_the_csrf_value_of_one_browser_is_nothing_in_another(
 @pytest.mark.parametrize(
     "fields", [{"action": "dance"}, {"action": None}, {"action": "revoke"}], ids=repr
 )
-async def test_a_form_that_says_nothing_does_nothing(
+async def test_an_incomplete_account_form_is_refused(
     app: ClientApp, fields: dict[str, Any]
 ) -> None:
     await app.login()
@@ -169,7 +167,7 @@ async def test_a_form_sent_after_the_session_has_ended_asks_to_log_in(
     assert (await app.browser.submit(page, action="end-session")).has("login")
 
 
-async def test_the_page_is_not_kept_and_not_framed(app: ClientApp) -> None:
+async def test_the_account_page_is_not_stored_and_not_framed(app: ClientApp) -> None:
     await app.login()
     page = await account(app.browser)
     assert page.headers["Cache-Control"] == "no-store"

@@ -1,4 +1,4 @@
-"""What nobody foresaw: the client is told, a page says so, and neither says what it was (RFC 6749 §4.1.2.1 server_error)."""
+"""Unforeseen errors are reported without details, at the client or on a page (RFC 6749 §4.1.2.1 server_error)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ async def breaks(*_: object, **__: object) -> None:
     raise Accident("with a detail that is nobody's business")
 
 
-async def test_the_client_is_told(app: ClientApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_client_gets_server_error_without_details(
+    app: ClientApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Parking, "park", breaks)
     page = await app.authorize()
     assert page.url.startswith(app.redirect_uri + "?error=server_error")
@@ -26,7 +28,9 @@ async def test_the_client_is_told(app: ClientApp, monkeypatch: pytest.MonkeyPatc
     assert "business" not in page.url
 
 
-async def test_a_page_says_so(app: ClientApp, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_shows_server_error_without_details(
+    app: ClientApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = await app.authorize()
     monkeypatch.setattr(Parking, "find", breaks)
     page = await app.browser.get(page.url)

@@ -58,7 +58,9 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-async def test_no_value_is_an_accident(app: ClientApp, service: RunningService, name: str) -> None:
+async def test_no_parameter_value_is_a_server_error(
+    app: ClientApp, service: RunningService, name: str
+) -> None:
     for value in NASTY:
         query = urlencode(app.parameters(**{name: value}))
         by_get = await service.get(f"/connect/authorize?{query}")
@@ -69,7 +71,7 @@ async def test_no_value_is_an_accident(app: ClientApp, service: RunningService, 
 
 @pytest.mark.parametrize("path", ["/account/login", "/account/select", "/account/consent"])
 @pytest.mark.parametrize("header", ["Accept-Language", "Cookie", "User-Agent", "X-Forwarded-For"])
-async def test_no_header_is_an_accident(service: RunningService, path: str, header: str) -> None:
+async def test_no_header_is_a_server_error(service: RunningService, path: str, header: str) -> None:
     for value in NASTY:
         if value.isprintable():
             sent = {header: value.encode().decode("latin-1")}
@@ -80,7 +82,7 @@ async def test_no_header_is_an_accident(service: RunningService, path: str, head
 @pytest.mark.parametrize(
     "query", ["%", "%zz", "&&&", "=", "a" * 60_000, "a&" * 300, "client_id=%C3%28", "client_id[]=x"]
 )
-async def test_no_query_is_an_accident(service: RunningService, query: str) -> None:
+async def test_no_query_is_a_server_error(service: RunningService, query: str) -> None:
     for path in ("/connect/authorize", "/account/login", "/account/continue"):
         assert (await service.get(f"{path}?{query}")).status in {200, 400}
 

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.rfc("openid-core#3.1.2.1")
 PATH = "/connect/authorize"
 
 
-async def posted(app: ClientApp, **changes: str | None) -> Page:
+async def post_request(app: ClientApp, **changes: str | None) -> Page:
     """Send the browser there by POST."""
     return await app.browser.post(PATH, app.parameters(**changes))
 
 
-async def test_the_person_logs_in(app: ClientApp) -> None:
-    page = await posted(app)
+async def test_a_posted_request_leads_to_the_login(app: ClientApp) -> None:
+    page = await post_request(app)
     assert page.path == "/account/login"
     assert "code" in (await app.browser.log_in(page)).parameters
 
@@ -37,7 +37,7 @@ async def test_a_session_counts_though_the_post_came_without_cookies(
     assert "code" in page.parameters
 
 
-async def test_the_first_browser_that_continues_it_keeps_it(
+async def test_a_posted_request_belongs_to_the_first_browser_that_continues_it(
     app: ClientApp, service: RunningService
 ) -> None:
     answer = await service.post(PATH, raw=urlencode(app.parameters()))
@@ -47,7 +47,9 @@ async def test_the_first_browser_that_continues_it_keeps_it(
     assert "Location" not in stolen.headers
 
 
-async def test_a_refusal_needs_no_detour(app: ClientApp, service: RunningService) -> None:
+async def test_a_posted_request_is_refused_without_a_detour(
+    app: ClientApp, service: RunningService
+) -> None:
     answer = await service.post(PATH, raw=urlencode(app.parameters(scope="unknown")))
     assert answer.status == 303
     assert answer.headers["Location"].startswith(app.redirect_uri + "?error=invalid_scope")

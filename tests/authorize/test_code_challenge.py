@@ -1,4 +1,4 @@
-"""PKCE: who may go without it, and what a challenge looks like (RFC 7636 §4.2 to §4.4, RFC 9700 §2.1.1)."""
+"""PKCE: clients that need no code challenge, and the syntax of one (RFC 7636 §4.2 to §4.4, RFC 9700 §2.1.1)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,16 @@ def config() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client_id", ["web", "spa", "native"])
-async def test_a_challenge_is_required(app_of: Callable[[str], ClientApp], client_id: str) -> None:
+async def test_a_code_challenge_is_required_by_default(
+    app_of: Callable[[str], ClientApp], client_id: str
+) -> None:
     page = await app_of(client_id).authorize(code_challenge=None, code_challenge_method=None)
     assert page.error == "invalid_request"
 
 
-async def test_a_client_may_be_registered_without(app_of: Callable[[str], ClientApp]) -> None:
+async def test_a_client_can_be_registered_to_send_no_code_challenge(
+    app_of: Callable[[str], ClientApp],
+) -> None:
     client = app_of("implicit")
     code = await client.code(code_challenge=None, code_challenge_method=None)
     assert (await client.redeem(code, code_verifier=None)).status == 200
@@ -51,13 +55,15 @@ async def test_a_token_alone_needs_no_challenge(app_of: Callable[[str], ClientAp
 
 
 @pytest.mark.parametrize("method", ["plain", None])
-async def test_plain_is_refused_by_default(app: ClientApp, method: str | None) -> None:
+async def test_code_challenge_method_plain_is_refused_by_default(
+    app: ClientApp, method: str | None
+) -> None:
     page = await app.authorize(code_challenge=VERIFIER, code_challenge_method=method)
     assert page.error == "invalid_request"
 
 
 @pytest.mark.parametrize("method", ["plain", None])
-async def test_plain_works_where_the_client_may_use_it(
+async def test_code_challenge_method_plain_works_for_a_client_that_may_use_it(
     app_of: Callable[[str], ClientApp], method: str | None
 ) -> None:
     spa = app_of("spa")
@@ -65,7 +71,7 @@ async def test_plain_works_where_the_client_may_use_it(
     assert (await spa.redeem(code, code_verifier=VERIFIER)).status == 200
 
 
-async def test_a_challenge_without_a_method_is_no_hash(app_of: Callable[[str], ClientApp]) -> None:
+async def test_a_challenge_without_a_method_is_plain(app_of: Callable[[str], ClientApp]) -> None:
     spa = app_of("spa")
     code = await spa.code(code_challenge=s256(VERIFIER), code_challenge_method=None)
     assert (await spa.redeem(code, code_verifier=VERIFIER)).refusal == (400, "invalid_grant")

@@ -1,4 +1,4 @@
-"""How the person has to sign in, where the client insists (OIDC Core §5.5.1.1, Unmet Authentication Requirements §2)."""
+"""A client can insist on an authentication context (OIDC Core §5.5.1.1, Unmet Authentication Requirements §2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def config() -> dict[str, Any]:
     }
 
 
-def insisting(**acr: object) -> str:
+def essential_acr(**acr: object) -> str:
     """The claims parameter of a client that insists on an acr."""
     return json.dumps({"id_token": {"acr": {"essential": True} | acr}})
 
@@ -33,33 +33,35 @@ def insisting(**acr: object) -> str:
 @pytest.mark.parametrize(
     "claims",
     [
-        insisting(value="password"),
-        insisting(values=["strong", "password"]),
-        insisting(),
+        essential_acr(value="password"),
+        essential_acr(values=["strong", "password"]),
+        essential_acr(),
     ],
 )
-async def test_one_that_is_met_is_the_acr(app: ClientApp, claims: str) -> None:
+async def test_an_essential_acr_that_is_met_is_in_the_id_token(app: ClientApp, claims: str) -> None:
     tokens = await app.tokens(claims=claims, acr_values="strong")
     assert claims_in(tokens["id_token"])["acr"] == "password"
 
 
 @pytest.mark.parametrize("acr", [{"value": "strong"}, {"values": ["strong", "ignore_timing of"]}])
-async def test_one_that_is_not_met_is_told(app: ClientApp, acr: dict[str, object]) -> None:
-    page = await app.login(claims=insisting(**acr))
+async def test_an_essential_acr_that_is_not_met_is_an_error(
+    app: ClientApp, acr: dict[str, object]
+) -> None:
+    page = await app.login(claims=essential_acr(**acr))
     assert page.url.startswith(app.redirect_uri)
     assert page.error == "unmet_authentication_requirements"
 
 
-async def test_a_session_that_does_not_do_is_not_told_at_once(app: ClientApp) -> None:
+async def test_a_session_without_the_essential_acr_may_sign_in_again(app: ClientApp) -> None:
     await app.login()
-    page = await app.authorize(claims=insisting(value="strong"))
+    page = await app.authorize(claims=essential_acr(value="strong"))
     assert page.path == "/account/login"
     assert (await app.browser.log_in(page)).error == "unmet_authentication_requirements"
 
 
-async def test_none_cannot_ask_for_a_better_sign_in(app: ClientApp) -> None:
+async def test_prompt_none_fails_if_the_session_lacks_the_essential_acr(app: ClientApp) -> None:
     await app.login()
-    page = await app.authorize(claims=insisting(value="strong"), prompt="none")
+    page = await app.authorize(claims=essential_acr(value="strong"), prompt="none")
     assert page.error == "login_required"
 
 
@@ -76,7 +78,7 @@ async def test_none_cannot_ask_for_a_better_sign_in(app: ClientApp) -> None:
         ({"essential": True}, "weak", "password"),
     ],
 )
-async def test_what_is_wished_for_is_told_if_it_is_met_and_else_what_is_met(
+async def test_a_voluntary_acr_is_named_if_it_is_met_and_else_the_sessions_own(
     app: ClientApp, wished: object, acr_values: str | None, acr: str
 ) -> None:
     claims = json.dumps({"id_token": {"acr": wished}})
@@ -94,7 +96,7 @@ async def test_what_is_wished_for_is_told_if_it_is_met_and_else_what_is_met(
         "{}",
     ],
 )
-async def test_a_wish_is_no_condition(app: ClientApp, claims: str) -> None:
+async def test_a_voluntary_acr_is_not_required(app: ClientApp, claims: str) -> None:
     assert "code" in (await app.login(claims=claims)).parameters
 
 
@@ -109,5 +111,5 @@ async def test_a_wish_is_no_condition(app: ClientApp, claims: str) -> None:
         '{"id_token": {"acr": {"essential": true, "value": 1}}}',
     ],
 )
-async def test_what_makes_no_sense_is_refused(app: ClientApp, claims: str) -> None:
+async def test_a_malformed_acr_request_is_refused(app: ClientApp, claims: str) -> None:
     assert (await app.authorize(claims=claims)).error == "invalid_request"

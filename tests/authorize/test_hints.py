@@ -1,4 +1,4 @@
-"""What fills and dresses the pages: login_hint, ui_locales, display, acr_values (OIDC Core §3.1.2.1)."""
+"""Parameters that change the pages: login_hint, ui_locales, display, acr_values (OIDC Core §3.1.2.1)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_name_that_was_typed_is_kept_after_a_wrong_password(app: ClientA
         ("../../etc", "\"';", "en"),
     ],
 )
-async def test_the_page_speaks_the_persons_language(
+async def test_the_login_page_is_in_the_users_language(
     app: ClientApp, ui_locales: str | None, accept_language: str | None, lang: str
 ) -> None:
     headers = {} if accept_language is None else {"Accept-Language": accept_language}
@@ -66,7 +66,7 @@ async def test_the_page_speaks_the_persons_language(
     assert (page.lang, page.headers["Content-Language"]) == (lang, lang)
 
 
-async def test_the_pages_that_follow_speak_it_too(app: ClientApp) -> None:
+async def test_the_pages_after_the_login_are_in_the_users_language(app: ClientApp) -> None:
     page = await app.authorize(ui_locales="de", prompt="consent")
     page = await app.browser.log_in(page, password="wrong")
     assert page.lang == "de"
@@ -84,7 +84,7 @@ async def test_a_tenant_reaches_the_pages(app: ClientApp) -> None:
 
 
 @pytest.mark.parametrize("acr_values", ["tenant:unknown", "idp:unknown", "tenant:", "idp:", "idp"])
-async def test_what_is_not_known_is_dropped(app: ClientApp, acr_values: str) -> None:
+async def test_unknown_acr_values_are_ignored(app: ClientApp, acr_values: str) -> None:
     page = await app.authorize(acr_values=acr_values)
     assert page.path == "/account/login"
     assert "unknown" not in page.text
@@ -140,7 +140,7 @@ async def test_the_first_context_that_is_met_is_the_acr(
 @pytest.mark.parametrize(
     ("acr_values", "acr", "shown"), [(None, "weak", True), ("password", "password", False)]
 )
-async def test_a_client_may_register_what_counts_where_a_request_says_nothing(
+async def test_default_acr_values_count_in_a_request_without_acr_values(
     app_of: Callable[[str], ClientApp], acr_values: str | None, acr: str, shown: bool
 ) -> None:
     page = await app_of("spa").authorize(acr_values=acr_values)
@@ -150,6 +150,6 @@ async def test_a_client_may_register_what_counts_where_a_request_says_nothing(
 
 
 @pytest.mark.parametrize("login_hint", ["alice", "bob@example.com", "nobody", "+1 555 0100"])
-async def test_a_login_hint_is_a_hint_and_no_more(app: ClientApp, login_hint: str) -> None:
+async def test_a_login_hint_does_not_choose_the_user(app: ClientApp, login_hint: str) -> None:
     assert "code" in (await app.login(login_hint=login_hint)).parameters
     assert "code" in (await app.authorize(login_hint="bob", prompt="none")).parameters

@@ -1,4 +1,4 @@
-"""Whom the client expects (OIDC Core §3.1.2.1 id_token_hint, §3.1.2.2)."""
+"""The id_token_hint names the user that the client expects (OIDC Core §3.1.2.1 id_token_hint, §3.1.2.2)."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ pytestmark = pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#3.1.2.2")
 
 @pytest.fixture
 async def alices(app: ClientApp) -> str:
-    """An identity token of alice's, who is signed in at this browser."""
+    """An ID token of alice, with a session in this browser."""
     return str((await app.tokens())["id_token"])
 
 
-async def test_who_is_signed_in_is_not_asked(app: ClientApp, alices: str) -> None:
+async def test_the_hinted_user_is_not_asked_if_signed_in(app: ClientApp, alices: str) -> None:
     assert "code" in (await app.authorize(id_token_hint=alices)).parameters
     assert "code" in (await app.authorize(id_token_hint=alices, prompt="none")).parameters
 
 
-async def test_an_expired_hint_is_fine(app: ClientApp, clock: Clock) -> None:
+async def test_an_expired_id_token_hint_is_accepted(app: ClientApp, clock: Clock) -> None:
     hint = str((await app.tokens())["id_token"])
     clock.forward(hours=1)
     assert "code" in (await app.authorize(id_token_hint=hint, prompt="none")).parameters
 
 
-async def test_nobody_signed_in_is_login_required(app: ClientApp, alices: str) -> None:
+async def test_a_hint_without_a_session_is_login_required(app: ClientApp, alices: str) -> None:
     app.browser.forget_cookies()
     page = await app.authorize(id_token_hint=alices, prompt="none")
     assert page.error == "login_required"
 
 
-async def test_somebody_else_signed_in_is_login_required(app: ClientApp, alices: str) -> None:
+async def test_a_hint_of_another_user_is_login_required(app: ClientApp, alices: str) -> None:
     app.browser.forget_cookies()
     await app.login("bob")
     page = await app.authorize(id_token_hint=alices, prompt="none")
     assert page.error == "login_required"
 
 
-async def test_somebody_else_is_asked_to_log_in(app: ClientApp, alices: str) -> None:
+async def test_another_user_is_asked_to_log_in(app: ClientApp, alices: str) -> None:
     app.browser.forget_cookies()
     await app.login("bob")
     page = await app.authorize(id_token_hint=alices)
@@ -51,7 +51,7 @@ async def test_somebody_else_is_asked_to_log_in(app: ClientApp, alices: str) -> 
     assert "code" in (await app.browser.log_in(page, "alice")).parameters
 
 
-async def test_the_answer_is_never_about_another_person(app: ClientApp, alices: str) -> None:
+async def test_the_answer_is_never_about_another_user(app: ClientApp, alices: str) -> None:
     app.browser.forget_cookies()
     page = await app.authorize(id_token_hint=alices)
     page = await app.browser.log_in(page, "bob")
@@ -60,7 +60,7 @@ async def test_the_answer_is_never_about_another_person(app: ClientApp, alices: 
 
 @pytest.mark.parametrize("prompt", [None, "none"])
 @pytest.mark.parametrize("fault", ["garbage", "signature", "none", "access token", "foreign"])
-async def test_a_hint_that_is_no_identity_token_of_ours_is_refused(
+async def test_a_hint_that_is_not_an_id_token_of_this_service_is_refused(
     app: ClientApp, service: RunningService, fault: str, prompt: str | None
 ) -> None:
     tokens = await app.tokens()

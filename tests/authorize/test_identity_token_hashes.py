@@ -37,7 +37,7 @@ def config(config: dict[str, Any], alg: str) -> dict[str, Any]:
     return config
 
 
-async def test_each_is_the_left_half(app_of: Callable[[str], ClientApp], alg: str) -> None:
+async def test_each_hash_is_the_left_half(app_of: Callable[[str], ClientApp], alg: str) -> None:
     client = app_of("implicit")
     answer = (await client.login(response_type="code id_token token")).parameters
     claims = claims_in(answer["id_token"])

@@ -1,4 +1,4 @@
-"""How old a sign-in may be, by the request or by the client's registration (OIDC Core §3.1.2.1, §2 auth_time)."""
+"""The request or the registration limits the age of a sign-in (OIDC Core §3.1.2.1, §2 auth_time)."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ async def is_asked_again(app: ClientApp, **changes: str) -> bool:
     return (await app.authorize(**changes)).has("login")
 
 
-async def test_zero_asks_always(app: ClientApp) -> None:
+async def test_max_age_0_always_asks(app: ClientApp) -> None:
     await app.login()
     assert await is_asked_again(app, max_age="0")
 
 
-async def test_zero_and_none_contradict_each_other(app: ClientApp) -> None:
+async def test_max_age_0_with_prompt_none_is_login_required(app: ClientApp) -> None:
     await app.login()
     assert (await app.authorize(max_age="0", prompt="none")).error == "login_required"
 
 
-async def test_zero_is_content_with_the_login_that_it_asked_for(app: ClientApp) -> None:
+async def test_max_age_0_accepts_the_login_that_it_asked_for(app: ClientApp) -> None:
     await app.login()
     assert "code" in (await app.login(max_age="0")).parameters
 
@@ -55,14 +55,16 @@ async def test_an_older_sign_in_is_repeated(
     assert await is_asked_again(app, max_age="60") == asked
 
 
-async def test_one_second_is_an_age(app: ClientApp, clock: Clock) -> None:
+async def test_max_age_1_asks_after_one_second(app: ClientApp, clock: Clock) -> None:
     first = await auth_time(app, await app.login())
     clock.forward(seconds=1)
     assert (await app.authorize(max_age="1", prompt="none")).error == "login_required"
     assert await auth_time(app, await app.login(max_age="1")) >= first + 1
 
 
-async def test_the_one_who_signs_in_for_it_is_not_asked_twice(app: ClientApp, clock: Clock) -> None:
+async def test_a_user_that_signs_in_for_max_age_is_not_asked_twice(
+    app: ClientApp, clock: Clock
+) -> None:
     page = await app.login(max_age="1", prompt="consent")
     clock.forward(minutes=5)
     page = await app.browser.submit(page, action="allow")
@@ -70,18 +72,20 @@ async def test_the_one_who_signs_in_for_it_is_not_asked_twice(app: ClientApp, cl
 
 
 @pytest.mark.parametrize("max_age", ["", "ten", "-1", "1.5", "+1", "１", "9" * 12])
-async def test_what_is_no_number_of_seconds_is_refused(app: ClientApp, max_age: str) -> None:
+async def test_a_max_age_that_is_not_a_number_of_seconds_is_refused(
+    app: ClientApp, max_age: str
+) -> None:
     page = await app.authorize(max_age=max_age)
     assert page.error == ("invalid_request" if max_age else None)
 
 
 async def auth_time(app: ClientApp, page: Page) -> int:
-    """When the person signed in, as the identity token says."""
+    """Return auth_time of the ID token."""
     return int(claims_in((await app.redeem(page.parameters["code"]))["id_token"])["auth_time"])
 
 
 @pytest.mark.parametrize("client_id", ["spa", "native"])
-async def test_a_client_may_always_ask_for_a_young_sign_in(
+async def test_a_client_can_be_registered_for_recent_sign_ins(
     app_of: Callable[[str], ClientApp], clock: Clock, client_id: str
 ) -> None:
     app = app_of(client_id)
@@ -91,7 +95,7 @@ async def test_a_client_may_always_ask_for_a_young_sign_in(
     assert await is_asked_again(app)
 
 
-async def test_a_request_may_relax_the_default(
+async def test_a_request_may_relax_default_max_age(
     app_of: Callable[[str], ClientApp], clock: Clock
 ) -> None:
     await app_of("spa").login()

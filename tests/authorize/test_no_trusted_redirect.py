@@ -56,13 +56,17 @@ def config() -> dict[str, Any]:
         "over-long redirect_uri",
     ],
 )
-async def test_the_refusal_is_a_page(app: ClientApp, changes: dict[str, str | None]) -> None:
+async def test_a_request_without_a_trusted_redirect_uri_is_refused_on_a_page(
+    app: ClientApp, changes: dict[str, str | None]
+) -> None:
     assert_is_error_page(await app.authorize(**changes))
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
 @pytest.mark.parametrize("second", ["same", "another", ""])
-async def test_neither_may_be_sent_twice(app: ClientApp, name: str, second: str) -> None:
+async def test_client_id_and_redirect_uri_are_refused_when_sent_twice(
+    app: ClientApp, name: str, second: str
+) -> None:
     value = app.parameters()[name] if second == "same" else second
     assert_is_error_page(await app.browser.get(f"{app.url()}&{urlencode({name: value})}"))
 
@@ -71,29 +75,29 @@ async def test_a_malformed_query_is_refused_on_a_page(browser: Browser, app: Cli
     assert_is_error_page(await browser.get(app.url() + "&state=%ff%fe"))
 
 
-async def test_other_faults_do_not_make_it_trusted(app: ClientApp) -> None:
+async def test_another_fault_does_not_make_a_redirect_uri_trusted(app: ClientApp) -> None:
     page = await app.authorize(redirect_uri="https://evil.example/", response_type=None, scope="x")
     assert_is_error_page(page)
 
 
-async def test_what_came_by_post_is_refused_on_a_page_too(app: ClientApp) -> None:
+async def test_a_post_without_a_trusted_redirect_uri_is_refused_on_a_page(app: ClientApp) -> None:
     parameters = app.parameters(redirect_uri="https://evil.example/")
     assert_is_error_page(await app.browser.post("/connect/authorize", parameters))
 
 
-async def test_the_page_shows_the_request_id_of_the_logs(app: ClientApp) -> None:
+async def test_the_error_page_shows_the_request_id_of_the_logs(app: ClientApp) -> None:
     page = await app.browser.get(app.url(client_id="nobody"), headers={"X-Request-ID": "abc-123"})
     assert page.text_of("request-id") == page.headers["X-Request-ID"] == "abc-123"
 
 
-async def test_the_page_echoes_nothing_of_the_request(app: ClientApp) -> None:
+async def test_the_error_page_echoes_nothing_of_the_request(app: ClientApp) -> None:
     page = await app.authorize(client_id="<script>alert(1)</script>", state="a-telling-state")
     assert "alert(1)" not in page.text
     assert "a-telling-state" not in page.text
 
 
 def assert_is_error_page(page: Page) -> None:
-    """Status 400, the error for whoever mends it, and no way out of the page."""
+    """Check for status 400, the error for developers, and no link out of the page."""
     assert (page.status, page.error) == (400, "invalid_request")
     assert page.text_of("error-description")
     assert page.text_of("request-id") == page.headers["X-Request-ID"]

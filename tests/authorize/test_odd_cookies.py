@@ -16,7 +16,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("value", ODD.values(), ids=ODD)
-async def test_an_odd_cookie_counts_as_none(
+async def test_a_malformed_cookie_counts_as_absent(
     app: ClientApp, service: RunningService, value: str
 ) -> None:
     cookies = {"Cookie": f"browser={value}; sid={value}"}

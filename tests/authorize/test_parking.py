@@ -41,25 +41,25 @@ async def test_a_page_carries_only_a_short_id(app: ClientApp) -> None:
     assert "web.example/callback" not in page.text
 
 
-async def stored(service: RunningService) -> int:
+async def count_stored_bytes(service: RunningService) -> int:
     """Bytes of all requests that wait."""
     kv = service.parts.shared.kv
     return sum([len(await kv.get(key) or b"") async for key in kv.find_keys("ts:*:pk")])
 
 
 @pytest.mark.parametrize("path", ["/connect/authorize", "/connect/endsession"])
-async def test_what_nobody_reads_is_not_kept(app: ClientApp, path: str) -> None:
+async def test_unknown_parameters_are_not_parked(app: ClientApp, path: str) -> None:
     page = await app.browser.post(path, app.parameters(junk="x" * 50_000))
     assert page.status == 200
-    assert await stored(app.service) < 2_000
+    assert await count_stored_bytes(app.service) < 2_000
 
 
 async def test_a_state_that_is_too_long_to_be_kept_is_refused_at_the_client(app: ClientApp) -> None:
     assert (await app.authorize(state="s" * 7_000)).has("login")
-    kept = await stored(app.service)
+    kept = await count_stored_bytes(app.service)
     page = await app.authorize(state=LONG, response_mode="form_post")
     assert (page.error, page.parameters["state"]) == ("invalid_request", LONG)
-    assert await stored(app.service) == kept
+    assert await count_stored_bytes(app.service) == kept
 
 
 async def test_a_request_that_is_answered_at_once_has_any_state(app: ClientApp) -> None:
@@ -74,17 +74,17 @@ async def test_a_logout_that_is_too_long_to_be_kept_is_refused(app: ClientApp) -
         await app.browser.post(ENDSESSION, {"state": LONG}),
     ):
         assert (page.status, page.error) == (400, "invalid_request")
-    assert await stored(app.service) == 0
+    assert await count_stored_bytes(app.service) == 0
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_an_id_that_nobody_has_is_refused(browser: Browser, path: str) -> None:
+async def test_an_unknown_parked_id_is_refused(browser: Browser, path: str) -> None:
     for request in ("unknown", "x" * 5000, "%00", ""):
         assert_is_over(await browser.get(f"{path}?request={request}" if request else PAGES[1]))
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/account/continue"])
-async def test_it_belongs_to_the_browser_that_began_it(
+async def test_a_parked_request_belongs_to_the_browser_that_began_it(
     app: ClientApp, elsewhere: Browser, path: str
 ) -> None:
     page = await app.authorize()
@@ -94,7 +94,7 @@ async def test_it_belongs_to_the_browser_that_began_it(
     assert_is_over(await elsewhere.get(stolen))
 
 
-async def test_a_form_of_another_browser_does_not_answer_it(
+async def test_a_form_of_another_browser_does_not_answer_a_parked_request(
     app: ClientApp, elsewhere: Browser
 ) -> None:
     page = await app.authorize()
@@ -104,7 +104,7 @@ async def test_a_form_of_another_browser_does_not_answer_it(
     assert "code" in (await app.browser.log_in(page)).parameters
 
 
-async def test_a_wrong_password_does_not_use_it_up(app: ClientApp) -> None:
+async def test_a_wrong_password_does_not_use_a_parked_request_up(app: ClientApp) -> None:
     page = await app.authorize()
     for _ in range(3):
         page = await app.browser.log_in(page, password="wrong")
@@ -113,7 +113,7 @@ async def test_a_wrong_password_does_not_use_it_up(app: ClientApp) -> None:
     assert "code" in (await app.browser.log_in(page)).parameters
 
 
-async def test_an_answer_uses_it_up(app: ClientApp) -> None:
+async def test_an_answer_uses_a_parked_request_up(app: ClientApp) -> None:
     page = await app.authorize()
     assert "code" in (await app.browser.log_in(page)).parameters
     assert_is_over(await app.browser.log_in(page))
@@ -121,21 +121,21 @@ async def test_an_answer_uses_it_up(app: ClientApp) -> None:
 
 
 @pytest.mark.parametrize("action", ["cancel", "deny"])
-async def test_a_refusal_uses_it_up(app: ClientApp, action: str) -> None:
+async def test_a_refusal_uses_a_parked_request_up(app: ClientApp, action: str) -> None:
     await app.login()
     page = await app.authorize(prompt="login" if action == "cancel" else "consent")
     assert (await app.browser.submit(page, action=action)).error == "access_denied"
     assert_is_over(await app.browser.get(page.url))
 
 
-async def test_the_wrong_person_uses_it_up(app: ClientApp) -> None:
+async def test_a_login_of_the_wrong_user_uses_a_parked_request_up(app: ClientApp) -> None:
     hint = (await app.tokens())["id_token"]
     page = await app.authorize(id_token_hint=hint, prompt="login")
     assert (await app.browser.log_in(page, "bob")).error == "login_required"
     assert_is_over(await app.browser.get(page.url))
 
 
-async def test_it_waits_for_a_quarter_of_an_hour(app: ClientApp, clock: Clock) -> None:
+async def test_a_parked_request_expires_after_15_minutes(app: ClientApp, clock: Clock) -> None:
     page = await app.authorize()
     clock.forward(minutes=14)
     assert (await app.browser.get(page.url)).has("login")
@@ -144,7 +144,9 @@ async def test_it_waits_for_a_quarter_of_an_hour(app: ClientApp, clock: Clock) -
     assert_is_over(await app.browser.log_in(page))
 
 
-async def test_an_answer_wins_no_time(app_of: Callable[[str], ClientApp], clock: Clock) -> None:
+async def test_an_answer_does_not_prolong_a_parked_request(
+    app_of: Callable[[str], ClientApp], clock: Clock
+) -> None:
     app = app_of("consenting")
     page = await app.authorize()
     clock.forward(minutes=10)
@@ -153,14 +155,16 @@ async def test_an_answer_wins_no_time(app_of: Callable[[str], ClientApp], clock:
     assert_is_over(await app.browser.get(consent.url))
 
 
-async def test_two_requests_wait_beside_each_other(app: ClientApp) -> None:
+async def test_two_parked_requests_do_not_affect_each_other(app: ClientApp) -> None:
     first = await app.authorize(state="first")
     second = await app.authorize(state="second")
     assert (await app.browser.log_in(second)).parameters["state"] == "second"
     assert (await app.browser.log_in(first)).parameters["state"] == "first"
 
 
-async def test_it_is_judged_anew_when_it_goes_on(app: ClientApp, service: RunningService) -> None:
+async def test_a_parked_request_is_validated_again_when_it_continues(
+    app: ClientApp, service: RunningService
+) -> None:
     page = await app.authorize()
     file = service.parts.shared.configuration.file
     file.write_text(file.read_text().replace("https://web.example/callback", "https://web.new/cb"))
@@ -169,7 +173,7 @@ async def test_it_is_judged_anew_when_it_goes_on(app: ClientApp, service: Runnin
     assert (page.status, page.error) == (400, "invalid_request")
 
 
-async def test_nobody_skips_the_login_by_going_to_another_page(app: ClientApp) -> None:
+async def test_the_login_cannot_be_skipped_by_opening_another_page(app: ClientApp) -> None:
     page = await app.authorize(prompt="consent")
     consent = await app.browser.get("/account/consent?" + urlsplit(page.url).query)
     page = await app.browser.submit(consent, action="allow") if consent.forms else consent
@@ -177,7 +181,7 @@ async def test_nobody_skips_the_login_by_going_to_another_page(app: ClientApp) -
     assert (await app.browser.log_in(page)).path == "/account/consent"
 
 
-async def test_who_signed_out_meanwhile_logs_in_again(app: ClientApp) -> None:
+async def test_a_user_that_signed_out_meanwhile_logs_in_again(app: ClientApp) -> None:
     hint = (await app.tokens())["id_token"]
     page = await app.authorize(prompt="consent")
     await app.browser.get(f"/connect/endsession?id_token_hint={hint}")
@@ -186,7 +190,7 @@ async def test_who_signed_out_meanwhile_logs_in_again(app: ClientApp) -> None:
     assert (await app.browser.log_in(page)).path == "/account/consent"
 
 
-async def test_who_chose_an_account_that_left_meanwhile_chooses_again(app: ClientApp) -> None:
+async def test_a_user_whose_account_signed_out_meanwhile_chooses_again(app: ClientApp) -> None:
     await app.login("alice")
     page = await app.authorize(prompt="select_account")
     await app.login("bob", prompt="login")
@@ -195,7 +199,7 @@ async def test_who_chose_an_account_that_left_meanwhile_chooses_again(app: Clien
     assert "Bob Jones" in page.text
 
 
-async def test_a_person_who_comes_in_later_is_asked_for_consent(app: ClientApp) -> None:
+async def test_a_user_that_signs_in_later_is_asked_for_consent(app: ClientApp) -> None:
     await app.login("alice")
     page = await app.authorize(prompt="consent")
     await app.login("bob", prompt="login")

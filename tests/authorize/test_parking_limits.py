@@ -1,4 +1,4 @@
-"""What strangers can leave in the store is small, and counted for each network (RFC 6585 §4)."""
+"""Parked requests are limited for each network (RFC 6585 §4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.authorize.test_parking import stored
+from tests.authorize.test_parking import count_stored_bytes
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
 
@@ -33,15 +33,15 @@ async def send(app: ClientApp, address: str = "192.0.2.7", **changes: str | None
 
 async def test_a_network_that_begins_too_many_sign_ins_is_shown_a_page(app: ClientApp) -> None:
     assert [(await send(app)).status for _ in range(3)] == [303] * 3
-    kept = await stored(app.service)
+    kept = await count_stored_bytes(app.service)
     refused = await send(app)
     assert refused.status == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
     assert b'id="error">temporarily_unavailable<' in refused.body
-    assert await stored(app.service) == kept
+    assert await count_stored_bytes(app.service) == kept
 
 
-async def test_other_networks_are_not_held_up(app: ClientApp) -> None:
+async def test_other_networks_are_not_limited(app: ClientApp) -> None:
     *_, last = [await send(app, f"2001:db8:0:1::{host}") for host in range(4)]
     assert last.status == 429
     assert (await send(app, "2001:db8:0:2::1")).status == 303
@@ -60,7 +60,7 @@ async def test_logouts_and_requests_by_post_are_counted_with_them(service: Runni
     assert [answer.status for answer in answers] == [303, 303, 303, 429]
 
 
-async def test_who_is_signed_in_already_is_not_counted(app: ClientApp) -> None:
+async def test_a_request_that_needs_no_page_is_not_counted(app: ClientApp) -> None:
     await app.login()
     for _ in range(4):
         assert "code" in (await app.authorize()).parameters

@@ -50,7 +50,7 @@ def config() -> dict[str, Any]:
         "/callback",
     ],
 )
-async def test_what_differs_in_one_character_is_not_registered(
+async def test_a_redirect_uri_that_differs_in_one_character_is_refused(
     app: ClientApp, redirect_uri: str
 ) -> None:
     page = await app.authorize(redirect_uri=redirect_uri)
@@ -61,7 +61,7 @@ async def test_what_differs_in_one_character_is_not_registered(
 @pytest.mark.parametrize(
     "redirect_uri", ["https://web.example/callback?tenant=1", "https://web.example/a%2Fb"]
 )
-async def test_what_is_registered_is_answered_as_it_stands(
+async def test_a_registered_redirect_uri_is_used_unchanged(
     app: ClientApp, redirect_uri: str
 ) -> None:
     page = await app.login(redirect_uri=redirect_uri)
@@ -70,14 +70,14 @@ async def test_what_is_registered_is_answered_as_it_stands(
 
 
 @pytest.mark.rfc("6749#3.1.2")
-async def test_a_query_of_its_own_is_kept(app: ClientApp) -> None:
+async def test_the_query_of_a_redirect_uri_is_kept(app: ClientApp) -> None:
     page = await app.login(redirect_uri="https://web.example/callback?tenant=1")
     assert page.url.startswith("https://web.example/callback?tenant=1&code=")
     assert page.parameters["tenant"] == "1"
 
 
 @pytest.mark.rfc("6749#B")
-async def test_it_is_decoded_exactly_once(app: ClientApp) -> None:
+async def test_a_redirect_uri_is_decoded_exactly_once(app: ClientApp) -> None:
     doubly = urlencode({"redirect_uri": app.redirect_uri.replace("/", "%2F")})
     url = app.url(redirect_uri=None) + "&" + doubly
     assert (await app.browser.get(url)).status == 400
@@ -115,14 +115,16 @@ async def test_a_public_clients_loopback_port_may_vary(
         "http://[0:0:0:0:0:0:0:1]:51004/callback",
     ],
 )
-async def test_nothing_but_the_port_may_vary(
+async def test_only_the_port_of_a_loopback_uri_may_vary(
     app_of: Callable[[str], ClientApp], redirect_uri: str
 ) -> None:
     assert (await app_of("native").authorize(redirect_uri=redirect_uri)).status == 400
 
 
 @pytest.mark.rfc("8252#8.4")
-async def test_a_confidential_clients_port_may_not(app_of: Callable[[str], ClientApp]) -> None:
+async def test_a_confidential_clients_loopback_port_may_not_vary(
+    app_of: Callable[[str], ClientApp],
+) -> None:
     implicit = app_of("implicit")
     assert (await implicit.authorize(redirect_uri="http://127.0.0.1:1/callback")).status == 200
     assert (await implicit.authorize(redirect_uri="http://127.0.0.1:2/callback")).status == 400

@@ -65,7 +65,7 @@ DEMANDS = {
         ({"resource": "api9"}, "invalid_target"),
     ],
 )
-async def test_the_client_is_told_before_anybody_is_asked(
+async def test_the_client_gets_a_refusal_before_the_user_is_asked(
     app: ClientApp, changes: dict[str, str | None], error: str
 ) -> None:
     page = await app.authorize(**changes)
@@ -81,7 +81,7 @@ async def test_a_refusal_carries_state_and_issuer(app: ClientApp, service: Runni
     assert page.parameters["iss"] == service.issuer
 
 
-async def test_without_a_state_there_is_none(app: ClientApp) -> None:
+async def test_a_refusal_has_no_state_if_the_request_had_none(app: ClientApp) -> None:
     assert "state" not in (await app.authorize(scope=None, state=None)).parameters
 
 
@@ -99,14 +99,14 @@ async def test_a_parameter_sent_twice_is_refused(app: ClientApp, name: str) -> N
 
 
 @pytest.mark.rfc("6749#3.1")
-async def test_a_state_sent_twice_is_not_repeated(app: ClientApp) -> None:
+async def test_a_state_that_was_sent_twice_is_not_returned(app: ClientApp) -> None:
     page = await app.browser.get(f"{app.url()}&state=another")
     assert page.error == "invalid_request"
     assert "state" not in page.parameters
 
 
 @pytest.mark.rfc("openid-core#3.1.2.6")
-async def test_a_client_cannot_register_in_passing(app: ClientApp) -> None:
+async def test_the_registration_parameter_is_refused(app: ClientApp) -> None:
     page = await app.authorize(registration='{"client_name":"Somebody"}')
     assert page.error == "registration_not_supported"
 
@@ -125,7 +125,7 @@ async def test_a_client_that_requires_an_unsupported_feature_gets_no_code(
     assert page.error in {"invalid_request", "unauthorized_client"}
 
 
-async def test_without_a_response_type_the_answer_goes_by_query(
+async def test_a_refusal_without_a_response_type_goes_by_query(
     app_of: Callable[[str], ClientApp],
 ) -> None:
     implicit = app_of("implicit")

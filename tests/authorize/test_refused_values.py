@@ -127,7 +127,7 @@ def test_a_credential_in_a_refused_value_is_hidden(credential: str, around: str)
         "scope",
     ],
 )
-def test_what_is_no_credential_is_shown(value: str, shown: str | None) -> None:
+def test_a_refused_value_without_a_credential_is_shown(value: str, shown: str | None) -> None:
     assert RefusedValue("redirect_uri", value).shown == (shown or value)
 
 
@@ -169,7 +169,7 @@ class TestInDevelopment:
         assert "<script>alert(1)" not in page.text
         assert page.text_of("refused-value") == "<script>alert(1)</script>"
 
-    async def test_another_issuer_than_this_machine_is_no_development(
+    async def test_a_service_with_a_public_issuer_is_not_in_development(
         self, start: Start, config: dict[str, Any]
     ) -> None:
         config["issuer"] = "https://id.example"
@@ -182,7 +182,7 @@ class TestInDevelopment:
 
 
 @pytest.mark.usefixtures("mortal_redis")
-async def test_on_a_real_store_the_page_shows_neither(app: ClientApp) -> None:
+async def test_the_page_shows_no_values_with_a_real_store(app: ClientApp) -> None:
     page = await app.authorize(redirect_uri="https://web.example/callback/")
     assert page.error == "invalid_request"
     assert "web.example" not in page.text

@@ -37,18 +37,18 @@ def consenting(app_of: Callable[[str], ClientApp]) -> ClientApp:
     return app_of("consenting")
 
 
-def at(replica: RunningService, page: Page) -> Page:
+def move_to(replica: RunningService, page: Page) -> Page:
     """The same page, whose forms go to this replica next."""
     return Page(replica.issuer + page.path, page.status, page.headers, page.text)
 
 
-async def test_every_page_may_be_answered_by_another(
+async def test_every_page_may_be_answered_by_another_replica(
     consenting: ClientApp, service: RunningService, other: RunningService
 ) -> None:
     browser = consenting.browser
-    page = await browser.log_in(at(other, await consenting.authorize()), password="wrong")
-    page = await browser.log_in(at(service, page))
-    page = await browser.submit(at(other, page), action="allow")
+    page = await browser.log_in(move_to(other, await consenting.authorize()), password="wrong")
+    page = await browser.log_in(move_to(service, page))
+    page = await browser.submit(move_to(other, page), action="allow")
     assert "code" in page.parameters
     tokens = await ClientApp(other, browser, "consenting", consenting.code_verifier).redeem(
         page.parameters["code"]
@@ -56,7 +56,7 @@ async def test_every_page_may_be_answered_by_another(
     assert await service.is_active(tokens["access_token"])
 
 
-async def test_a_session_counts_everywhere(
+async def test_a_session_counts_at_every_replica(
     app: ClientApp, other: RunningService, browser: Browser
 ) -> None:
     await app.login()
@@ -64,10 +64,10 @@ async def test_a_session_counts_everywhere(
     assert "code" in page.parameters
 
 
-async def test_failures_are_counted_together(
+async def test_failed_logins_are_counted_over_all_replicas(
     app: ClientApp, service: RunningService, other: RunningService
 ) -> None:
     page = await app.authorize()
     for replica in (service, other, service, other, service):
-        page = await app.browser.log_in(at(replica, page), password="wrong")
-    assert (await app.browser.log_in(at(other, page))).has("login-error")
+        page = await app.browser.log_in(move_to(replica, page), password="wrong")
+    assert (await app.browser.log_in(move_to(other, page))).has("login-error")

@@ -35,7 +35,7 @@ def implicit(app_of: Callable[[str], ClientApp]) -> ClientApp:
     return app_of("implicit")
 
 
-def asking(response_type: str, response_mode: str | None = None) -> dict[str, Any]:
+def parameters_for(response_type: str, response_mode: str | None = None) -> dict[str, Any]:
     """The parameters of a request that would be granted."""
     scope = SCOPES.get(response_type, "openid api1")
     return {"response_type": response_type, "response_mode": response_mode, "scope": scope}
@@ -44,13 +44,13 @@ def asking(response_type: str, response_mode: str | None = None) -> dict[str, An
 @pytest.mark.rfc("6749#4.1.2")
 @pytest.mark.parametrize("response_mode", [None, "query"])
 async def test_a_code_comes_by_query(app: ClientApp, response_mode: str | None) -> None:
-    page = await app.login(**asking("code", response_mode))
+    page = await app.login(**parameters_for("code", response_mode))
     assert page.url.startswith(app.redirect_uri + "?code=ac_")
 
 
 @pytest.mark.rfc("oauth-multiple-response-types#2.1")
-async def test_a_code_comes_by_fragment_where_the_client_asks_for_it(app: ClientApp) -> None:
-    page = await app.login(**asking("code", "fragment"))
+async def test_a_code_comes_by_fragment_if_the_client_asks_for_it(app: ClientApp) -> None:
+    page = await app.login(**parameters_for("code", "fragment"))
     assert page.url.startswith(app.redirect_uri + "#code=ac_")
 
 
@@ -60,7 +60,7 @@ async def test_a_code_comes_by_fragment_where_the_client_asks_for_it(app: Client
 async def test_tokens_come_by_fragment(
     implicit: ClientApp, response_type: str, response_mode: str | None
 ) -> None:
-    page = await implicit.login(**asking(response_type, response_mode))
+    page = await implicit.login(**parameters_for(response_type, response_mode))
     assert page.url.startswith(implicit.redirect_uri + "#")
     assert "error" not in page.parameters
 
@@ -68,7 +68,7 @@ async def test_tokens_come_by_fragment(
 @pytest.mark.rfc("oauth-form-post#2")
 @pytest.mark.parametrize("response_type", ["code", *WITH_TOKENS])
 async def test_everything_comes_by_form_post(implicit: ClientApp, response_type: str) -> None:
-    page = await implicit.login(**asking(response_type, "form_post"))
+    page = await implicit.login(**parameters_for(response_type, "form_post"))
     form = next(form for form in page.forms if form.id == "form-post")
     assert (page.status, form.action) == (200, implicit.redirect_uri)
     assert page.headers["Cache-Control"] == "no-store"
@@ -88,7 +88,7 @@ async def test_a_form_post_escapes_what_the_client_sent(app: ClientApp) -> None:
 @pytest.mark.rfc("oauth-multiple-response-types#5")
 @pytest.mark.parametrize("response_type", WITH_TOKENS)
 async def test_a_token_never_travels_in_a_query(implicit: ClientApp, response_type: str) -> None:
-    page = await implicit.authorize(**asking(response_type, "query"))
+    page = await implicit.authorize(**parameters_for(response_type, "query"))
     assert page.url.startswith(implicit.redirect_uri + "#error=invalid_request")
 
 
@@ -110,6 +110,6 @@ async def test_a_request_may_ask_for_another_than_the_clients_own(
 async def test_a_query_for_tokens_is_refused_by_fragment_whatever_the_default_is(
     implicit: ClientApp,
 ) -> None:
-    page = await implicit.authorize(client_id="posting", **asking("id_token", "query"))
+    page = await implicit.authorize(client_id="posting", **parameters_for("id_token", "query"))
     assert page.error == "invalid_request"
     assert page.url.startswith(implicit.redirect_uri + "#error=")

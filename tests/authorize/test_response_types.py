@@ -47,7 +47,7 @@ def implicit(app_of: Callable[[str], ClientApp]) -> ClientApp:
     return app_of("implicit")
 
 
-async def granted(client: ClientApp, response_type: str, **changes: str | None) -> Page:
+async def get_response(client: ClientApp, response_type: str, **changes: str | None) -> Page:
     """The answer to a request for this response type."""
     scope = SCOPES.get(response_type, "openid api1")
     usual: dict[str, Any] = {"response_type": response_type, "scope": scope}
@@ -56,8 +56,10 @@ async def granted(client: ClientApp, response_type: str, **changes: str | None) 
 
 @pytest.mark.rfc("oauth-multiple-response-types#5", "openid-core#3.3.2.5", "9207#2")
 @each_type
-async def test_each_brings_what_it_names(implicit: ClientApp, response_type: str) -> None:
-    page = await granted(implicit, response_type)
+async def test_a_response_type_brings_what_it_names(
+    implicit: ClientApp, response_type: str
+) -> None:
+    page = await get_response(implicit, response_type)
     assert page.status == 303
     assert set(page.parameters) - {"session_state"} == MEMBERS[response_type] | ALWAYS
     assert page.parameters["state"] == "the-state"
@@ -67,18 +69,20 @@ async def test_each_brings_what_it_names(implicit: ClientApp, response_type: str
 @pytest.mark.parametrize(
     "response_type", ["token id_token", "id_token code", "token code", "token id_token code"]
 )
-async def test_the_order_of_words_does_not_matter(implicit: ClientApp, response_type: str) -> None:
-    page = await granted(implicit, response_type)
+async def test_the_order_of_words_in_a_response_type_does_not_matter(
+    implicit: ClientApp, response_type: str
+) -> None:
+    page = await get_response(implicit, response_type)
     assert page.error is None
     assert ("code" in page.parameters) == ("code" in response_type.split())
 
 
 @pytest.mark.rfc("openid-core#3.3.2.11")
 @pytest.mark.parametrize("response_type", [kind for kind in MEMBERS if "id_token" in kind])
-async def test_an_identity_token_is_bound_to_what_comes_with_it(
+async def test_an_id_token_is_bound_to_code_token_and_state_by_hashes(
     implicit: ClientApp, response_type: str
 ) -> None:
-    answer = (await granted(implicit, response_type)).parameters
+    answer = (await get_response(implicit, response_type)).parameters
     claims = claims_in(answer["id_token"])
     assert claims["nonce"] == "the-nonce"
     assert claims.get("c_hash") == left_half(answer.get("code"))
@@ -87,8 +91,8 @@ async def test_an_identity_token_is_bound_to_what_comes_with_it(
 
 
 @pytest.mark.rfc("openid-core#3.3.2.11")
-async def test_without_a_state_there_is_no_hash_of_it(implicit: ClientApp) -> None:
-    page = await granted(implicit, "code id_token", state=None)
+async def test_an_id_token_has_no_s_hash_without_a_state(implicit: ClientApp) -> None:
+    page = await get_response(implicit, "code id_token", state=None)
     assert "s_hash" not in claims_in(page.parameters["id_token"])
 
 
@@ -96,7 +100,7 @@ async def test_without_a_state_there_is_no_hash_of_it(implicit: ClientApp) -> No
 async def test_an_access_token_tells_its_type_lifetime_and_scope(
     implicit: ClientApp, service: RunningService
 ) -> None:
-    answer = (await granted(implicit, "token")).parameters
+    answer = (await get_response(implicit, "token")).parameters
     assert (answer["token_type"], answer["expires_in"], answer["scope"]) == (
         "Bearer",
         "3600",
@@ -110,28 +114,28 @@ async def test_an_access_token_tells_its_type_lifetime_and_scope(
 async def test_the_code_of_a_hybrid_answer_is_redeemed(
     implicit: ClientApp, response_type: str
 ) -> None:
-    page = await granted(implicit, response_type)
+    page = await get_response(implicit, response_type)
     tokens = await implicit.redeem(page.parameters["code"])
     assert tokens.status == 200
     assert claims_in(tokens["id_token"])["nonce"] == "the-nonce"
 
 
 @pytest.mark.rfc("openid-core#5.4")
-async def test_user_claims_stand_in_an_identity_token_that_comes_alone(
+async def test_an_id_token_without_an_access_token_holds_the_user_claims(
     implicit: ClientApp,
 ) -> None:
-    alone = claims_in((await granted(implicit, "id_token")).parameters["id_token"])
-    beside = await granted(implicit, "id_token token", scope="openid profile")
+    alone = claims_in((await get_response(implicit, "id_token")).parameters["id_token"])
+    beside = await get_response(implicit, "id_token token", scope="openid profile")
     assert alone["name"] == "Alice Smith"
     assert "name" not in claims_in(beside.parameters["id_token"])
 
 
 @pytest.mark.rfc("openid-core#3.2.2.1", "openid-core#3.3.2.1")
 @each_type
-async def test_a_nonce_is_required_where_an_identity_token_comes_at_once(
+async def test_a_nonce_is_required_for_an_id_token_in_the_response(
     implicit: ClientApp, response_type: str
 ) -> None:
-    page = await granted(implicit, response_type, nonce=None)
+    page = await get_response(implicit, response_type, nonce=None)
     required = "id_token" in response_type.split()
     assert page.error == ("invalid_request" if required else None)
 
@@ -163,7 +167,7 @@ async def test_offline_access_is_ignored_where_no_code_is_issued(
     implicit: ClientApp, response_type: str
 ) -> None:
     scope = SCOPES.get(response_type, "openid api1")
-    page = await granted(implicit, response_type, scope=scope + " offline_access")
+    page = await get_response(implicit, response_type, scope=scope + " offline_access")
     assert page.error is None
     assert "offline_access" not in page.parameters.get("scope", "")
 
@@ -184,7 +188,7 @@ async def test_a_client_may_keep_access_tokens_out_of_the_browser(
     for response_type in ("token", "id_token token", "code token", "code id_token token"):
         page = await client.authorize(response_type=response_type, scope="openid api1")
         assert page.error == "unauthorized_client"
-    assert "id_token" in (await granted(client, "code id_token")).parameters
+    assert "id_token" in (await get_response(client, "code id_token")).parameters
 
 
 def left_half(value: str | None) -> str | None:

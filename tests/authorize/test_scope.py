@@ -1,4 +1,4 @@
-"""What may be asked for at the authorize endpoint (RFC 6749 §3.3, RFC 8707 §2.1, OIDC Core §11)."""
+"""Scope and resources at the authorize endpoint (RFC 6749 §3.3, RFC 8707 §2.1, OIDC Core §11)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.driving.service import claims_in
         "offline_access",
     ],
 )
-async def test_it_is_refused(app: ClientApp, scope: str | None) -> None:
+async def test_a_wrong_scope_is_refused(app: ClientApp, scope: str | None) -> None:
     assert (await app.authorize(scope=scope)).error == "invalid_scope"
 
 
@@ -39,20 +39,20 @@ async def test_offline_access_is_for_clients_that_may_have_it(
 
 
 @pytest.mark.rfc("6749#3.3")
-async def test_order_and_repetition_mean_nothing(app: ClientApp) -> None:
+async def test_order_and_repetition_of_scope_values_mean_nothing(app: ClientApp) -> None:
     tokens = await app.tokens(scope="api1  openid api1 ")
     assert tokens["scope"] == "api1 openid"
 
 
 @pytest.mark.rfc("6749#4.1.1")
-async def test_without_openid_there_is_no_identity_token(app: ClientApp) -> None:
+async def test_without_openid_no_id_token_is_issued(app: ClientApp) -> None:
     tokens = await app.tokens(scope="api1", nonce=None)
     assert "id_token" not in tokens.json
     assert claims_in(tokens["access_token"])["scope"] == "api1"
 
 
 @pytest.mark.rfc("8707#2.1")
-async def test_resources_become_the_audience(app: ClientApp) -> None:
+async def test_the_resources_of_a_request_become_the_audience(app: ClientApp) -> None:
     first = "&resource=api1&resource=api2"
     page = await app.browser.get(app.url(scope="openid api1 api2") + first)
     code = (await app.browser.log_in(page)).parameters["code"]

@@ -8,7 +8,7 @@ from time import time
 from tests.driving.client_app import ClientApp
 
 
-async def test_a_record_that_outlives_its_end_is_worth_nothing(app: ClientApp) -> None:
+async def test_a_session_record_that_outlives_its_end_is_ignored(app: ClientApp) -> None:
     await app.login()
     stores = app.service.parts.shared.stores
     (session,) = await app.service.parts.records.sessions.find_all_of("818727")

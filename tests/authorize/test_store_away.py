@@ -29,7 +29,7 @@ def assert_is_told_on_a_page(page: Page) -> None:
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
-async def test_a_trusted_client_is_told(
+async def test_a_trusted_client_gets_temporarily_unavailable(
     app: ClientApp, mortal_redis: Mortal, signed_in: bool
 ) -> None:
     if signed_in:
@@ -40,18 +40,22 @@ async def test_a_trusted_client_is_told(
     assert page.parameters["state"] == "the-state"
 
 
-async def test_a_trusted_client_is_told_by_post_too(app: ClientApp, mortal_redis: Mortal) -> None:
+async def test_a_trusted_client_gets_temporarily_unavailable_after_a_post(
+    app: ClientApp, mortal_redis: Mortal
+) -> None:
     mortal_redis[1].kill()
     page = await app.browser.post("/connect/authorize", app.parameters())
     assert page.url.startswith(app.redirect_uri + "?error=temporarily_unavailable")
 
 
-async def test_an_untrusted_client_is_refused_as_ever(app: ClientApp, mortal_redis: Mortal) -> None:
+async def test_an_untrusted_client_is_refused_while_the_store_is_away(
+    app: ClientApp, mortal_redis: Mortal
+) -> None:
     mortal_redis[1].kill()
     assert (await app.authorize(client_id="nobody")).status == 400
 
 
-async def test_a_page_that_cannot_find_its_request_says_so(
+async def test_a_page_that_cannot_read_its_request_is_unavailable(
     app: ClientApp, mortal_redis: Mortal
 ) -> None:
     page = await app.authorize()
@@ -60,7 +64,9 @@ async def test_a_page_that_cannot_find_its_request_says_so(
     assert_is_told_on_a_page(await app.browser.log_in(page))
 
 
-async def test_a_person_stays_signed_in_meanwhile(app: ClientApp, mortal_redis: Mortal) -> None:
+async def test_a_user_stays_signed_in_while_the_store_is_away(
+    app: ClientApp, mortal_redis: Mortal
+) -> None:
     await app.login()
     before = app.browser.cookies
     mortal_redis[1].kill()

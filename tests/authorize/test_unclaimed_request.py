@@ -20,12 +20,16 @@ async def unclaimed(app: ClientApp, service: RunningService) -> str:
 
 
 @pytest.mark.parametrize("path", ["/account/login", "/account/select", "/account/consent"])
-async def test_no_page_answers_it(browser: Browser, unclaimed: str, path: str) -> None:
+async def test_no_page_answers_a_request_that_no_browser_has_claimed(
+    browser: Browser, unclaimed: str, path: str
+) -> None:
     page = await browser.get(f"{path}?{unclaimed}")
     assert (page.status, page.error) == (400, "invalid_request")
 
 
-async def test_nobody_can_answer_it_ahead_of_the_person(app: ClientApp, unclaimed: str) -> None:
+async def test_another_browser_cannot_answer_before_the_user(
+    app: ClientApp, unclaimed: str
+) -> None:
     theirs = await app.authorize()
     request = unclaimed.removeprefix("request=")
     page = await app.browser.log_in(theirs, "bob", request=request)

@@ -1,4 +1,4 @@
-"""What was allowed for good is not asked again, as long as it lasts and suffices (OIDC Core §3.1.2.4)."""
+"""A remembered consent is not asked again as long as it lasts and suffices (OIDC Core §3.1.2.4)."""
 
 from __future__ import annotations
 
@@ -48,48 +48,48 @@ async def is_asked(client: ClientApp, **changes: str) -> bool:
     return (await client.authorize(**changes)).has("consent-allow")
 
 
-async def test_it_is_not_asked_again(client: ClientApp) -> None:
+async def test_a_remembered_consent_is_not_asked_again(client: ClientApp) -> None:
     await allow(client)
     assert not await is_asked(client)
     assert "code" in (await client.authorize(prompt="none")).parameters
 
 
-async def test_it_holds_in_another_browser(client: ClientApp) -> None:
+async def test_a_remembered_consent_holds_in_another_browser(client: ClientApp) -> None:
     await allow(client)
     client.browser.forget_cookies()
     assert "code" in (await client.login()).parameters
 
 
-async def test_less_is_not_asked_again(client: ClientApp) -> None:
+async def test_a_smaller_scope_is_not_asked_again(client: ClientApp) -> None:
     await allow(client, scope="openid email api1")
     assert not await is_asked(client, scope="openid api1")
 
 
-async def test_more_is_asked_again(client: ClientApp) -> None:
+async def test_a_larger_scope_is_asked_again(client: ClientApp) -> None:
     await allow(client, scope="openid email")
     assert await is_asked(client, scope="openid email api1")
     assert (await client.authorize(scope="openid api1", prompt="none")).error == "consent_required"
 
 
-async def test_more_adds_to_what_was_allowed(client: ClientApp) -> None:
+async def test_a_second_consent_adds_to_the_first(client: ClientApp) -> None:
     await allow(client, scope="openid email")
     await allow(client, scope="openid api1")
     assert not await is_asked(client, scope="openid email api1")
 
 
-async def test_what_was_unticked_is_asked_again(client: ClientApp) -> None:
+async def test_an_unticked_scope_is_asked_again(client: ClientApp) -> None:
     page = await client.login(scope="openid email")
     await client.browser.submit(page, action="allow", scope=[])
     assert await is_asked(client, scope="openid email")
     assert not await is_asked(client, scope="openid")
 
 
-async def test_it_is_remembered_only_where_the_person_wants_it(client: ClientApp) -> None:
+async def test_a_consent_is_remembered_only_if_the_user_wants_it(client: ClientApp) -> None:
     await allow(client, remember=None)
     assert await is_asked(client)
 
 
-async def test_it_is_remembered_only_where_the_client_may(
+async def test_a_consent_is_remembered_only_if_the_client_may(
     app_of: Callable[[str], ClientApp],
 ) -> None:
     client = app_of("consenting")
@@ -104,13 +104,13 @@ async def test_prompt_consent_asks_always(client: ClientApp) -> None:
     assert await is_asked(client, prompt="consent")
 
 
-async def test_a_denial_takes_nothing_back(client: ClientApp) -> None:
+async def test_a_denial_does_not_revoke_an_earlier_consent(client: ClientApp) -> None:
     await allow(client)
     await client.browser.submit(await client.authorize(prompt="consent"), action="deny")
     assert not await is_asked(client)
 
 
-async def test_it_is_one_persons_for_one_client(
+async def test_a_remembered_consent_is_one_users_for_one_client(
     client: ClientApp, app_of: Callable[[str], ClientApp]
 ) -> None:
     await allow(client)
@@ -119,7 +119,9 @@ async def test_it_is_one_persons_for_one_client(
     assert (await client.login("bob")).has("consent-allow")
 
 
-async def test_it_lasts_as_long_as_the_client_says(client: ClientApp, clock: Clock) -> None:
+async def test_a_remembered_consent_lasts_for_the_clients_lifetime(
+    client: ClientApp, clock: Clock
+) -> None:
     await allow(client, client_id="lasting")
     clock.forward(days=9)
     assert not await is_asked(client, client_id="lasting")
@@ -127,7 +129,9 @@ async def test_it_lasts_as_long_as_the_client_says(client: ClientApp, clock: Clo
     assert await is_asked(client, client_id="lasting")
 
 
-async def test_else_it_lasts_a_year_from_its_last_use(client: ClientApp, clock: Clock) -> None:
+async def test_a_remembered_consent_lasts_a_year_from_its_last_use(
+    client: ClientApp, clock: Clock
+) -> None:
     await allow(client)
     clock.forward(days=360)
     assert not await is_asked(client)
@@ -137,7 +141,9 @@ async def test_else_it_lasts_a_year_from_its_last_use(client: ClientApp, clock: 
     assert (await client.login()).has("consent-allow")
 
 
-async def test_it_counts_only_while_the_client_may_remember(client: ClientApp) -> None:
+async def test_a_remembered_consent_counts_only_while_the_client_may_remember(
+    client: ClientApp,
+) -> None:
     await allow(client)
     parts = client.service.parts
     configuration = yaml.safe_load(parts.shared.configuration.file.read_text())

@@ -72,7 +72,7 @@ async def both(client: ClientApp, ui_locales: str) -> tuple[Page, Page]:
         ),
     ],
 )
-async def test_texts_are_in_the_pages_language(
+async def test_the_operators_texts_are_in_the_pages_language(
     client: ClientApp, ui_locales: str, on_login: list[str], on_consent: list[str]
 ) -> None:
     login, consent = await both(client, ui_locales)

@@ -1,4 +1,4 @@
-"""A person who is signed in at the client `web`, and ways to sign out."""
+"""A user with a session at the client `web`, and ways to sign out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 async def tokens(app: ClientApp) -> Answer:
-    """What `web` got when alice signed in."""
+    """The ID token that `web` got when alice signed in."""
     return await app.tokens()
 
 
@@ -73,7 +73,7 @@ def logout(browser: Browser, send: Logout) -> Logout:
 
 @pytest.fixture
 async def party() -> AsyncIterator[RelyingParty]:
-    """Where `web` is told."""
+    """The site of `web`."""
     async with relying_party() as party:
         yield party
 

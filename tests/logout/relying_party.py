@@ -1,4 +1,4 @@
-"""A client that is told of logouts: it notes what comes, and answers what a test wants."""
+"""A client that gets logout tokens: it keeps what comes, and answers what a test wants."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class RelyingParty:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Its base URL."""
         return f"http://localhost:{self.listening.getsockname()[1]}"
 
     @property
     def backchannel_logout_uri(self) -> str:
-        """Where it takes logout tokens."""
+        """Its back-channel logout URI."""
         return f"{self.url}/backchannel"
 
     async def logged_out(self, request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""Clients that took part in a session are told that it has ended (OpenID Connect Back-Channel Logout §2)."""
+"""Clients that took part in a session get a logout token when it ends (OpenID Connect Back-Channel Logout §2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 @pytest.fixture
 async def another_party() -> AsyncIterator[RelyingParty]:
-    """Where `implicit` is told."""
+    """The site of `implicit`."""
     async with relying_party() as party:
         yield party
 
@@ -40,7 +40,7 @@ def config(
 
 
 @pytest.mark.rfc("openid-backchannel#2.4")
-async def test_the_token_says_whose_session_at_which_client_has_ended(
+async def test_a_logout_token_names_the_user_the_session_and_the_client(
     app: ClientApp, hint: str, party: RelyingParty, service: RunningService
 ) -> None:
     await end(app, hint)
@@ -53,7 +53,7 @@ async def test_the_token_says_whose_session_at_which_client_has_ended(
 
 
 @pytest.mark.rfc("openid-backchannel#2.4", "openid-backchannel#4.1")
-async def test_the_token_is_typed_and_signed_as_identity_tokens_are(
+async def test_a_logout_token_is_typed_and_signed_like_an_id_token(
     app: ClientApp, hint: str, party: RelyingParty, service: RunningService
 ) -> None:
     await end(app, hint)
@@ -64,7 +64,7 @@ async def test_the_token_is_typed_and_signed_as_identity_tokens_are(
     assert header["kid"] in {key["kid"] for key in jwks["keys"]}
 
 
-async def test_it_comes_as_a_form_with_nothing_else(
+async def test_a_logout_token_comes_as_the_only_form_parameter(
     app: ClientApp, hint: str, party: RelyingParty
 ) -> None:
     await end(app, hint)
@@ -73,7 +73,7 @@ async def test_it_comes_as_a_form_with_nothing_else(
     assert list(party.forms[0]) == ["logout_token"]
 
 
-async def test_it_is_told_what_has_arrived(
+async def test_a_delivered_logout_token_is_an_event(
     app: ClientApp, hint: str, party: RelyingParty, service: RunningService, events: list[object]
 ) -> None:
     await end(app, hint, post_logout_redirect_uri=BYE)
@@ -84,7 +84,7 @@ async def test_it_is_told_what_has_arrived(
 
 
 @pytest.mark.rfc("openid-backchannel#2.3")
-async def test_every_client_of_the_session_is_told_and_no_other(
+async def test_only_clients_of_the_session_get_a_logout_token(
     app_of: Callable[[str], ClientApp], party: RelyingParty, another_party: RelyingParty
 ) -> None:
     hint = (await app_of("web").tokens())["id_token"]
@@ -96,7 +96,7 @@ async def test_every_client_of_the_session_is_told_and_no_other(
 
 @pytest.mark.rfc("openid-backchannel#2.3")
 @pytest.mark.parametrize("response_type", ["code", "id_token", "code id_token", "id_token token"])
-async def test_a_client_took_part_by_whatever_it_was_given(
+async def test_any_token_makes_a_client_part_of_the_session(
     app_of: Callable[[str], ClientApp],
     hint: str,
     party: RelyingParty,
@@ -111,7 +111,7 @@ async def test_a_client_took_part_by_whatever_it_was_given(
 
 
 @pytest.mark.rfc("openid-backchannel#2.3", "openid-backchannel#2.7")
-async def test_a_client_that_took_part_hours_ago_is_told(
+async def test_a_client_that_took_part_hours_ago_gets_a_logout_token(
     app: ClientApp, party: RelyingParty, clock: Clock
 ) -> None:
     hint = (await app.tokens())["id_token"]
@@ -122,7 +122,7 @@ async def test_a_client_that_took_part_hours_ago_is_told(
     assert len(await party.claims()) == 1
 
 
-async def test_a_client_whose_tokens_live_on_is_told(
+async def test_a_client_with_offline_tokens_gets_a_logout_token(
     app: ClientApp, party: RelyingParty, service: RunningService
 ) -> None:
     offline = await app.tokens(scope="openid api1 offline_access")
@@ -131,7 +131,7 @@ async def test_a_client_whose_tokens_live_on_is_told(
     assert await service.is_active(offline["access_token"])
 
 
-async def test_a_client_is_told_after_the_person_was_remembered_for_weeks(
+async def test_a_client_gets_a_logout_token_after_a_session_of_weeks(
     app: ClientApp, party: RelyingParty, clock: Clock
 ) -> None:
     page = await app.browser.log_in(await app.authorize(), remember="true")
@@ -141,10 +141,10 @@ async def test_a_client_is_told_after_the_person_was_remembered_for_weeks(
     assert len(await party.claims()) == 1
 
 
-async def test_a_client_is_told_of_a_session_that_a_new_login_has_prolonged(
+async def test_a_client_gets_a_logout_token_for_a_session_that_a_new_login_prolonged(
     app: ClientApp, app_of: Callable[[str], ClientApp], party: RelyingParty, clock: Clock
 ) -> None:
-    hint = (await remembered(app)).json["id_token"]
+    hint = (await remember_session(app)).json["id_token"]
     clock.forward(days=29)
     await app.browser.log_in(await app_of("spa").authorize(prompt="login"), remember="true")
     clock.forward(days=29)
@@ -152,20 +152,20 @@ async def test_a_client_is_told_of_a_session_that_a_new_login_has_prolonged(
     assert len(await party.claims()) == 1
 
 
-async def remembered(app: ClientApp) -> Answer:
+async def remember_session(app: ClientApp) -> Answer:
     """Tokens from a session that lasts."""
     page = await app.browser.log_in(await app.authorize(), remember="true")
     return await app.redeem(page.parameters["code"])
 
 
-async def test_ending_a_session_at_the_account_page_tells_its_clients(
+async def test_ending_a_session_at_the_account_page_sends_logout_tokens(
     app: ClientApp, hint: str, party: RelyingParty
 ) -> None:
     await end_session(app.browser, claims_in(hint)["sid"])
     assert (await party.claims())[0]["sid"] == claims_in(hint)["sid"]
 
 
-async def test_another_person_who_signs_in_at_the_same_browser_ends_the_session(
+async def test_another_user_that_signs_in_at_the_same_browser_ends_the_session(
     app: ClientApp, hint: str, party: RelyingParty
 ) -> None:
     await app.browser.log_in(await app.authorize(prompt="login"), "bob")
@@ -174,7 +174,7 @@ async def test_another_person_who_signs_in_at_the_same_browser_ends_the_session(
 
 
 @pytest.mark.usefixtures("hint")
-async def test_the_same_person_who_signs_in_again_ends_nothing(
+async def test_the_same_user_that_signs_in_again_ends_no_session(
     app: ClientApp, party: RelyingParty, service: RunningService
 ) -> None:
     await app.browser.log_in(await app.authorize(prompt="login"))
@@ -182,7 +182,7 @@ async def test_the_same_person_who_signs_in_again_ends_nothing(
     assert party.tokens == []
 
 
-async def test_a_session_that_ends_in_another_browser_is_not_this_one(
+async def test_a_session_that_ends_in_another_browser_leaves_this_one(
     app: ClientApp, hint: str, party: RelyingParty, stranger: Browser, service: RunningService
 ) -> None:
     other = (await ClientApp(service, stranger).tokens())["id_token"]
@@ -192,20 +192,20 @@ async def test_a_session_that_ends_in_another_browser_is_not_this_one(
 
 
 @pytest.mark.parametrize("change", [{"enabled": False}, {"backchannel_logout_uri": None}], ids=str)
-async def test_a_client_that_wants_no_word_any_more_gets_none(
+async def test_a_client_without_a_logout_uri_any_more_gets_no_token(
     app: ClientApp,
     hint: str,
     party: RelyingParty,
     service: RunningService,
     change: dict[str, Any],
 ) -> None:
-    await changed(service, "web", **change)
+    await change_client(service, "web", **change)
     await end(app, hint)
     await nothing_waits(service)
     assert party.tokens == []
 
 
-async def changed(service: RunningService, client_id: str, **change: Any) -> None:
+async def change_client(service: RunningService, client_id: str, **change: Any) -> None:
     """Make the registry say something else, as a reload would."""
     client = await service.parts.clients.directory.find(client_id)
     assert client is not None

@@ -35,12 +35,12 @@ def config(config: dict[str, Any], party: RelyingParty) -> dict[str, Any]:
 
 @pytest.fixture
 async def id_token(app_of: Callable[[str], ClientApp]) -> str:
-    """What `implicit` knows of alice."""
+    """The ID token that `implicit` has of alice."""
     page = await app_of("implicit").login(response_type="id_token", scope="openid profile")
     return page.parameters["id_token"]
 
 
-async def test_the_person_has_the_name_that_the_client_knows(
+async def test_the_subject_is_the_one_that_the_client_knows(
     app: ClientApp, id_token: str, party: RelyingParty
 ) -> None:
     await end(app, id_token)
@@ -49,7 +49,7 @@ async def test_the_person_has_the_name_that_the_client_knows(
     assert (claims["sub"], known_as != "818727") == (known_as, True)
 
 
-async def test_it_is_signed_by_the_clients_own_algorithm(
+async def test_a_logout_token_is_signed_by_the_clients_own_algorithm(
     app: ClientApp, id_token: str, party: RelyingParty
 ) -> None:
     await end(app, id_token)
@@ -61,7 +61,7 @@ async def test_it_is_signed_by_the_clients_own_algorithm(
 
 
 @pytest.mark.rfc("openid-backchannel#2.3")
-async def test_a_client_that_comes_while_the_session_ends_is_refused_or_told(
+async def test_a_client_that_comes_while_the_session_ends_is_refused_or_notified(
     app_of: Callable[[str], ClientApp], service: RunningService, party: RelyingParty, hint: str
 ) -> None:
     app = app_of("implicit")
@@ -72,10 +72,10 @@ async def test_a_client_that_comes_while_the_session_ends_is_refused_or_told(
     answers = await asyncio.gather(
         *[service.get(path, headers={"Cookie": cookies}) for path in paths]
     )
-    if any(granted(answer) for answer in answers):
+    if any(is_granted(answer) for answer in answers):
         assert len(await party.claims()) == 1
 
 
-def granted(answer: Answer) -> bool:
+def is_granted(answer: Answer) -> bool:
     """Whether the client got what it asked for."""
     return "id_token=" in answer.headers.get("Location", "")

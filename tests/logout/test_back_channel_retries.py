@@ -1,4 +1,4 @@
-"""A client that does not understand is told again, by whichever process is there (Back-Channel Logout §2.8)."""
+"""A failed delivery is repeated, by whichever process runs (Back-Channel Logout §2.8)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("status", [400, 500, 501, 504, 302, 404])
-async def test_whatever_is_no_success_is_tried_again_with_another_token(
+async def test_an_unsuccessful_attempt_is_repeated_with_a_new_token(
     app: ClientApp, hint: str, party: RelyingParty, service: RunningService, status: int
 ) -> None:
     party.answers = [status]
@@ -56,7 +56,7 @@ async def test_whatever_is_no_success_is_tried_again_with_another_token(
     assert len(party.tokens) == 2
 
 
-async def test_an_empty_answer_is_a_success_too(
+async def test_a_204_answer_is_a_success(
     app: ClientApp, hint: str, party: RelyingParty, service: RunningService
 ) -> None:
     party.status = 204
@@ -65,7 +65,7 @@ async def test_an_empty_answer_is_a_success_too(
     assert len(party.tokens) == 1
 
 
-async def test_attempts_are_made_ever_more_rarely_and_given_up(
+async def test_attempts_become_rarer_and_then_stop(
     app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
 ) -> None:
     party.status = 500
@@ -104,7 +104,7 @@ async def test_a_retry_does_not_come_before_its_time(
     assert await told(events, BackChannelLogoutDelivered, hint, attempts=2)
 
 
-async def test_a_client_that_is_away_is_told_when_it_is_back(
+async def test_a_client_that_was_away_gets_its_token_later(
     app: ClientApp, hint: str, party: RelyingParty, events: list[object], clock: Clock
 ) -> None:
     client = await app.service.parts.clients.directory.find("web")
@@ -118,7 +118,7 @@ async def test_a_client_that_is_away_is_told_when_it_is_back(
     assert len(await party.claims()) == 1
 
 
-async def test_a_client_that_hangs_keeps_nobody_waiting(
+async def test_a_hanging_client_does_not_delay_a_logout(
     app: ClientApp, hint: str, party: RelyingParty, stranger: Browser, service: RunningService
 ) -> None:
     other = ClientApp(service, stranger)
@@ -133,12 +133,12 @@ async def test_a_client_that_hangs_keeps_nobody_waiting(
     assert len(await party.claims(2)) == 2
 
 
-async def test_only_so_many_attempts_run_at_once(
+async def test_a_limited_number_of_attempts_runs_at_once(
     service: RunningService, party: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivering, "AT_ONCE", 3)
     party.hang()
-    await queued(service, 10)
+    await queue_deliveries(service, 10)
     await party.claims(3)
     await asyncio.sleep(1.5)
     assert (len(party.tokens), party.most_at_once) == (3, 3)
@@ -146,7 +146,7 @@ async def test_only_so_many_attempts_run_at_once(
     assert len(await party.claims(10)) == 10
 
 
-async def queued(service: RunningService, count: int) -> None:
+async def queue_deliveries(service: RunningService, count: int) -> None:
     """As many people have signed out of `web`."""
     parts = service.parts
     browsers = [Browser(service.issuer) for _ in range(count)]
@@ -160,7 +160,7 @@ async def queued(service: RunningService, count: int) -> None:
         await browser.close()
 
 
-async def test_replicas_share_the_work_and_do_none_twice(
+async def test_replicas_share_deliveries_and_make_each_once(
     service: RunningService, start: Start, config: dict[str, Any], party: RelyingParty
 ) -> None:
     replicas = (
@@ -168,14 +168,14 @@ async def test_replicas_share_the_work_and_do_none_twice(
         if config["store"]["url"] == "memory://"
         else [service, await start(config), await start(config)]
     )
-    await queued(service, 8)
+    await queue_deliveries(service, 8)
     await asyncio.gather(*[nothing_waits(one) for one in replicas])
     await asyncio.sleep(1.2)
     sids = [claims_in(token)["sid"] for token in party.tokens]
     assert len(sids) == len(set(sids)) == 8
 
 
-async def test_what_a_process_leaves_behind_when_it_is_killed_is_taken_by_the_next(
+async def test_deliveries_of_a_killed_process_are_taken_by_another(
     start: Start, config: dict[str, Any], party: RelyingParty, mortal_redis: Any, tmp_path: Path
 ) -> None:
     config["store"], config["outgoing"] = {"url": mortal_redis[0]}, {"timeout": "1s"}

@@ -1,4 +1,4 @@
-"""Who hangs, stranger or not, does not keep other clients from hearing of logouts (Back-Channel Logout §2.5, RFC 7591 §5)."""
+"""A hanging client does not keep other clients from getting logout tokens (Back-Channel Logout §2.5, RFC 7591 §5)."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def config(config: dict[str, Any], party: RelyingParty) -> dict[str, Any]:
 
 @pytest.fixture
 async def hanging() -> Any:
-    """Where strangers are told, and never answer."""
+    """A site of dynamically registered clients that never answers."""
     async with relying_party() as hanging:
         hanging.hang()
         yield hanging
 
 
 async def stranger(service: RunningService, hanging: RelyingParty, host: str) -> str:
-    """A client that registered itself, and is told at this name of the machine."""
+    """Register a client with its logout URI at this name of the machine."""
     uri = hanging.backchannel_logout_uri.replace("localhost", host)
     answer = await register(service, backchannel_logout_uri=uri)
     assert answer.status == 201, answer.json
     return str(answer["client_id"])
 
 
-async def queued(service: RunningService, client_id: str, count: int) -> None:
+async def queue_deliveries(service: RunningService, client_id: str, count: int) -> None:
     """As many sessions have ended."""
     stores = service.parts.shared.stores
     for _ in range(count):
@@ -58,10 +58,10 @@ async def queued(service: RunningService, client_id: str, count: int) -> None:
         )
 
 
-async def test_one_host_is_told_of_two_at_a_time(
+async def test_a_host_of_dynamic_clients_gets_two_attempts_at_a_time(
     service: RunningService, hanging: RelyingParty
 ) -> None:
-    await queued(service, await stranger(service, hanging, "localhost"), 5)
+    await queue_deliveries(service, await stranger(service, hanging, "localhost"), 5)
     await hanging.claims(2)
     await asyncio.sleep(1.3)
     assert hanging.most_at_once == 2
@@ -70,7 +70,7 @@ async def test_one_host_is_told_of_two_at_a_time(
     assert (len(hanging.tokens), hanging.most_at_once) == (5, 2)
 
 
-async def test_strangers_have_half_of_the_places(
+async def test_dynamic_clients_have_half_of_the_places(
     service: RunningService,
     hanging: RelyingParty,
     party: RelyingParty,
@@ -78,9 +78,9 @@ async def test_strangers_have_half_of_the_places(
 ) -> None:
     monkeypatch.setattr(delivering, "AT_ONCE", 6)
     for host in ("127.0.0.1", "localhost"):
-        await queued(service, await stranger(service, hanging, host), 6)
+        await queue_deliveries(service, await stranger(service, hanging, host), 6)
     await hanging.claims(3)
-    await queued(service, "web", 5)
+    await queue_deliveries(service, "web", 5)
     assert len(await party.claims(5, seconds=5)) == 5
     assert hanging.most_at_once == 3
 
@@ -95,20 +95,20 @@ async def test_a_hanging_client_of_the_operator_leaves_room_for_the_others(
     client = service.parts.shared.registry.current.clients["implicit"]
     elsewhere = hanging.backchannel_logout_uri.replace("localhost", "127.0.0.1")
     object.__setattr__(client, "backchannel_logout_uri", elsewhere)
-    await queued(service, "implicit", 9)
+    await queue_deliveries(service, "implicit", 9)
     await hanging.claims(3)
-    await queued(service, "web", 3)
+    await queue_deliveries(service, "web", 3)
     assert len(await party.claims(3, seconds=5)) == 3
     assert hanging.most_at_once == 3
 
 
-async def test_more_strangers_than_are_looked_through_step_aside(
+async def test_deliveries_beyond_the_look_ahead_are_deferred(
     service: RunningService,
     hanging: RelyingParty,
     party: RelyingParty,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(delivering, "LOOK_AHEAD", 20)
-    await queued(service, await stranger(service, hanging, "localhost"), 50)
-    await queued(service, "web", 1)
+    await queue_deliveries(service, await stranger(service, hanging, "localhost"), 50)
+    await queue_deliveries(service, "web", 1)
     assert len(await party.claims(1, seconds=8)) == 1

@@ -9,7 +9,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
 
 
-async def test_the_tokens_end_when_it_is_repeated(
+async def test_a_logout_that_was_cut_short_ends_the_tokens_when_repeated(
     app: ClientApp,
     service: RunningService,
     tokens: Answer,

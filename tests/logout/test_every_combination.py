@@ -30,7 +30,7 @@ Combination = tuple[str, str, str, str]
 
 
 def parameters(combination: Combination, tokens: Answer) -> dict[str, str]:
-    """What is sent; what has a "no" before it is not."""
+    """The parameters to send; "no" before a name leaves it out."""
     hint, client_id, uri, state = combination
     sent = {
         "id_token_hint": tokens["id_token"] if hint == "own hint" else hint,
@@ -48,7 +48,7 @@ def is_proven(combination: Combination) -> bool:
 
 
 def destination(combination: Combination) -> str | None:
-    """Where the person goes in the end; None: nowhere."""
+    """Return the URI that the user goes to in the end; None if there is none."""
     hint, client_id, uri, state = combination
     named = hint == "no hint" and client_id == "web"
     if uri != BYE or not (named or is_proven(combination)):
@@ -56,7 +56,7 @@ def destination(combination: Combination) -> str | None:
     return BYE if state == "no state" else f"{BYE}?state=a+state"
 
 
-async def test_the_session_ends_and_the_person_goes_where_it_may(
+async def test_the_session_ends_and_the_user_goes_to_an_allowed_uri(
     app: ClientApp, tokens: Answer, combination: Combination
 ) -> None:
     page = await app.browser.get(PATH, params=parameters(combination, tokens))
@@ -70,7 +70,7 @@ async def test_the_session_ends_and_the_person_goes_where_it_may(
     assert not await is_signed_in(app)
 
 
-async def test_without_a_session_nobody_is_asked(
+async def test_a_logout_without_a_session_does_not_ask(
     app: ClientApp, tokens: Answer, service: RunningService, combination: Combination
 ) -> None:
     session = (await service.parts.records.sessions.find_all_of("818727"))[0]

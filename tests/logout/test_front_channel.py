@@ -32,7 +32,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def frames_of(page: Page) -> list[str]:
-    """What the page's frames lead to, each by its source and by the refresh that it begins with."""
+    """Return the URIs of the page's frames, each by its source and by the refresh that it begins with."""
     sources = re.findall(r'<iframe[^>]* src="([^"]*)"', page.text)
     first = re.findall(r'<iframe[^>]* srcdoc="([^"]*)"', page.text)
     begun = [re.search(r'url=([^"]*)"', unescape(each)) for each in first]
@@ -41,12 +41,12 @@ def frames_of(page: Page) -> list[str]:
 
 
 def policy_of(page: Page) -> list[str]:
-    """What the page may frame."""
+    """Return the sources that the page may frame."""
     directives = [each.split() for each in page.headers["Content-Security-Policy"].split("; ")]
     return next((sources for name, *sources in directives if name == "frame-src"), [])
 
 
-async def test_a_frame_tells_the_client_who_whose_session_has_ended(
+async def test_a_frame_names_the_issuer_and_the_session(
     app: ClientApp, logout: Logout, hint: str
 ) -> None:
     page = await logout(id_token_hint=hint)
@@ -65,7 +65,7 @@ async def test_every_client_of_the_session_has_a_frame_and_no_other(
     assert (web.split("?")[0], implicit) == (WEB, IMPLICIT)
 
 
-async def test_a_uri_keeps_its_own_query(
+async def test_a_front_channel_uri_keeps_its_query(
     app_of: Callable[[str], ClientApp], logout: Logout, hint: str
 ) -> None:
     client = await app_of("web").service.parts.clients.directory.find("implicit")
@@ -75,11 +75,13 @@ async def test_a_uri_keeps_its_own_query(
     assert implicit.startswith(f"{IMPLICIT}&iss=")
 
 
-async def test_the_page_may_frame_these_and_nothing_else(logout: Logout, hint: str) -> None:
+async def test_the_page_may_frame_only_the_clients_uris(logout: Logout, hint: str) -> None:
     assert policy_of(await logout(id_token_hint=hint)) == ["https://web.example"]
 
 
-async def test_the_page_goes_on_by_itself_and_has_a_link(logout: Logout, hint: str) -> None:
+async def test_the_signed_out_page_continues_by_itself_and_has_a_link(
+    logout: Logout, hint: str
+) -> None:
     page = await logout(id_token_hint=hint, post_logout_redirect_uri=BYE, state="a&b")
     assert (page.status, page.has("logout-success")) == (200, True)
     refresh = re.search(r'<meta http-equiv="refresh" content="([^"]*)"', page.text)
@@ -88,28 +90,26 @@ async def test_the_page_goes_on_by_itself_and_has_a_link(logout: Logout, hint: s
     assert page.element("logout-continue")["href"] == f"{BYE}?state=a%26b"
 
 
-async def test_a_page_that_leads_nowhere_stays(logout: Logout, hint: str) -> None:
+async def test_a_signed_out_page_without_a_uri_stays(logout: Logout, hint: str) -> None:
     page = await logout(id_token_hint=hint)
     assert '<meta http-equiv="refresh"' not in page.text
     assert not page.has("logout-continue")
 
 
-async def test_whoever_confirms_tells_the_clients_too(
+async def test_a_confirmed_logout_loads_the_frames(
     app: ClientApp, logout: Logout, hint: str
 ) -> None:
     page = await app.browser.submit(await logout(client_id="web", post_logout_redirect_uri=BYE))
     assert claims_in(hint)["sid"] in frames_of(page)[0]
 
 
-async def test_signing_out_at_the_account_page_tells_the_clients_too(
-    app: ClientApp, hint: str
-) -> None:
+async def test_signing_out_at_the_account_page_loads_the_frames(app: ClientApp, hint: str) -> None:
     page = await end_session(app.browser, claims_in(hint)["sid"])
     assert (page.has("logout-success"), len(frames_of(page))) == (True, 1)
     assert not await is_signed_in(app)
 
 
-async def test_a_session_at_another_browser_loads_nothing_here(
+async def test_ending_a_session_at_another_browser_loads_no_frames_here(
     app: ClientApp, hint: str, stranger: Any
 ) -> None:
     other = (await ClientApp(app.service, stranger).tokens())["id_token"]
@@ -118,7 +118,7 @@ async def test_a_session_at_another_browser_loads_nothing_here(
     assert claims_in(hint)["sid"] in page.text
 
 
-async def test_without_such_clients_there_is_no_page_on_the_way(
+async def test_a_logout_without_front_channel_clients_shows_no_page(
     app_of: Callable[[str], ClientApp], logout: Logout
 ) -> None:
     hint = (await app_of("spa").tokens())["id_token"]
@@ -127,7 +127,7 @@ async def test_without_such_clients_there_is_no_page_on_the_way(
     assert (page.status, page.url) == (303, uri)
 
 
-async def test_a_second_logout_has_nobody_to_tell(logout: Logout, hint: str) -> None:
+async def test_a_second_logout_loads_no_frames(logout: Logout, hint: str) -> None:
     await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)
     assert (await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)).url == BYE
 

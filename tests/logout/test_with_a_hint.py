@@ -12,7 +12,7 @@ from tests.driving.service import Answer, RunningService, claims_in
 from tests.logout.conftest import BYE, Logout, is_signed_in
 
 
-async def test_the_session_ends_unasked(
+async def test_a_logout_with_a_hint_ends_the_session_without_a_question(
     app: ClientApp, logout: Logout, hint: str, events: list[object]
 ) -> None:
     page = await logout(id_token_hint=hint)
@@ -23,15 +23,13 @@ async def test_the_session_ends_unasked(
     assert LoggedOut(session_id=sid, subject="818727") in events
 
 
-async def test_the_person_goes_back_with_the_state(
-    app: ClientApp, logout: Logout, hint: str
-) -> None:
+async def test_the_user_goes_back_with_the_state(app: ClientApp, logout: Logout, hint: str) -> None:
     page = await logout(id_token_hint=hint, post_logout_redirect_uri=BYE, state="a b&c")
     assert (page.status, page.url) == (303, f"{BYE}?state=a+b%26c")
     assert not await is_signed_in(app)
 
 
-async def test_the_person_goes_back_without_a_state_where_none_was_sent(
+async def test_the_user_goes_back_without_a_state_if_none_was_sent(
     logout: Logout, hint: str
 ) -> None:
     page = await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)
@@ -43,7 +41,7 @@ async def test_the_session_cookie_is_cleared(logout: Logout, hint: str, browser:
     assert "sid" not in {cookie.key for cookie in browser.session.cookie_jar}
 
 
-async def test_an_expired_hint_is_as_good(logout: Logout, hint: str, clock: Clock) -> None:
+async def test_an_expired_hint_is_accepted(logout: Logout, hint: str, clock: Clock) -> None:
     clock.forward(hours=1)
     assert (await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)).url == BYE
 
@@ -59,7 +57,7 @@ async def test_the_tokens_end_with_the_session_but_the_offline_ones(
     assert (await app.refresh(offline["refresh_token"])).status == 200
 
 
-async def test_a_code_from_before_is_worth_nothing(
+async def test_a_code_issued_before_the_logout_is_invalid(
     app: ClientApp, logout: Logout, hint: str
 ) -> None:
     code = await app.code()
@@ -67,7 +65,7 @@ async def test_a_code_from_before_is_worth_nothing(
     assert (await app.redeem(code)).refusal == (400, "invalid_grant")
 
 
-async def test_the_same_person_stays_signed_in_elsewhere(
+async def test_the_user_stays_signed_in_at_another_browser(
     logout: Logout, hint: str, stranger: Browser, service: RunningService
 ) -> None:
     elsewhere = ClientApp(service, stranger)
@@ -81,7 +79,7 @@ async def test_a_hint_with_its_own_client_id_is_enough(logout: Logout, hint: str
     assert page.url == BYE
 
 
-async def test_a_hint_of_the_same_persons_other_session_asks_and_goes_back(
+async def test_a_hint_of_the_users_other_session_asks_and_goes_back(
     app: ClientApp, logout: Logout, hint: str, stranger: Browser, service: RunningService
 ) -> None:
     other = (await ClientApp(service, stranger).tokens())["id_token"]
@@ -92,7 +90,7 @@ async def test_a_hint_of_the_same_persons_other_session_asks_and_goes_back(
 
 
 @pytest.mark.usefixtures("hint")
-async def test_a_hint_about_another_person_asks_and_leads_nowhere(
+async def test_a_hint_about_another_user_asks_and_follows_no_uri(
     app: ClientApp, logout: Logout, stranger: Browser, service: RunningService
 ) -> None:
     bobs = (await ClientApp(service, stranger).tokens("bob"))["id_token"]
@@ -103,7 +101,7 @@ async def test_a_hint_about_another_person_asks_and_leads_nowhere(
 
 
 async def bad_hints(service: RunningService, tokens: Answer) -> dict[str, str]:
-    """Texts that are no identity token of ours."""
+    """Texts that are not ID tokens of this service."""
     head, claims, signature = tokens["id_token"].split(".")
     return {
         "nonsense": "nonsense",
@@ -129,7 +127,7 @@ async def _of_another_issuer(service: RunningService, id_token: str) -> str:
         "another issuer",
     ],
 )
-async def test_a_bad_hint_asks_and_leads_nowhere(
+async def test_a_bad_hint_asks_and_follows_no_uri(
     app: ClientApp, logout: Logout, tokens: Answer, service: RunningService, kind: str
 ) -> None:
     bad = (await bad_hints(service, tokens))[kind]
@@ -139,7 +137,7 @@ async def test_a_bad_hint_asks_and_leads_nowhere(
     assert (await app.browser.submit(page)).has("logout-success")
 
 
-async def test_a_hint_for_another_client_than_the_named_one_asks_and_leads_nowhere(
+async def test_a_hint_for_another_client_asks_and_follows_no_uri(
     app: ClientApp, logout: Logout, hint: str
 ) -> None:
     uri = "https://spa.example/bye?from=here"
@@ -152,7 +150,7 @@ async def test_a_hint_for_another_client_than_the_named_one_asks_and_leads_nowhe
     "uri",
     [f"{BYE}/", f"{BYE}?x=1", "https://spa.example/bye?from=here", "javascript:alert(1)", "/"],
 )
-async def test_a_uri_that_is_not_exactly_the_clients_asks_and_leads_nowhere(
+async def test_a_post_logout_uri_that_is_not_registered_asks_and_is_not_followed(
     app: ClientApp, logout: Logout, hint: str, uri: str
 ) -> None:
     page = await logout(id_token_hint=hint, post_logout_redirect_uri=uri)

@@ -1,4 +1,4 @@
-"""Who cannot prove that the session is theirs to end has to ask the person (RP-Initiated Logout §2, §6)."""
+"""A logout request without proof asks the user (RP-Initiated Logout §2, §6)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PATH = "/connect/endsession"
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_the_person_is_asked_and_named(app: ClientApp, logout: Logout) -> None:
+async def test_the_logout_page_asks_and_names_the_user(app: ClientApp, logout: Logout) -> None:
     page = await logout()
     assert (page.path, page.has("logout-confirm")) == ("/account/logout", True)
     assert "Alice Smith" in page.text
     assert await is_signed_in(app)
 
 
-async def test_the_person_confirms(
+async def test_a_confirmed_logout_ends_the_session(
     app: ClientApp, logout: Logout, tokens: Answer, service: RunningService
 ) -> None:
     page = await app.browser.submit(await logout())
@@ -33,7 +33,7 @@ async def test_the_person_confirms(
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_a_named_client_is_shown_and_gets_the_person_back(
+async def test_a_named_client_is_shown_and_gets_the_user_back(
     app: ClientApp, logout: Logout
 ) -> None:
     page = await logout(client_id="web", post_logout_redirect_uri=BYE, state="the-state")
@@ -43,7 +43,7 @@ async def test_a_named_client_is_shown_and_gets_the_person_back(
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_a_person_who_cancels_stays_signed_in(app: ClientApp, logout: Logout) -> None:
+async def test_a_user_that_cancels_stays_signed_in(app: ClientApp, logout: Logout) -> None:
     page = await logout(client_id="web", post_logout_redirect_uri=BYE)
     assert page.has("cancel")
     page = await app.browser.submit(page, action="cancel")
@@ -52,20 +52,20 @@ async def test_a_person_who_cancels_stays_signed_in(app: ClientApp, logout: Logo
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_a_person_who_signed_out_may_sign_in_again(app: ClientApp, logout: Logout) -> None:
+async def test_a_user_that_signed_out_may_sign_in_again(app: ClientApp, logout: Logout) -> None:
     page = await app.browser.submit(await logout())
     page = await app.browser.get(page.element("sign-in-again")["href"] or "")
     assert page.has("login")
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_the_form_may_lead_to_the_client(logout: Logout) -> None:
+async def test_the_logout_form_may_lead_to_the_client(logout: Logout) -> None:
     page = await logout(client_id="web", post_logout_redirect_uri=BYE)
     assert "https://web.example" in page.headers["Content-Security-Policy"]
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_a_uri_that_belongs_to_nobody_named_leads_nowhere(
+async def test_a_post_logout_uri_without_its_client_is_not_followed(
     app: ClientApp, logout: Logout
 ) -> None:
     page = await logout(post_logout_redirect_uri=BYE)
@@ -73,7 +73,9 @@ async def test_a_uri_that_belongs_to_nobody_named_leads_nowhere(
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_a_disabled_clients_uri_leads_nowhere(app: ClientApp, logout: Logout) -> None:
+async def test_a_disabled_clients_post_logout_uri_is_not_followed(
+    app: ClientApp, logout: Logout
+) -> None:
     page = await logout(
         client_id="consenting", post_logout_redirect_uri="https://careful.example/bye"
     )
@@ -81,7 +83,7 @@ async def test_a_disabled_clients_uri_leads_nowhere(app: ClientApp, logout: Logo
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_the_language_is_the_one_asked_for(app: ClientApp, logout: Logout) -> None:
+async def test_the_logout_page_is_in_the_requested_language(app: ClientApp, logout: Logout) -> None:
     page = await logout(ui_locales="de", logout_hint="alice")
     assert page.lang == "de"
     assert (await app.browser.submit(page)).lang == "de"
@@ -89,7 +91,7 @@ async def test_the_language_is_the_one_asked_for(app: ClientApp, logout: Logout)
 
 @pytest.mark.usefixtures("tokens")
 @pytest.mark.parametrize("csrf", [None, "", "of-another-browser"])
-async def test_an_answer_that_is_not_of_the_page_is_forbidden(
+async def test_a_forged_logout_form_is_forbidden(
     app: ClientApp, logout: Logout, csrf: str | None
 ) -> None:
     page = await app.browser.submit(await logout(), csrf=csrf)
@@ -98,7 +100,7 @@ async def test_an_answer_that_is_not_of_the_page_is_forbidden(
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_the_person_may_come_without_any_client(app: ClientApp) -> None:
+async def test_a_user_may_log_out_without_any_client(app: ClientApp) -> None:
     page = await app.browser.get("/account/logout")
     assert page.has("logout-confirm")
     assert (await app.browser.submit(page)).has("logout-success")
@@ -123,7 +125,7 @@ async def test_confirming_late_still_signs_out(
 
 
 @pytest.mark.usefixtures("tokens")
-async def test_a_parked_request_is_nothing_in_another_browser(
+async def test_a_parked_logout_does_not_count_in_another_browser(
     app: ClientApp, stranger: Browser
 ) -> None:
     parked = await app.browser.get(PATH, params={"client_id": "web", "ui_locales": "de"})
@@ -132,7 +134,7 @@ async def test_a_parked_request_is_nothing_in_another_browser(
     assert await is_signed_in(app)
 
 
-async def test_a_post_is_parked_and_continued_by_get(
+async def test_a_posted_logout_is_parked_and_continued_by_get(
     app: ClientApp, service: RunningService, tokens: Answer
 ) -> None:
     form = urlencode({"id_token_hint": tokens["id_token"], "post_logout_redirect_uri": BYE})
@@ -143,7 +145,7 @@ async def test_a_post_is_parked_and_continued_by_get(
     assert not await is_signed_in(app)
 
 
-async def test_what_is_said_twice_or_at_length_is_refused(browser: Browser) -> None:
+async def test_repeated_or_long_parameters_of_a_logout_are_refused(browser: Browser) -> None:
     for query in ("state=1&state=2", f"client_id={'a' * 257}"):
         page = await browser.get(f"{PATH}?{query}")
         assert (page.status, page.error) == (400, "invalid_request")
@@ -154,13 +156,13 @@ async def test_a_body_of_another_type_is_refused(service: RunningService) -> Non
     assert answer.status == 415
 
 
-async def test_discovery_says_where(service: RunningService) -> None:
+async def test_discovery_names_the_end_session_endpoint(service: RunningService) -> None:
     metadata = await service.get("/.well-known/openid-configuration")
     assert metadata["end_session_endpoint"] == service.issuer + PATH
 
 
 @pytest.mark.rfc("openid-frontchannel#2.1", "openid-backchannel#2.1")
-async def test_discovery_says_who_is_told(service: RunningService) -> None:
+async def test_discovery_lists_front_and_back_channel_logout(service: RunningService) -> None:
     metadata = await service.get("/.well-known/openid-configuration")
     for channel in ("frontchannel", "backchannel"):
         assert metadata[f"{channel}_logout_supported"] is True

@@ -1,4 +1,4 @@
-"""Where nobody is signed in nobody is asked, and nothing is an error (RP-Initiated Logout §3)."""
+"""A logout request without a session asks nothing, and is no error (RP-Initiated Logout §3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.driving.service import RunningService
 from tests.logout.conftest import BYE, Logout
 
 
-async def test_the_person_is_signed_out(stranger: Browser, send: Logout) -> None:
+async def test_a_logout_without_a_session_shows_the_signed_out_page(
+    stranger: Browser, send: Logout
+) -> None:
     page = await send(stranger)
     assert (page.status, page.has("logout-success"), page.has("logout-confirm")) == (
         200,
@@ -21,27 +23,25 @@ async def test_the_person_is_signed_out(stranger: Browser, send: Logout) -> None
     )
 
 
-async def test_a_named_clients_uri_is_where_the_person_goes(
-    stranger: Browser, send: Logout
-) -> None:
+async def test_the_user_goes_to_a_named_clients_uri(stranger: Browser, send: Logout) -> None:
     page = await send(stranger, client_id="web", post_logout_redirect_uri=BYE, state="x")
     assert (page.status, page.url) == (303, f"{BYE}?state=x")
 
 
-async def test_a_uri_keeps_its_own_query(stranger: Browser, send: Logout) -> None:
+async def test_a_post_logout_uri_keeps_its_query(stranger: Browser, send: Logout) -> None:
     uri = "https://spa.example/bye?from=here"
     page = await send(stranger, client_id="spa", post_logout_redirect_uri=uri, state="x")
     assert page.url == f"{uri}&state=x"
 
 
-async def test_a_hints_client_gets_the_person_back(
+async def test_the_user_goes_to_the_uri_of_the_hints_client(
     stranger: Browser, send: Logout, hint: str
 ) -> None:
     page = await send(stranger, id_token_hint=hint, post_logout_redirect_uri=BYE)
     assert page.url == BYE
 
 
-async def test_a_session_that_has_expired_is_none(logout: Logout, hint: str, clock: Clock) -> None:
+async def test_an_expired_session_counts_as_none(logout: Logout, hint: str, clock: Clock) -> None:
     clock.forward(hours=11)
     assert (await logout(id_token_hint=hint, post_logout_redirect_uri=BYE)).url == BYE
     assert (await logout()).has("logout-success")
@@ -68,14 +68,14 @@ async def test_a_session_that_has_expired_is_none(logout: Logout, hint: str, clo
         "nothing but nonsense",
     ],
 )
-async def test_what_leads_nowhere_ends_on_the_page(
+async def test_a_wrong_post_logout_uri_ends_on_the_signed_out_page(
     stranger: Browser, send: Logout, parameters: dict[str, str]
 ) -> None:
     page = await send(stranger, **parameters)
     assert (page.status, page.has("logout-success")) == (200, True)
 
 
-async def test_a_hint_that_does_not_fit_the_named_client_leads_nowhere(
+async def test_a_hint_for_another_client_ends_on_the_signed_out_page(
     stranger: Browser, send: Logout, hint: str
 ) -> None:
     uri = "https://spa.example/bye?from=here"
@@ -83,12 +83,14 @@ async def test_a_hint_that_does_not_fit_the_named_client_leads_nowhere(
     assert page.has("logout-success")
 
 
-async def test_a_request_without_cookies_clears_none(service: RunningService) -> None:
+async def test_a_logout_without_cookies_clears_no_cookie(service: RunningService) -> None:
     answer = await service.get("/connect/endsession")
     assert (answer.status, "Set-Cookie" in answer.headers) == (200, False)
 
 
-async def test_the_page_is_in_the_persons_language(stranger: Browser, send: Logout) -> None:
+async def test_the_signed_out_page_is_in_the_users_language(
+    stranger: Browser, send: Logout
+) -> None:
     assert (await send(stranger, ui_locales="fr de")).lang == "fr"
 
 

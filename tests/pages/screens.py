@@ -133,7 +133,7 @@ class Elements(HTMLParser):
 
 
 class Browser:
-    """Whoever asks for a page."""
+    """A browser that requests a page."""
 
     def __init__(
         self,

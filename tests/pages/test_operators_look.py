@@ -21,7 +21,7 @@ from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 
 @pytest.fixture
 def problems(tmp_path: Path) -> Callable[..., Any]:
-    """What `check` finds in a configuration that ends so, by path."""
+    """Return the findings of `check` in a configuration that ends so, by path."""
 
     def problems(text: str) -> dict[str, Any]:
         file = tmp_path / "config.yaml"
@@ -110,12 +110,12 @@ def test_an_operators_template_that_does_not_compile_stops_the_start(tmp_path: P
         Browser(tmp_path)
 
 
-def test_an_operators_title_stands_as_it_is() -> None:
+def test_an_operators_title_is_not_translated() -> None:
     text = Browser(title="100% <Acme>").sees("login.html").text or ""
     assert "<h1>100% &lt;Acme&gt;</h1>" in text
 
 
-def test_the_title_that_nobody_chose_is_translated(browser: Browser) -> None:
+def test_the_default_title_is_translated(browser: Browser) -> None:
     assert "<h1>Anmelden</h1>" in (browser.sees("login.html", accept="de").text or "")
 
 
@@ -135,7 +135,7 @@ def test_links_of_the_operator_stand_at_the_foot_of_every_page() -> None:
         assert links.items() >= {f"link-{name}": uri for name, uri in LINKS.items()}.items()
 
 
-def test_links_that_are_not_configured_are_not_there(browser: Browser) -> None:
+def test_links_that_are_not_configured_are_absent(browser: Browser) -> None:
     text = browser.sees("login.html").text or ""
     assert "link-help" not in text
     assert "link-imprint" not in text
@@ -196,7 +196,7 @@ def test_a_pale_accent_is_a_warning(problems: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("accent", ["greeen", "#12345", "rgb(0 0 0 / 50%)", "red; } body { x: y"])
-def test_an_accent_that_is_no_opaque_colour_is_refused(
+def test_an_accent_that_is_not_an_opaque_colour_is_refused(
     problems: Callable[..., Any], accent: str
 ) -> None:
     assert problems(f'ui: {{accent: "{accent}"}}')["ui.accent"].severity == "error"
@@ -210,7 +210,7 @@ def test_an_accent_that_is_no_opaque_colour_is_refused(
         ("{links: {help: 'javascript:1'}}", "ui.links.help", "expected an absolute http or https"),
     ],
 )
-def test_a_look_that_cannot_be_is_refused(
+def test_an_impossible_look_is_refused(
     problems: Callable[..., Any], text: str, path: str, message: str
 ) -> None:
     assert message in problems(f"ui: {text}")[path].message

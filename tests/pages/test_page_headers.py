@@ -14,7 +14,7 @@ from tests.pages.screens import Browser, Elements, each_screen, policy_of
 pytestmark = pytest.mark.rfc("9700#4.16")
 
 
-def test_the_policy_lets_nothing_through_but_what_the_page_names(browser: Browser) -> None:
+def test_the_policy_allows_only_the_sources_that_the_page_names(browser: Browser) -> None:
     page = browser.sees(
         "login.html",
         form_action=["https://web.example:8443/callback?x=;script-src *"],
@@ -47,7 +47,9 @@ def test_a_redirect_uri_becomes_a_source(browser: Browser, redirect_uri: str, so
 
 
 @each_screen
-def test_a_page_is_neither_stored_nor_framed_nor_told_on(browser: Browser, template: str) -> None:
+def test_a_page_is_not_stored_not_framed_and_sends_no_referrer(
+    browser: Browser, template: str
+) -> None:
     headers = browser.sees(template).headers
     assert headers["Cache-Control"] == "no-store"
     assert headers["Pragma"] == "no-cache"

@@ -49,7 +49,7 @@ def test_a_screen_runs_no_script_but_ours_and_fetches_nothing_foreign(
 
 
 @each_screen
-def test_what_a_client_says_of_itself_is_escaped(browser: Browser, template: str) -> None:
+def test_a_clients_own_texts_are_escaped(browser: Browser, template: str) -> None:
     text = browser.sees(template).text or ""
     assert "<Web>" not in text
     assert "javascript:" not in text
@@ -89,7 +89,9 @@ def test_a_login_without_an_error_has_no_alert(browser: Browser) -> None:
 
 
 @each_screen
-def test_what_needs_a_script_is_hidden_without_one(browser: Browser, template: str) -> None:
+def test_elements_that_need_a_script_are_hidden_without_one(
+    browser: Browser, template: str
+) -> None:
     elements = Elements(browser.sees(template))
     for button in elements.every("button", type="button"):
         assert "hidden" in button
@@ -116,7 +118,7 @@ def test_links_of_a_client_stand_below_its_name(browser: Browser, template: str)
     assert foot.split("<ul>")[0].strip() == "<p>&lt;Web&gt; &amp; more</p>"
 
 
-def test_what_is_not_offered_is_not_there(browser: Browser) -> None:
+def test_an_option_that_is_not_offered_is_absent(browser: Browser) -> None:
     page = browser.sees("login.html", local_login=False, can_cancel=False)
     assert not {"username", "password", "remember", "login", "cancel"} & set(Elements(page).ids())
 
@@ -133,7 +135,7 @@ def test_consent_that_may_not_be_remembered_has_no_such_box(browser: Browser) ->
     assert "remember" not in Elements(page).ids()
 
 
-def test_a_person_recognises_the_device(browser: Browser) -> None:
+def test_a_session_shows_the_users_device(browser: Browser) -> None:
     assert "Firefox on Linux" in (browser.sees("account.html").text or "")
     assert "Firefox auf Linux" in (browser.sees("account.html", accept="de").text or "")
 
@@ -167,7 +169,7 @@ def test_the_language_is_negotiated(
     assert page.headers["Content-Language"] == language
 
 
-def test_removing_access_is_asked_about_without_a_script(browser: Browser) -> None:
+def test_removing_access_is_confirmed_without_a_script(browser: Browser) -> None:
     text = browser.sees("account.html").text or ""
     _, _, question = text.partition("<details")
     assert (
@@ -175,7 +177,7 @@ def test_removing_access_is_asked_about_without_a_script(browser: Browser) -> No
     )
 
 
-def test_what_a_person_shares_is_escaped(browser: Browser) -> None:
+def test_claim_values_are_escaped(browser: Browser) -> None:
     text = browser.sees("consent.html").text or ""
     assert "<b>&lt;alice&gt;@example.com</b>" in text
     assert "<b>2000-01-01</b>" in text

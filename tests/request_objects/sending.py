@@ -52,7 +52,7 @@ class Sender:
         return unsigned({"alg": "none"}, self.claims(**changes))
 
     def url(self, **sent: str | None) -> str:
-        """What is sent beside the object: what OAuth wants of every request, changed or left out."""
+        """The parameters outside the object: those that OAuth requires, changed or left out."""
         usual = {
             "client_id": self.app.client_id,
             "response_type": self.app.parameters()["response_type"],

@@ -10,7 +10,7 @@ from aiohttp import web
 
 @dataclass
 class Site:
-    """Shows what a test has put behind a path, and counts who asks."""
+    """Shows what a test has put behind a path, and counts the requests."""
 
     base: str = ""
     objects: dict[str, str | bytes] = field(default_factory=dict)

@@ -10,12 +10,12 @@ from tests.request_objects.sending import Sender
 pytestmark = pytest.mark.rfc("9101#5", "9101#6.3", "9101#10.5")
 
 
-async def test_a_signed_request_is_all_it_takes(strict: Sender) -> None:
+async def test_a_signed_object_alone_is_a_whole_request(strict: Sender) -> None:
     page = await strict.sign_in(await strict.signed(), response_type=None, scope=None)
     assert "code" in page.parameters
 
 
-async def test_nothing_beside_it_counts(strict: Sender) -> None:
+async def test_parameters_outside_the_object_do_not_count(strict: Sender) -> None:
     outside = {"state": "other", "prompt": "none", "max_age": "x", "resource": "x", "nonce": "x"}
     page = await strict.sign_in(await strict.signed(state=None), **outside)
     tokens = await strict.app.redeem(page.parameters["code"])
@@ -23,7 +23,7 @@ async def test_nothing_beside_it_counts(strict: Sender) -> None:
     assert claims_in(tokens["id_token"])["nonce"] == "the-nonce"
 
 
-async def test_nothing_beside_it_fills_a_gap(strict: Sender) -> None:
+async def test_parameters_outside_the_object_fill_no_gap(strict: Sender) -> None:
     request = await strict.signed(code_challenge=None, code_challenge_method=None)
     page = await strict.send(request, code_challenge="x" * 43, code_challenge_method="S256")
     assert (page.error, page.url.startswith(strict.app.redirect_uri)) == ("invalid_request", True)
@@ -31,7 +31,9 @@ async def test_nothing_beside_it_fills_a_gap(strict: Sender) -> None:
     assert page.error == "invalid_scope"
 
 
-async def test_without_a_trusted_redirect_uri_inside_there_is_a_page(strict: Sender) -> None:
+async def test_an_object_without_a_trusted_redirect_uri_is_refused_on_a_page(
+    strict: Sender,
+) -> None:
     for uri in (None, "https://evil.example/"):
         request = await strict.signed(redirect_uri=uri)
         page = await strict.send(request, redirect_uri=strict.app.redirect_uri)
@@ -56,14 +58,14 @@ async def test_another_response_type_outside_does_not_matter(strict: Sender) -> 
     assert page.has("login")
 
 
-async def test_another_client_id_inside_does(strict: Sender) -> None:
+async def test_another_client_id_inside_is_refused(strict: Sender) -> None:
     page = await strict.send(await strict.signed(client_id="web"))
     assert page.error == "invalid_request_object"
 
 
 @pytest.mark.rfc("9101#10.5")
-async def test_a_logout_that_waits_is_no_request_that_was_signed(strict: Sender) -> None:
-    """What one endpoint has parked is not continued at the other."""
+async def test_a_parked_logout_is_not_taken_for_a_signed_request(strict: Sender) -> None:
+    """A request parked by one endpoint is not continued at the other."""
     browser, parameters = strict.app.browser, strict.app.parameters()
     await strict.sign_in(await strict.signed())
     parked = await browser.post("/connect/endsession", parameters)

@@ -1,4 +1,4 @@
-"""Whatever stands in a request object or an assertion: an answer that is no fault of ours (RFC 9110 §15.6.1)."""
+"""No request object and no assertion causes a server error (RFC 9110 §15.6.1)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TEXTS = (
 
 
 async def status_of(sender: Sender, **sent: str) -> int:
-    """What the authorize endpoint says, without following it."""
+    """Return the answer of the authorize endpoint, without following it."""
     url = sender.app.service.issuer + "/connect/authorize?"
     query = urlencode({"client_id": sender.app.client_id, **sent}, errors="surrogatepass")
     async with sender.app.service.http.get(url + query, allow_redirects=False) as answer:

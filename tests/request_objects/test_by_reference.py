@@ -24,19 +24,23 @@ pytestmark = pytest.mark.rfc("openid-core#6.2", "9101#5.2", "9101#10.4")
 REFUSED = "invalid_request_uri"
 
 
-async def test_it_is_fetched_whatever_its_content_type(web: Sender, site: Site) -> None:
+async def test_an_object_is_fetched_whatever_its_content_type(web: Sender, site: Site) -> None:
     uri = site.publish(await web.signed() + "\n")
     page = await web.sign_in(None, request_uri=uri)
     assert "code" in page.parameters
     assert site.fetched == ["/request"]
 
 
-async def test_it_may_be_unsigned_where_none_is_registered(unsigning: Sender, site: Site) -> None:
+async def test_a_fetched_object_may_be_unsigned_for_a_client_registered_for_none(
+    unsigning: Sender, site: Site
+) -> None:
     uri = site.publish(unsigning.unsigned())
     assert (await unsigning.send(None, request_uri=uri)).has("login")
 
 
-async def test_it_may_be_all_that_counts(strict: Sender, site: Site) -> None:
+async def test_only_the_fetched_object_counts_where_the_client_requires_it(
+    strict: Sender, site: Site
+) -> None:
     uri = site.publish(await strict.signed())
     page = await strict.sign_in(None, request_uri=uri, response_type=None, scope=None, state="x")
     assert page.parameters["state"] == "the-state"
@@ -46,7 +50,7 @@ async def test_it_may_be_all_that_counts(strict: Sender, site: Site) -> None:
     ("path", "fragment"),
     [("/request", "#another"), ("/other", "#hash"), ("/other", ""), ("/other", "#a#b")],
 )
-async def test_the_fragment_is_neither_compared_nor_sent(
+async def test_the_fragment_of_a_request_uri_is_neither_compared_nor_sent(
     web: Sender, site: Site, path: str, fragment: str
 ) -> None:
     uri = site.publish(await web.signed(), path)
@@ -55,7 +59,7 @@ async def test_the_fragment_is_neither_compared_nor_sent(
 
 
 @pytest.mark.parametrize("path", ["/unregistered", "/Request", "/request/", "/request?of=2", ""])
-async def test_only_a_registered_one_is_fetched(web: Sender, site: Site, path: str) -> None:
+async def test_only_a_registered_request_uri_is_fetched(web: Sender, site: Site, path: str) -> None:
     uri = site.publish(await web.signed(), path)
     page = await web.send(None, request_uri=uri, redirect_uri=web.app.redirect_uri)
     assert (page.status, page.error) == (303, REFUSED)
@@ -65,13 +69,13 @@ async def test_only_a_registered_one_is_fetched(web: Sender, site: Site, path: s
 @pytest.mark.parametrize(
     "uri", ["urn:ietf:params:oauth:request_uri:x", "file:///etc/passwd", "x", "http://[", "#"]
 )
-async def test_what_is_no_url_is_fetched_no_more(web: Sender, uri: str) -> None:
+async def test_a_request_uri_that_is_not_a_url_is_not_fetched(web: Sender, uri: str) -> None:
     page = await web.send(None, request_uri=uri, redirect_uri=web.app.redirect_uri)
     assert page.error == REFUSED
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/elsewhere", "/slow"])
-async def test_an_answer_that_is_none_is_refused(web: Sender, site: Site, path: str) -> None:
+async def test_an_unsuccessful_answer_is_refused(web: Sender, site: Site, path: str) -> None:
     site.publish(await web.signed())
     page = await web.send(None, request_uri=site.base + path, redirect_uri=web.app.redirect_uri)
     assert page.error == REFUSED
@@ -89,7 +93,7 @@ async def test_an_answer_that_is_none_is_refused(web: Sender, site: Site, path: 
     ],
     ids=["too long", "not ASCII", "empty", "a page", "no JWT"],
 )
-async def test_what_is_there_has_to_be_a_request_object(
+async def test_a_fetched_text_that_is_not_a_request_object_is_refused(
     web: Sender, site: Site, content: bytes, error: str
 ) -> None:
     uri = site.publish(content)
@@ -97,7 +101,7 @@ async def test_what_is_there_has_to_be_a_request_object(
     assert page.error == error
 
 
-async def test_a_server_that_is_away_is_a_refusal(web: Sender, site: Site) -> None:
+async def test_a_server_that_does_not_answer_is_a_refusal(web: Sender, site: Site) -> None:
     """Nothing is said of why, which would tell strangers about the network."""
     uri = site.publish("x" * (MAX_JWT_LENGTH + 1))
     page = await web.send(None, request_uri=uri, redirect_uri=web.app.redirect_uri)
@@ -107,14 +111,14 @@ async def test_a_server_that_is_away_is_a_refusal(web: Sender, site: Site) -> No
     assert page.parameters["error_description"] == away.parameters["error_description"]
 
 
-async def test_it_is_512_characters_long_at_most(web: Sender, site: Site) -> None:
+async def test_a_request_uri_has_512_characters_at_most(web: Sender, site: Site) -> None:
     uri = site.publish(await web.signed()) + "#" + "x" * 500
     page = await web.send(None, request_uri=uri, redirect_uri=web.app.redirect_uri)
     assert page.error == "invalid_request"
     assert (await web.send(None, request_uri=uri[:512])).has("login")
 
 
-async def test_it_is_kept_for_a_moment(web: Sender, site: Site, clock: Clock) -> None:
+async def test_a_fetched_object_is_kept_for_a_minute(web: Sender, site: Site, clock: Clock) -> None:
     uri = site.publish(await web.signed())
     for _ in range(3):
         assert (await web.send(None, request_uri=uri)).has("login")
@@ -124,7 +128,9 @@ async def test_it_is_kept_for_a_moment(web: Sender, site: Site, clock: Clock) ->
     assert len(site.fetched) == 2
 
 
-async def test_another_fragment_says_that_it_has_changed(web: Sender, site: Site) -> None:
+async def test_a_request_uri_with_another_fragment_is_fetched_again(
+    web: Sender, site: Site
+) -> None:
     uri = site.publish(await web.signed(prompt="none"))
     assert (await web.send(None, request_uri=uri + "#1")).error == "login_required"
     site.publish(await web.signed())
@@ -132,7 +138,7 @@ async def test_another_fragment_says_that_it_has_changed(web: Sender, site: Site
 
 
 @pytest.mark.parametrize("fragment", ["", "#another"])
-async def test_a_failure_is_kept_for_a_shorter_one(
+async def test_a_failure_is_kept_for_a_few_seconds(
     web: Sender, site: Site, clock: Clock, fragment: str
 ) -> None:
     uri, callback = site.base + "/request", web.app.redirect_uri
@@ -144,7 +150,7 @@ async def test_a_failure_is_kept_for_a_shorter_one(
     assert (await web.send(None, request_uri=uri + fragment)).has("login")
 
 
-async def test_varied_fragments_cause_so_many_fetches_in_a_minute(
+async def test_varied_fragments_cause_a_limited_number_of_fetches(
     web: Sender, site: Site, clock: Clock
 ) -> None:
     clock.forward(seconds=60 - time.time() % 60)
@@ -157,7 +163,7 @@ async def test_varied_fragments_cause_so_many_fetches_in_a_minute(
     assert (await web.send(None, request_uri=uri + "#more")).has("login")
 
 
-async def test_who_asks_too_often_is_alone_with_that(web: Sender) -> None:
+async def test_one_address_does_not_use_up_the_fetches_of_another(web: Sender) -> None:
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
     client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
@@ -172,7 +178,7 @@ async def test_who_asks_too_often_is_alone_with_that(web: Sender) -> None:
     assert await uris.fetch("https://web.example/request#more", client, client_address="192.0.2.2")
 
 
-async def test_it_is_fetched_once_for_all_the_pages_of_a_request(
+async def test_an_object_is_fetched_once_for_all_pages_of_a_request(
     web: Sender, site: Site, clock: Clock
 ) -> None:
     page = await web.send(None, request_uri=site.publish(await web.signed()))
@@ -196,7 +202,9 @@ class Counting:
         return HttpAnswer(200, b"content")
 
 
-async def test_so_many_are_kept_and_no_more(web: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_limited_number_of_objects_is_kept(
+    web: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fetch_limits, "PER_MINUTE", MAX_KEPT + 2)
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None

@@ -1,4 +1,4 @@
-"""Request objects by value: verified, and merged with what stands beside them (OIDC Core §6.1, §6.3)."""
+"""Request objects by value are verified and merged with the other parameters (OIDC Core §6.1, §6.3)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ REFUSED = "invalid_request_object"
 
 @pytest.mark.rfc("9101#6.2", "openid-registration#2")
 @pytest.mark.parametrize("alg", [*SIGNING_ALGORITHMS, *MAC_ALGORITHMS])
-async def test_it_is_signed_by_any_advertised_algorithm(web: Sender, alg: str) -> None:
+async def test_an_object_is_signed_by_any_advertised_algorithm(web: Sender, alg: str) -> None:
     page = await web.sign_in(await web.signed(alg))
     assert "code" in page.parameters
 
 
-async def test_its_code_is_redeemed_as_any_other(web: Sender) -> None:
+async def test_the_code_for_an_object_is_redeemed(web: Sender) -> None:
     page = await web.sign_in(await web.signed())
     tokens = await web.app.redeem(page.parameters["code"])
     assert claims_in(tokens["id_token"])["nonce"] == "the-nonce"
     assert page.parameters["state"] == "the-state"
 
 
-async def test_it_may_come_by_post(web: Sender) -> None:
+async def test_an_object_may_come_by_post(web: Sender) -> None:
     form = {"client_id": "web", "request": await web.signed()}
     page = await web.app.browser.post("/connect/authorize", form)
     assert "code" in (await web.app.browser.log_in(page)).parameters
@@ -41,19 +41,19 @@ async def test_it_may_come_by_post(web: Sender) -> None:
 
 @pytest.mark.rfc("9101#10.8")
 @pytest.mark.parametrize("typ", ["JWT", "jwt", "oauth-authz-req+jwt"])
-async def test_its_type_is_that_of_a_request_object(web: Sender, typ: str) -> None:
+async def test_an_object_may_have_the_type_of_request_objects(web: Sender, typ: str) -> None:
     assert (await web.send(await web.signed(typ=typ))).has("login")
 
 
 @pytest.mark.rfc("9101#10.8", "8725#3.11")
 @pytest.mark.parametrize("typ", ["at+jwt", "logout+jwt", "client-authentication+jwt", "JWE"])
-async def test_a_jwt_of_another_type_is_none(web: Sender, typ: str) -> None:
+async def test_a_jwt_of_another_type_is_refused(web: Sender, typ: str) -> None:
     page = await web.send(await web.signed(typ=typ), redirect_uri=web.app.redirect_uri)
     assert page.error == REFUSED
 
 
 @pytest.mark.rfc("openid-core#6.3.3")
-async def test_what_it_says_counts_before_what_is_beside_it(web: Sender) -> None:
+async def test_parameters_in_the_object_count_before_those_outside(web: Sender) -> None:
     outside = {"state": "other", "nonce": "other", "redirect_uri": "https://web.example/other"}
     page = await web.sign_in(await web.signed(), **outside)
     assert page.url.startswith(web.app.redirect_uri)
@@ -61,7 +61,7 @@ async def test_what_it_says_counts_before_what_is_beside_it(web: Sender) -> None
 
 
 @pytest.mark.rfc("openid-core#6.3.3")
-async def test_what_it_does_not_say_is_taken_from_beside_it(web: Sender) -> None:
+async def test_parameters_missing_in_the_object_are_taken_from_outside(web: Sender) -> None:
     outside = {"state": "beside", "redirect_uri": web.app.redirect_uri}
     request = await web.signed(state=None, redirect_uri=None, nonce="", scope=None)
     page = await web.sign_in(request, **outside, nonce="beside")
@@ -71,7 +71,7 @@ async def test_what_it_does_not_say_is_taken_from_beside_it(web: Sender) -> None
 
 
 @pytest.mark.rfc("9101#5")
-async def test_it_may_hold_everything_but_who_sends_it(web: Sender) -> None:
+async def test_only_client_id_has_to_be_outside_the_object(web: Sender) -> None:
     page = await web.sign_in(await web.signed(), response_type=None, scope=None)
     assert "code" in page.parameters
 
@@ -94,7 +94,7 @@ async def test_several_resources_are_an_array(web: Sender) -> None:
 
 
 @pytest.mark.rfc("openid-core#3.1.2.1")
-async def test_what_nobody_knows_is_ignored(web: Sender) -> None:
+async def test_unknown_claims_of_an_object_are_ignored(web: Sender) -> None:
     request = await web.signed(jti="x", sub="somebody", colour=["blue"], depth={"of": 1}, height=2)
     assert (await web.send(request)).has("login")
 
@@ -114,7 +114,9 @@ async def test_what_nobody_knows_is_ignored(web: Sender) -> None:
     ],
     ids=str,
 )
-async def test_what_is_proper_is_accepted(web: Sender, changes: dict[str, Any]) -> None:
+async def test_an_object_with_proper_claims_is_accepted(
+    web: Sender, changes: dict[str, Any]
+) -> None:
     if isinstance(changes.get("aud"), list):
         changes = {"aud": [one.format(issuer=web.app.service.issuer) for one in changes["aud"]]}
     assert (await web.send(await web.signed(**changes))).has("login")
@@ -155,14 +157,16 @@ async def test_what_is_proper_is_accepted(web: Sender, changes: dict[str, Any]) 
     ],
     ids=str,
 )
-async def test_what_is_wrong_is_told_to_the_client(web: Sender, changes: dict[str, Any]) -> None:
+async def test_an_object_with_wrong_claims_is_refused_at_the_client(
+    web: Sender, changes: dict[str, Any]
+) -> None:
     page = await web.send(await web.signed(**changes), redirect_uri=web.app.redirect_uri, state="s")
     assert (page.status, page.error) == (303, REFUSED)
     assert page.url.startswith(web.app.redirect_uri)
 
 
 @pytest.mark.rfc("9101#6.2")
-async def test_another_key_signs_nothing(web: Sender) -> None:
+async def test_an_object_signed_by_another_key_is_refused(web: Sender) -> None:
     for alg in ("ES256", "RS256", "HS256"):
         request = await web.signed(alg, number=1)
         page = await web.send(request, redirect_uri=web.app.redirect_uri)
@@ -170,7 +174,9 @@ async def test_another_key_signs_nothing(web: Sender) -> None:
 
 
 @pytest.mark.rfc("8725#3.1")
-async def test_the_public_key_is_no_secret(unsigning: Sender, spa: Sender) -> None:
+async def test_an_object_signed_by_the_public_key_as_a_secret_is_refused(
+    unsigning: Sender, spa: Sender
+) -> None:
     for sender in (unsigning, spa):
         request = await sender.signed("HS256")
         page = await sender.send(request, redirect_uri=sender.app.redirect_uri, nonce="n")
@@ -181,7 +187,7 @@ async def test_the_public_key_is_no_secret(unsigning: Sender, spa: Sender) -> No
 @pytest.mark.parametrize(
     ("alg", "error"), [("ES384", None), ("ES256", REFUSED), ("RS256", REFUSED)]
 )
-async def test_a_registered_algorithm_is_the_only_one(
+async def test_only_the_registered_algorithm_is_accepted(
     spa: Sender, alg: str, error: str | None
 ) -> None:
     page = await spa.send(await spa.signed(alg), redirect_uri=spa.app.redirect_uri)
@@ -207,13 +213,13 @@ async def test_a_parameter_that_is_sent_twice_is_not_saved_by_the_object(
     assert (page.status, page.error) == (303, "invalid_request")
 
 
-async def test_a_client_cannot_register_in_passing(web: Sender) -> None:
+async def test_the_registration_parameter_in_an_object_is_refused(web: Sender) -> None:
     page = await web.send(await web.signed(registration={"client_name": "Somebody"}))
     assert page.error == "registration_not_supported"
 
 
 @pytest.mark.rfc("openid-discovery#3", "9101#10.5")
-async def test_discovery_tells_of_it(service: RunningService) -> None:
+async def test_discovery_lists_request_objects(service: RunningService) -> None:
     told = (await service.get("/.well-known/openid-configuration")).json
     assert told["request_parameter_supported"] is True
     assert told["request_uri_parameter_supported"] is True

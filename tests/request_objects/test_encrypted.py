@@ -33,7 +33,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-async def published(service: RunningService, alg: str) -> Key:
+async def find_published_key(service: RunningService, alg: str) -> Key:
     """The service's key to encrypt to."""
     keys = (await service.get("/.well-known/jwks.json"))["keys"]
     (jwk,) = (key for key in keys if key["use"] == "enc" and key["alg"] == alg)
@@ -42,36 +42,42 @@ async def published(service: RunningService, alg: str) -> Key:
 
 @pytest.mark.parametrize("alg", ["ECDH-ES", "RSA-OAEP-256"])
 @pytest.mark.parametrize("enc", CONTENT_ENCRYPTION)
-async def test_it_is_encrypted_to_the_published_key(web: Sender, alg: str, enc: str) -> None:
-    key = await published(web.app.service, alg)
+async def test_a_request_object_is_encrypted_to_the_published_key(
+    web: Sender, alg: str, enc: str
+) -> None:
+    key = await find_published_key(web.app.service, alg)
     request = encrypt((await web.signed()).encode(), key, enc=enc, cty="JWT")
     assert "code" in (await web.sign_in(request)).parameters
 
 
 @pytest.mark.parametrize("alg", SECRET_ALGORITHMS)
-async def test_it_is_encrypted_by_the_secret(web: Sender, alg: str) -> None:
+async def test_a_request_object_is_encrypted_by_the_secret(web: Sender, alg: str) -> None:
     key = encryption_key_of_secret(SECRET, alg, ENC)
     request = encrypt((await web.signed()).encode(), key, enc=ENC, cty=None)
     assert (await web.send(request)).has("login")
 
 
-async def test_it_may_be_all_that_counts(strict: Sender) -> None:
-    key = await published(strict.app.service, "ECDH-ES")
+async def test_only_the_encrypted_object_counts_where_the_client_requires_it(
+    strict: Sender,
+) -> None:
+    key = await find_published_key(strict.app.service, "ECDH-ES")
     request = encrypt((await strict.signed()).encode(), key, enc=ENC, cty="JWT")
     assert (await strict.send(request, response_type=None, scope=None)).has("login")
 
 
-async def test_encryption_is_no_signature(web: Sender, strict: Sender) -> None:
-    key = await published(web.app.service, "ECDH-ES")
+async def test_an_encrypted_object_without_a_signature_is_refused(
+    web: Sender, strict: Sender
+) -> None:
+    key = await find_published_key(web.app.service, "ECDH-ES")
     for sender in (web, strict):
         request = encrypt(sender.unsigned().encode(), key, enc=ENC, cty="JWT")
         page = await sender.send(request, redirect_uri=sender.app.redirect_uri)
         assert page.error == REFUSED
 
 
-async def test_what_cannot_be_read_is_refused(web: Sender) -> None:
+async def test_an_object_that_cannot_be_decrypted_is_refused(web: Sender) -> None:
     signed = (await web.signed()).encode()
-    key = await published(web.app.service, "ECDH-ES")
+    key = await find_published_key(web.app.service, "ECDH-ES")
     twice = encrypt(encrypt(signed, key, enc=ENC, cty="JWT").encode(), key, enc=ENC, cty="JWT")
     foreign = encrypt(signed, Key.generate("ECDH-ES"), enc=ENC, cty="JWT")
     binary = encrypt(b"\xff\xfe", key, enc=ENC, cty=None)

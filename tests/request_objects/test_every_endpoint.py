@@ -18,12 +18,12 @@ REDIRECTING = [AUTHORIZE, PAR]
 BACK_CHANNEL = [DEVICE, CIBA]
 
 
-def named(endpoint: EndpointKind) -> str:
+def name_of(endpoint: EndpointKind) -> str:
     return endpoint.name
 
 
 async def read(sender: Sender, endpoint: EndpointKind, **sent: str | None) -> AuthorizeRequest:
-    """What the endpoint makes of a request by the client."""
+    """Return the client's request as the endpoint reads it."""
     reader = sender.app.service.parts.flow.reader
     client = await reader.clients.find(sender.app.client_id)
     assert client is not None
@@ -39,7 +39,7 @@ async def error_of(sender: Sender, endpoint: EndpointKind, **sent: str | None) -
     return refused.value.code
 
 
-@pytest.mark.parametrize("endpoint", REDIRECTING, ids=named)
+@pytest.mark.parametrize("endpoint", REDIRECTING, ids=name_of)
 async def test_endpoints_that_redirect_accept_a_whole_request(
     web: Sender, endpoint: EndpointKind
 ) -> None:
@@ -47,7 +47,7 @@ async def test_endpoints_that_redirect_accept_a_whole_request(
     assert (request.response_type.name, sorted(request.scope)) == ("code", ["api1", "openid"])
 
 
-@pytest.mark.parametrize("endpoint", BACK_CHANNEL, ids=named)
+@pytest.mark.parametrize("endpoint", BACK_CHANNEL, ids=name_of)
 async def test_endpoints_that_do_not_redirect_need_a_scope_only(
     web: Sender, endpoint: EndpointKind
 ) -> None:
@@ -55,7 +55,7 @@ async def test_endpoints_that_do_not_redirect_need_a_scope_only(
     assert request.scope == {"openid", "api1", "offline_access"}
 
 
-@pytest.mark.parametrize("endpoint", BACK_CHANNEL, ids=named)
+@pytest.mark.parametrize("endpoint", BACK_CHANNEL, ids=name_of)
 @pytest.mark.parametrize(
     "parameter", ["redirect_uri", "response_type", "prompt", "max_age", "registration", "claims"]
 )
@@ -66,7 +66,7 @@ async def test_parameters_of_redirects_have_no_meaning_without_one(
     assert (request.response_type.name, request.prompt) == ("", frozenset())
 
 
-@pytest.mark.parametrize("endpoint", REDIRECTING, ids=named)
+@pytest.mark.parametrize("endpoint", REDIRECTING, ids=name_of)
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
@@ -87,7 +87,7 @@ async def test_endpoints_that_redirect_refuse_what_the_redirect_needs(
     assert await error_of(web, endpoint, **sent) == error
 
 
-@pytest.mark.parametrize("endpoint", EVERYWHERE, ids=named)
+@pytest.mark.parametrize("endpoint", EVERYWHERE, ids=name_of)
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
@@ -106,7 +106,7 @@ async def test_every_endpoint_refuses_what_a_client_may_not_have(
     assert await error_of(web, endpoint, **sent) == error
 
 
-@pytest.mark.parametrize("endpoint", EVERYWHERE, ids=named)
+@pytest.mark.parametrize("endpoint", EVERYWHERE, ids=name_of)
 async def test_every_endpoint_refuses_a_parameter_that_is_sent_twice(
     web: Sender, endpoint: EndpointKind
 ) -> None:
@@ -120,7 +120,7 @@ async def test_every_endpoint_refuses_a_parameter_that_is_sent_twice(
         await reader.read(arrival)
 
 
-@pytest.mark.parametrize("endpoint", [AUTHORIZE, PAR, CIBA], ids=named)
+@pytest.mark.parametrize("endpoint", [AUTHORIZE, PAR, CIBA], ids=name_of)
 async def test_a_request_object_counts_before_what_was_sent(
     web: Sender, endpoint: EndpointKind
 ) -> None:
@@ -130,7 +130,7 @@ async def test_a_request_object_counts_before_what_was_sent(
     assert request.scope == {"openid", "email"}
 
 
-@pytest.mark.parametrize("endpoint", [AUTHORIZE, PAR, CIBA], ids=named)
+@pytest.mark.parametrize("endpoint", [AUTHORIZE, PAR, CIBA], ids=name_of)
 async def test_a_wrong_request_object_is_refused(web: Sender, endpoint: EndpointKind) -> None:
     sent: dict[str, str | None] = {**web.app.parameters(), "request": "e30.e30.e30"}
     assert await error_of(web, endpoint, **sent) == "invalid_request_object"
@@ -142,7 +142,7 @@ async def test_the_device_endpoint_takes_no_request_object(web: Sender) -> None:
     assert request.scope == {"openid"}
 
 
-@pytest.mark.parametrize("endpoint", [PAR, CIBA], ids=named)
+@pytest.mark.parametrize("endpoint", [PAR, CIBA], ids=name_of)
 async def test_request_uri_is_accepted_at_the_authorize_endpoint_only(
     web: Sender, endpoint: EndpointKind
 ) -> None:

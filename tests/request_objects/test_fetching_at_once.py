@@ -76,7 +76,7 @@ async def test_requests_that_come_together_share_a_fetch(
     assert way.asked == [BASE + "0"]
 
 
-async def test_one_that_is_given_up_does_not_take_the_others_along(
+async def test_a_cancelled_request_does_not_cancel_the_shared_fetch(
     uris: RequestUris, way: Hanging, client: Client
 ) -> None:
     first, second = await begun(uris, client, "0", "0")
@@ -95,7 +95,7 @@ async def test_the_fragments_of_one_url_wait_for_each_other(
     assert way.asked == [BASE + "0"] * 2
 
 
-async def test_only_so_many_are_fetched_at_once(
+async def test_a_limited_number_of_fetches_runs_at_once(
     uris: RequestUris, way: Hanging, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch_limits, "PATIENCE", 0.3)
@@ -107,7 +107,7 @@ async def test_only_so_many_are_fetched_at_once(
     assert set(await asyncio.gather(*waiting)) == {"content"}
 
 
-async def test_hanging_strangers_leave_the_operators_clients_their_way(
+async def test_hanging_dynamic_clients_do_not_stop_the_operators_clients(
     way: Hanging, client: Client
 ) -> None:
     free = Hanging()

@@ -1,4 +1,4 @@
-"""What waits for a person is told to nobody: its parameters are sealed by an id that the browser alone knows (RFC 9700 §4.7)."""
+"""The parameters of a parked request are encrypted under an id that only the browser knows (RFC 9700 §4.7)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_nothing_of_a_parked_request_is_legible_in_the_store(web: Sender) 
         assert told.encode() not in stored
 
 
-async def test_the_pages_know_it_all_the_same(web: Sender) -> None:
+async def test_the_pages_know_the_parameters_of_a_parked_request(web: Sender) -> None:
     page = await web.send(await web.signed(login_hint="alice", ui_locales="de"))
     assert (page.element("username")["value"], page.lang) == ("alice", "de")
 

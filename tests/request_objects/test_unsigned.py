@@ -14,19 +14,21 @@ pytestmark = pytest.mark.rfc("openid-core#6.1", "openid-registration#2", "8725#3
 REFUSED = "invalid_request_object"
 
 
-async def test_who_registered_none_need_not_sign(unsigning: Sender) -> None:
+async def test_a_client_registered_for_none_sends_an_unsigned_object(unsigning: Sender) -> None:
     page = await unsigning.sign_in(unsigning.unsigned())
     assert "code" in page.parameters
 
 
-async def test_nobody_else_may_leave_the_signature_out(web: Sender, spa: Sender) -> None:
+async def test_an_unsigned_object_of_another_client_is_refused(web: Sender, spa: Sender) -> None:
     for sender in (web, spa):
         page = await sender.send(sender.unsigned(), redirect_uri=sender.app.redirect_uri)
         assert page.error == REFUSED
 
 
 @pytest.mark.parametrize("alg", ["ES256", "RS256"])
-async def test_who_registered_none_does_not_sign(unsigning: Sender, alg: str) -> None:
+async def test_a_client_registered_for_none_cannot_send_a_signed_object(
+    unsigning: Sender, alg: str
+) -> None:
     request = await unsigning.signed(alg)
     page = await unsigning.send(request, redirect_uri=unsigning.app.redirect_uri)
     assert page.error == REFUSED
@@ -44,7 +46,7 @@ async def test_who_registered_none_does_not_sign(unsigning: Sender, alg: str) ->
     ],
     ids=["signature", "spelling", "crit", "typ", "no alg"],
 )
-async def test_it_says_so_and_nothing_odd(
+async def test_an_unsigned_object_has_alg_none_and_no_critical_header(
     unsigning: Sender, header: dict[str, Any], signature: str
 ) -> None:
     request = unsigned(header, unsigning.claims()) + signature
@@ -52,6 +54,6 @@ async def test_it_says_so_and_nothing_odd(
     assert page.error == REFUSED
 
 
-async def test_what_it_says_is_checked_as_if_it_were_signed(unsigning: Sender) -> None:
+async def test_an_unsigned_object_is_checked_like_a_signed_one(unsigning: Sender) -> None:
     request = unsigning.unsigned(aud="https://other.example")
     assert (await unsigning.send(request)).error == REFUSED

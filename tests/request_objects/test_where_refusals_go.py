@@ -1,4 +1,4 @@
-"""Where a refusal of a request object is told: at a redirect URI that is trusted, or on a page (RFC 6749 §4.1.2.1)."""
+"""A request object is refused at a trusted redirect URI, or on a page (RFC 6749 §4.1.2.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ pytestmark = pytest.mark.rfc("6749#4.1.2.1", "openid-core#3.1.2.6", "9101#7")
 REFUSED = "invalid_request_object"
 
 
-async def test_what_cannot_be_verified_is_told_where_the_parameters_say(web: Sender) -> None:
+async def test_an_object_that_cannot_be_verified_is_refused_at_the_sent_redirect_uri(
+    web: Sender,
+) -> None:
     outside = {"redirect_uri": web.app.redirect_uri, "state": "outside"}
     page = await web.send(await web.signed(number=1), **outside)
     assert (page.status, page.error) == (303, REFUSED)
@@ -22,7 +24,9 @@ async def test_what_cannot_be_verified_is_told_where_the_parameters_say(web: Sen
 
 
 @pytest.mark.parametrize("redirect_uri", [None, "https://evil.example/", "https://web.example/"])
-async def test_without_a_trusted_one_there_is_a_page(web: Sender, redirect_uri: str | None) -> None:
+async def test_an_object_is_refused_on_a_page_without_a_trusted_redirect_uri(
+    web: Sender, redirect_uri: str | None
+) -> None:
     page = await web.send(await web.signed(number=1), redirect_uri=redirect_uri)
     assert (page.status, page.error) == (400, REFUSED)
     assert page.path == "/connect/authorize"
@@ -30,7 +34,7 @@ async def test_without_a_trusted_one_there_is_a_page(web: Sender, redirect_uri: 
 
 
 @pytest.mark.parametrize("outside", [None, "https://evil.example/"])
-async def test_what_is_verified_but_wrong_is_told_where_the_object_says(
+async def test_a_verified_but_wrong_object_is_refused_at_its_own_redirect_uri(
     web: Sender, outside: str | None
 ) -> None:
     request = await web.signed(exp=timedelta(minutes=-5), response_mode="fragment")
@@ -63,7 +67,7 @@ async def test_an_unknown_client_gets_a_page(web: Sender) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_by_post_it_is_the_same(web: Sender, number: int) -> None:
+async def test_a_posted_object_is_refused_at_the_same_place(web: Sender, number: int) -> None:
     form = {
         "client_id": "web",
         "redirect_uri": web.app.redirect_uri,

@@ -1,4 +1,4 @@
-"""What the script in the frame computes, in Python."""
+"""Computes in Python what the script in the frame computes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORIGIN = "https://web.example"
 
 @pytest.fixture
 def status(browser: Browser) -> Status:
-    """What a client's frame is told in this browser (OpenID Connect Session Management §3.2)."""
+    """Return the answer to a client's frame in this browser (OpenID Connect Session Management §3.2)."""
 
     def told(session_state: str, *, client_id: str = "web", origin: str = ORIGIN) -> str:
         _, _, salt = session_state.partition(".")

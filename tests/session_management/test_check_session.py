@@ -16,12 +16,12 @@ pytestmark = pytest.mark.rfc("openid-session#3.2")
 
 
 @pytest.mark.rfc("openid-session#3.3")
-async def test_discovery_says_where_it_is(service: RunningService) -> None:
+async def test_discovery_names_the_check_session_iframe(service: RunningService) -> None:
     metadata = await service.get("/.well-known/openid-configuration")
     assert metadata["check_session_iframe"] == service.issuer + PATH
 
 
-async def test_it_runs_its_own_script_and_nothing_else(service: RunningService) -> None:
+async def test_the_check_session_frame_runs_only_its_own_script(service: RunningService) -> None:
     answer = await service.get(PATH)
     (script,) = re.findall(r"<script>(.*?)</script>", answer.body.decode(), re.DOTALL)
     digest = base64.b64encode(sha256(script.encode()).digest()).decode()
@@ -29,7 +29,7 @@ async def test_it_runs_its_own_script_and_nothing_else(service: RunningService) 
     assert policy == f"default-src 'none'; script-src 'sha256-{digest}'"
 
 
-async def test_any_page_may_frame_it(service: RunningService) -> None:
+async def test_any_page_may_frame_the_check_session_iframe(service: RunningService) -> None:
     answer = await service.get(PATH)
     assert (answer.status, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "X-Frame-Options" not in answer.headers
@@ -37,12 +37,12 @@ async def test_any_page_may_frame_it(service: RunningService) -> None:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_it_may_be_kept_and_is_the_same_for_everybody(service: RunningService) -> None:
+async def test_the_check_session_frame_may_be_cached(service: RunningService) -> None:
     first = await service.get(PATH)
     second = await service.get(PATH, headers={"Cookie": "browser_state=x", "Accept-Language": "de"})
     assert first.headers["Cache-Control"] == "public, max-age=3600"
     assert (first.body, "Set-Cookie" in second.headers) == (second.body, False)
 
 
-async def test_its_script_reads_the_cookie_of_the_issuers_kind(service: RunningService) -> None:
+async def test_the_script_reads_the_cookie_of_the_issuers_scheme(service: RunningService) -> None:
     assert b'"browser_state="' in (await service.get(PATH)).body

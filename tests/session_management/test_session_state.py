@@ -23,7 +23,9 @@ def state_in(page: Any) -> str:
     return str(page.parameters["session_state"])
 
 
-async def test_a_login_is_answered_with_a_state_that_holds(app: ClientApp, status: Status) -> None:
+async def test_an_authorization_response_has_a_valid_session_state(
+    app: ClientApp, status: Status
+) -> None:
     state = state_in(await app.login())
     assert status(state) == "unchanged"
     assert " " not in state
@@ -33,7 +35,7 @@ async def test_a_login_is_answered_with_a_state_that_holds(app: ClientApp, statu
     "response_type", ["code", "id_token", "id_token token", "code id_token", "code id_token token"]
 )
 @pytest.mark.parametrize("response_mode", ["fragment", "form_post"])
-async def test_every_kind_of_answer_has_it(
+async def test_every_response_type_has_a_session_state(
     app_of: Callable[[str], ClientApp], status: Status, response_type: str, response_mode: str
 ) -> None:
     page = await app_of("implicit").login(
@@ -42,13 +44,15 @@ async def test_every_kind_of_answer_has_it(
     assert status(state_in(page), **IMPLICIT) == "unchanged"
 
 
-async def test_it_is_bound_to_the_client_and_the_origin(app: ClientApp, status: Status) -> None:
+async def test_a_session_state_is_bound_to_client_and_origin(
+    app: ClientApp, status: Status
+) -> None:
     state = state_in(await app.login())
     assert status(state, client_id="spa") == "changed"
     assert status(state, origin="https://other.example") == "changed"
 
 
-async def test_each_answer_has_a_value_of_its_own_and_all_of_them_hold(
+async def test_each_response_has_its_own_valid_session_state(
     app: ClientApp, status: Status
 ) -> None:
     states = [state_in(await app.login()) for _ in range(3)]
@@ -56,13 +60,15 @@ async def test_each_answer_has_a_value_of_its_own_and_all_of_them_hold(
     assert {status(state) for state in states} == {"unchanged"}
 
 
-async def test_a_login_within_the_session_changes_nothing(app: ClientApp, status: Status) -> None:
+async def test_a_login_within_the_session_does_not_change_the_state(
+    app: ClientApp, status: Status
+) -> None:
     state = state_in(await app.login())
     again = await app.browser.log_in(await app.authorize(prompt="login"))
     assert (status(state), status(state_in(again))) == ("unchanged", "unchanged")
 
 
-async def test_a_logout_is_a_change(app: ClientApp, status: Status) -> None:
+async def test_a_logout_changes_the_state(app: ClientApp, status: Status) -> None:
     page = await app.login()
     state, hint = state_in(page), (await app.redeem(page.parameters["code"]))["id_token"]
     await app.browser.get("/connect/endsession", params={"id_token_hint": hint})
@@ -70,13 +76,13 @@ async def test_a_logout_is_a_change(app: ClientApp, status: Status) -> None:
     assert "browser_state" not in app.browser.cookies
 
 
-async def test_another_person_is_a_change(app: ClientApp, status: Status) -> None:
+async def test_another_user_changes_the_state(app: ClientApp, status: Status) -> None:
     state = state_in(await app.login())
     page = await app.browser.log_in(await app.authorize(prompt="login"), "bob")
     assert (status(state), status(state_in(page))) == ("changed", "unchanged")
 
 
-async def test_a_login_after_a_logout_is_a_change(app: ClientApp, status: Status) -> None:
+async def test_a_login_after_a_logout_changes_the_state(app: ClientApp, status: Status) -> None:
     state = state_in(await app.login())
     await app.browser.submit(await app.browser.get("/connect/endsession"))
     await app.login()
@@ -84,7 +90,9 @@ async def test_a_login_after_a_logout_is_a_change(app: ClientApp, status: Status
 
 
 @pytest.mark.rfc("openid-core#3.1.2.6")
-async def test_a_refusal_has_one_that_a_login_changes(app: ClientApp, status: Status) -> None:
+async def test_a_refusal_has_a_session_state_that_a_login_changes(
+    app: ClientApp, status: Status
+) -> None:
     page = await app.authorize(prompt="none")
     state = state_in(page)
     assert (page.error, status(state)) == ("login_required", "unchanged")
@@ -101,7 +109,7 @@ async def test_a_refusal_has_one_that_a_login_changes(app: ClientApp, status: St
     ],
     ids=str,
 )
-async def test_refusals_of_every_kind_have_it(
+async def test_every_refusal_has_a_session_state(
     app: ClientApp, status: Status, changes: dict[str, str], error: str
 ) -> None:
     await app.login()
@@ -109,24 +117,24 @@ async def test_refusals_of_every_kind_have_it(
     assert (page.error, status(state_in(page))) == (error, "unchanged")
 
 
-async def test_a_person_who_cancels_leaves_the_state_as_it_is(
+async def test_a_user_that_cancels_does_not_change_the_state(
     app: ClientApp, status: Status
 ) -> None:
     page = await app.browser.submit(await app.authorize(), action="cancel")
     assert (page.error, status(state_in(page))) == ("access_denied", "unchanged")
 
 
-async def test_who_asks_for_no_identity_gets_none(app: ClientApp) -> None:
+async def test_a_request_without_openid_has_no_session_state(app: ClientApp) -> None:
     assert "session_state" not in (await app.login(scope="api1")).parameters
     assert "session_state" not in (await app.authorize(scope="api1", prompt="x")).parameters
 
 
-async def test_an_error_page_gives_nothing_away(app: ClientApp) -> None:
+async def test_an_error_page_has_no_session_state(app: ClientApp) -> None:
     page = await app.authorize(redirect_uri="https://evil.example/")
     assert (page.status, "session_state" in page.text) == (400, False)
 
 
-async def test_the_cookie_comes_back_where_it_is_missing(app: ClientApp, status: Status) -> None:
+async def test_a_missing_browser_state_cookie_is_set_again(app: ClientApp, status: Status) -> None:
     state = state_in(await app.login())
     app.browser.session.cookie_jar.clear(lambda cookie: cookie.key == "browser_state")
     assert status(state) == "changed"
@@ -134,7 +142,7 @@ async def test_the_cookie_comes_back_where_it_is_missing(app: ClientApp, status:
     assert status(state) == "unchanged"
 
 
-async def test_a_session_that_is_over_takes_the_cookie_with_it(
+async def test_a_session_that_is_over_changes_the_cookie(
     app: ClientApp, status: Status, clock: Clock
 ) -> None:
     state = state_in(await app.login())
@@ -144,7 +152,7 @@ async def test_a_session_that_is_over_takes_the_cookie_with_it(
     assert status(state_in(page)) == "unchanged"
 
 
-async def test_a_frame_that_the_session_is_kept_from_changes_nothing(
+async def test_a_frame_without_the_session_cookie_does_not_change_the_state(
     app: ClientApp, service: RunningService
 ) -> None:
     await app.login()
@@ -155,7 +163,7 @@ async def test_a_frame_that_the_session_is_kept_from_changes_nothing(
     assert not [each for each in answer.headers.getall("Set-Cookie", []) if "state" in each]
 
 
-async def test_the_cookie_tells_neither_person_nor_session(app: ClientApp) -> None:
+async def test_the_browser_state_cookie_reveals_neither_user_nor_session(app: ClientApp) -> None:
     page = await app.login()
     claims = claims_in((await app.redeem(page.parameters["code"]))["id_token"])
     state = app.browser.cookies["browser_state"]

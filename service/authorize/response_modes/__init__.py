@@ -1,4 +1,4 @@
-"""How an authorization response travels to the client; each mode is one file and one line here."""
+"""Sends an authorization response to the client; each mode is one file, and one line here."""
 
 from __future__ import annotations
 

@@ -8,5 +8,5 @@ from service.model.delivery import FormPost
 
 
 def form_post(redirect_uri: str, parameters: Mapping[str, str]) -> FormPost:
-    """The form; the page around it is made at the edge."""
+    """Return the form; `pages/` makes the page around it."""
     return FormPost(redirect_uri, parameters)

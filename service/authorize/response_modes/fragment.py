@@ -9,5 +9,5 @@ from service.model.delivery import Redirect
 
 
 def fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
-    """The redirect; registered URIs have no fragment of their own (RFC 6749 §3.1.2)."""
+    """Return the redirect; registered URIs have no fragment of their own (RFC 6749 §3.1.2)."""
     return Redirect(f"{redirect_uri}#{urlencode(parameters)}")

@@ -9,5 +9,5 @@ from service.protocol.redirect_uri import with_query
 
 
 def query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
-    """The redirect; a query that the URI has already is kept (RFC 6749 §3.1.2)."""
+    """Return the redirect; a query in the URI is kept (RFC 6749 §3.1.2)."""
     return Redirect(with_query(redirect_uri, parameters))
