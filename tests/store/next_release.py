@@ -14,8 +14,8 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
         "    user_agent: str\n": '    user_agent: str\n    device: str = "unknown"\n',
     },
     "service/identity/sessions.py": {
-        "user_agent=_readable(user_agent),\n": (
-            'user_agent=_readable(user_agent),\n            device="laptop",\n'
+        '            user_agent="".join(\n': (
+            '            device="laptop",\n            user_agent="".join(\n'
         ),
     },
     "service/model/authorization.py": {
