@@ -28,7 +28,7 @@ RS256 = {"RS256"}
 
 @dataclass
 class KeyServer:
-    """Publishes what a test wants, and counts who asks."""
+    """Publishes the keys of a test, and counts the requests."""
 
     url: str = ""
     answer: Any = None
@@ -70,7 +70,7 @@ class Party:
     now: list[int]
 
     async def verify(self, token: str, algorithms: set[str] = RS256) -> VerifiedClaims:
-        """What the service makes of a JWT of this client's."""
+        """Verify a JWT of this client."""
         return await self.keys.verify(token, self.client, algorithms=algorithms, typ=JWT)
 
     def wait(self, seconds: int) -> None:

@@ -1,4 +1,4 @@
-"""What is encrypted for a client can be read by its key, or its secret, and by nobody else (OIDC Core §10.2)."""
+"""Content for a client is encrypted to its key or its secret (OIDC Core §10.2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def encrypted(party: Party, alg: str, enc: str = ENC) -> str:
 
 
 @pytest.mark.parametrize("alg", ENCRYPTION_ALGORITHMS)
-async def test_the_owner_of_the_key_reads_it(party: Party, alg: str) -> None:
+async def test_the_owner_of_the_key_decrypts_the_content(party: Party, alg: str) -> None:
     key = Key.generate(alg)
     jwe = await encrypted(party.but(jwks={"keys": [key.public_jwk]}), alg)
     assert await decrypt(jwe, key) == b"content"
@@ -41,7 +41,9 @@ async def test_the_owner_of_the_key_reads_it(party: Party, alg: str) -> None:
 
 @pytest.mark.parametrize("alg", SECRET_ALGORITHMS)
 @pytest.mark.parametrize("enc", CONTENT_ENCRYPTION)
-async def test_the_owner_of_the_secret_reads_it(party: Party, alg: str, enc: str) -> None:
+async def test_the_owner_of_the_secret_decrypts_the_content(
+    party: Party, alg: str, enc: str
+) -> None:
     jwe = await encrypted(party, alg, enc)
     assert await decrypt(jwe, encryption_key_of_secret(SECRET, alg, enc)) == b"content"
     with pytest.raises(JwtRefused):
@@ -49,7 +51,7 @@ async def test_the_owner_of_the_secret_reads_it(party: Party, alg: str, enc: str
 
 
 @pytest.mark.rfc("7517#4.2")
-async def test_an_encryption_key_goes_before_one_for_anything(party: Party) -> None:
+async def test_a_key_for_encryption_is_preferred_to_one_for_any_use(party: Party) -> None:
     plain, said = Key.generate("ECDH-ES"), Key.generate("ECDH-ES")
     unsaid = {name: plain.public_jwk[name] for name in ("kty", "crv", "x", "y")}
     jwe = await encrypted(party.but(jwks={"keys": [unsaid, said.public_jwk]}), "ECDH-ES")
@@ -58,7 +60,9 @@ async def test_an_encryption_key_goes_before_one_for_anything(party: Party) -> N
 
 
 @pytest.mark.parametrize("change", [{"use": "sig"}, {"alg": "ECDH-ES+A128KW"}, {"crv": "P-0"}])
-async def test_a_key_for_something_else_is_none(party: Party, change: dict[str, str]) -> None:
+async def test_a_key_for_another_use_is_not_encrypted_to(
+    party: Party, change: dict[str, str]
+) -> None:
     key = Key.generate("ECDH-ES").public_jwk | change
     with pytest.raises(UnauthorizedClient, match="ECDH-ES"):
         await encrypted(party.but(jwks={"keys": [key]}), "ECDH-ES")
@@ -75,7 +79,7 @@ async def test_a_key_for_something_else_is_none(party: Party, change: dict[str, 
         ("ECDH-ES", []),
     ],
 )
-async def test_operations_as_browsers_export_them_are_good(
+async def test_a_key_with_the_operations_of_a_browser_export_is_used(
     party: Party, alg: str, operations: list[str]
 ) -> None:
     key = Key.generate(alg)
@@ -86,20 +90,22 @@ async def test_operations_as_browsers_export_them_are_good(
 
 @pytest.mark.rfc("7517#4.3")
 @pytest.mark.parametrize("operations", [["verify"], ["sign", "verify"], "encrypt", [["encrypt"]]])
-async def test_a_key_for_other_operations_is_none(party: Party, operations: object) -> None:
+async def test_a_key_for_other_operations_is_not_encrypted_to(
+    party: Party, operations: object
+) -> None:
     key = Key.generate("RSA-OAEP").public_jwk | {"key_ops": operations}
     with pytest.raises(UnauthorizedClient, match="RSA-OAEP"):
         await encrypted(party.but(jwks={"keys": [key]}), "RSA-OAEP")
 
 
-async def test_a_key_that_nothing_can_be_encrypted_to_is_the_clients_fault(party: Party) -> None:
+async def test_an_unusable_key_is_the_clients_error(party: Party) -> None:
     even = {"kty": "RSA", "e": "AQAB", "n": "_" * 341 + "g"}
     with pytest.raises(UnauthorizedClient, match="RSA-OAEP"):
         await encrypted(party.but(jwks={"keys": [even]}), "RSA-OAEP")
 
 
 @pytest.mark.parametrize("change", [{"value": None}, {"expires_at": 1}])
-async def test_without_a_secret_that_counts_nothing_is_encrypted(
+async def test_nothing_is_encrypted_without_a_valid_secret(
     party: Party, change: dict[str, Any]
 ) -> None:
     secret = replace(party.client.client_secrets[0], **change)
@@ -108,9 +114,7 @@ async def test_without_a_secret_that_counts_nothing_is_encrypted(
 
 
 @pytest.mark.rfc("openid-core#10.2.1")
-async def test_a_published_key_is_looked_for_when_it_is_missing(
-    published: Party, server: KeyServer
-) -> None:
+async def test_a_missing_key_is_fetched_again(published: Party, server: KeyServer) -> None:
     server.publish()
     with pytest.raises(UnauthorizedClient):
         await encrypted(published, "ECDH-ES")
@@ -121,12 +125,12 @@ async def test_a_published_key_is_looked_for_when_it_is_missing(
 
 
 async def decrypted(party: Party, jwe: str) -> str:
-    """What the service reads of something that this client sent."""
+    """Decrypt content that this client sent."""
     return await party.keys.decrypt(jwe, party.client)
 
 
 @pytest.mark.rfc("openid-core#6.1")
-async def test_what_is_encrypted_to_the_service_is_read_with_a_key_id_and_without(
+async def test_content_for_the_service_is_decrypted_with_and_without_a_key_id(
     party: Party,
 ) -> None:
     keys = [Key.generate("ECDH-ES"), Key.generate("ECDH-ES"), Key.generate("ECDH-ES+A128KW")]
@@ -139,7 +143,7 @@ async def test_what_is_encrypted_to_the_service_is_read_with_a_key_id_and_withou
 
 
 @pytest.mark.parametrize("alg", SECRET_ALGORITHMS)
-async def test_what_is_encrypted_by_the_secret_is_read(party: Party, alg: str) -> None:
+async def test_content_encrypted_by_the_secret_is_decrypted(party: Party, alg: str) -> None:
     assert await decrypted(party, await encrypted(party, alg)) == "content"
     for change in ({"value": "another" * 5}, {"expires_at": 1}):
         secret = replace(party.client.client_secrets[0], **change)
@@ -147,14 +151,14 @@ async def test_what_is_encrypted_by_the_secret_is_read(party: Party, alg: str) -
             await decrypted(party.but(client_secrets=(secret,)), await encrypted(party, alg))
 
 
-async def test_what_is_no_text_is_refused(party: Party) -> None:
+async def test_content_that_is_not_text_is_refused(party: Party) -> None:
     jwe = await party.keys.encrypt(b"\xff", party.client, alg="dir", enc=ENC, cty=None)
     with pytest.raises(JwtRefused, match="no known key"):
         await decrypted(party, jwe)
 
 
 @pytest.mark.rfc("8725#2.7")
-async def test_a_key_that_signs_decrypts_nothing(party: Party) -> None:
+async def test_a_signing_key_does_not_decrypt(party: Party) -> None:
     signing = Key.generate("RS256")
     party.keys.ring.replace(in_use=[signing], held=[signing], since={})
     jwe = encrypt(b"x", Key(signing.kid, "RSA-OAEP", signing.material), enc=ENC, cty=None)

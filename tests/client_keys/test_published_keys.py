@@ -29,7 +29,7 @@ async def test_a_published_key_verifies_and_is_kept(
     assert len(server.asked) == 1
 
 
-async def test_after_a_while_the_keys_are_read_again(
+async def test_keys_are_fetched_again_after_their_lifetime(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.publish(rsa(0))
@@ -41,7 +41,7 @@ async def test_after_a_while_the_keys_are_read_again(
         await published.verify(token)
 
 
-async def test_a_new_key_id_is_looked_for_at_once(
+async def test_an_unknown_key_id_causes_a_request_at_once(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.publish(rsa(0))
@@ -51,7 +51,7 @@ async def test_a_new_key_id_is_looked_for_at_once(
     assert len(server.asked) == 2
 
 
-async def test_unknown_key_ids_cause_one_look_in_thirty_seconds(
+async def test_unknown_key_ids_cause_one_request_in_thirty_seconds(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.publish(rsa(0))
@@ -76,7 +76,7 @@ async def test_a_key_that_was_missing_is_found_thirty_seconds_later(
     assert await published.verify(token) == CLAIMS
 
 
-async def test_who_comes_meanwhile_waits_for_the_same_answer(
+async def test_concurrent_requests_wait_for_the_same_answer(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.publish(rsa(0))
@@ -86,7 +86,7 @@ async def test_who_comes_meanwhile_waits_for_the_same_answer(
 
 
 @pytest.mark.parametrize("broken", ["status", "content"])
-async def test_keys_that_cannot_be_read_stay_as_they_were(
+async def test_the_old_keys_stay_if_the_new_ones_cannot_be_read(
     published: Party, server: KeyServer, rsa: Rsa, broken: str
 ) -> None:
     server.publish(rsa(0))
@@ -98,7 +98,7 @@ async def test_keys_that_cannot_be_read_stay_as_they_were(
     assert len(server.asked) == 2
 
 
-async def test_a_server_that_is_away_is_asked_once_in_thirty_seconds(
+async def test_an_unavailable_server_gets_one_request_in_thirty_seconds(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.status = 503
@@ -113,7 +113,7 @@ async def test_a_server_that_is_away_is_asked_once_in_thirty_seconds(
     assert await published.verify(token) == CLAIMS
 
 
-async def test_an_over_long_key_set_counts_as_none(
+async def test_a_key_set_that_is_too_long_is_ignored(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.publish(rsa(0).public_jwk | {"x": "x" * 200_000})
@@ -121,7 +121,7 @@ async def test_an_over_long_key_set_counts_as_none(
         await published.verify(await rsa(0).sign(CLAIMS, typ="JWT"))
 
 
-async def test_only_so_many_key_sets_are_kept(
+async def test_the_number_of_cached_key_sets_is_limited(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     few = PublishedKeys(now=lambda: published.now[0], size=2)
@@ -134,7 +134,7 @@ async def test_only_so_many_key_sets_are_kept(
 
 
 @pytest.mark.rfc("7591#5")
-async def test_a_client_that_registered_itself_is_reached_by_the_guarded_way_only(
+async def test_a_dynamically_registered_client_is_reached_by_the_guarded_client_only(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     server.publish(rsa(0))

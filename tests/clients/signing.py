@@ -1,4 +1,4 @@
-"""What clients sign with, and the assertions that they send."""
+"""Keys of clients, and the assertions that they send."""
 
 from __future__ import annotations
 

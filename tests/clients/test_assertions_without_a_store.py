@@ -25,7 +25,9 @@ def config(config: dict[str, Any], mortal_redis: Mortal) -> dict[str, Any]:
     return config
 
 
-async def test_without_the_store_it_is_503(service: RunningService, mortal_redis: Mortal) -> None:
+async def test_an_assertion_without_the_store_is_503(
+    service: RunningService, mortal_redis: Mortal
+) -> None:
     machine = Signer(service, "machine", "HS256")
     assert (await machine.ask()).status == 200
     mortal_redis[1].terminate()

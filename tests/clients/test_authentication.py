@@ -1,4 +1,4 @@
-"""Who the client is, by exactly one method (RFC 6749 §2.3, §3.2.1, §5.2)."""
+"""A client authenticates by exactly one method (RFC 6749 §2.3, §3.2.1, §5.2)."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ async def test_the_scheme_is_written_in_any_case(service: RunningService) -> Non
     assert answer.status == 200
 
 
-async def test_client_id_may_stand_beside_the_header(service: RunningService) -> None:
+async def test_client_id_may_be_sent_with_the_header(service: RunningService) -> None:
     answer = await service.token(
         "machine", grant_type="client_credentials", client_id="machine", scope="api1"
     )
     assert answer.status == 200
 
 
-async def test_two_names_are_refused(service: RunningService) -> None:
+async def test_two_different_client_ids_are_refused(service: RunningService) -> None:
     answer = await service.token("machine", grant_type="client_credentials", client_id="robot")
     assert answer.refusal == (401, "invalid_client")
 
@@ -105,7 +105,7 @@ async def test_two_methods_in_one_request_are_refused(
 
 @pytest.mark.rfc("7521#4.2")
 @pytest.mark.parametrize("client_id", ["spa", "machine", None])
-async def test_an_assertion_proves_nothing_here(
+async def test_a_malformed_assertion_is_refused(
     service: RunningService, client_id: str | None
 ) -> None:
     for path in MACHINE_PATHS:
@@ -131,7 +131,7 @@ async def test_two_authorization_headers_are_refused(service: RunningService) ->
 
 @pytest.mark.parametrize("secret", ["wrong", "", "machine-secret ", "MACHINE-SECRET"])
 @pytest.mark.parametrize("name", ["machine", "nobody", "switched-off"])
-async def test_whoever_does_not_prove_it_is_told_the_same(
+async def test_every_failed_authentication_has_the_same_answer(
     service: RunningService, name: str, secret: str
 ) -> None:
     answer = await by_basic(service, name, secret)
@@ -146,7 +146,9 @@ async def test_a_disabled_client_is_refused_with_its_own_secret(service: Running
 
 
 @pytest.mark.rfc("6749#5.2")
-async def test_a_challenge_answers_the_header_only(service: RunningService) -> None:
+async def test_the_challenge_is_sent_only_to_a_request_with_the_header(
+    service: RunningService,
+) -> None:
     answer = await by_post(service, client_id="machine", client_secret="wrong")
     assert answer.refusal == (401, "invalid_client")
     assert "WWW-Authenticate" not in answer.headers
@@ -184,7 +186,7 @@ async def test_a_confidential_client_has_to_prove_itself(
         "machine:machine-secret",
     ],
 )
-async def test_a_header_that_is_no_basic_is_challenged(
+async def test_a_header_without_valid_basic_credentials_is_challenged(
     service: RunningService, header: str
 ) -> None:
     for path in MACHINE_PATHS:
@@ -211,7 +213,7 @@ async def test_a_client_that_requires_an_unsupported_feature_gets_no_token(
 
 
 @pytest.mark.rfc("6749#2.1")
-async def test_a_public_client_only_says_who_it_is(service: RunningService) -> None:
+async def test_a_public_client_sends_its_client_id_alone(service: RunningService) -> None:
     answer = await service.token(
         None, client_id="spa", grant_type="refresh_token", refresh_token="x"
     )
@@ -219,7 +221,7 @@ async def test_a_public_client_only_says_who_it_is(service: RunningService) -> N
 
 
 @pytest.mark.rfc("6749#2.1")
-async def test_a_public_client_has_no_secret_to_prove(service: RunningService) -> None:
+async def test_a_public_client_cannot_use_a_secret(service: RunningService) -> None:
     for auth, form in ((("spa", ""), {}), (None, {"client_id": "spa", "client_secret": "any"})):
         answer = await service.token(auth, grant_type="refresh_token", refresh_token="x", **form)
         assert answer.refusal == (401, "invalid_client")
@@ -242,7 +244,7 @@ async def test_an_unknown_client_is_compared_like_any_other(
 
 
 def told_of(events: list[object]) -> list[str | None]:
-    """Whom the log names for each caller that did not authenticate."""
+    """Return the client that the log names for each failed authentication."""
     kinds = (TokenRefused, ClientRefused)
     return [one.client_id for one in events if isinstance(one, kinds)]
 
@@ -257,7 +259,7 @@ async def test_the_log_names_the_client_whose_credentials_were_wrong(
     assert told_of(events) == ["machine", "machine", "switched-off", "only-post"]
 
 
-async def test_the_log_names_nobody_that_a_caller_has_made_up(
+async def test_the_log_does_not_name_a_client_that_does_not_exist(
     service: RunningService, events: list[object]
 ) -> None:
     await by_basic(service, "made-up", "wrong")
@@ -275,7 +277,7 @@ async def test_the_log_names_a_registered_client_whose_secret_was_wrong(
     assert told_of(events) == [client_id]
 
 
-async def test_the_log_names_who_could_not_introspect_or_revoke(
+async def test_the_log_names_a_caller_that_could_not_introspect_or_revoke(
     service: RunningService, events: list[object]
 ) -> None:
     for name in ("machine", "api2", "made-up"):

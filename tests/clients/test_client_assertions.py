@@ -78,37 +78,39 @@ async def test_a_key_signs_with_every_algorithm(signer: SignerOf, alg: str) -> N
     assert (await signer("by-key", alg).ask()).status == 200
 
 
-async def test_the_token_is_the_clients(client: Signer) -> None:
+async def test_the_token_belongs_to_the_client(client: Signer) -> None:
     token = (await client.ask())["access_token"]
     told = await client.service.introspect(token)
     assert told["client_id"] == client.client_id
 
 
-async def test_client_id_may_stand_beside_it(client: Signer) -> None:
+async def test_client_id_may_be_sent_with_the_assertion(client: Signer) -> None:
     assert (await client.ask(client_id=client.client_id)).status == 200
 
 
 @pytest.mark.rfc("7521#4.2")
-async def test_another_client_id_may_not(client: Signer) -> None:
+async def test_another_client_id_with_the_assertion_is_refused(client: Signer) -> None:
     assert (await client.ask(client_id="machine")).refusal == NEVER
 
 
 @pytest.mark.rfc("rfc7523bis#4")
 @pytest.mark.parametrize("typ", ["JWT", "jwt", "client-authentication+jwt"])
-async def test_its_type_is_that_of_a_client_assertion(client: Signer, typ: str) -> None:
+async def test_an_assertion_of_the_registered_type_is_accepted(client: Signer, typ: str) -> None:
     assert (await client.ask(await client.assertion(typ=typ))).status == 200
 
 
 @pytest.mark.rfc("8725#3.11")
 @pytest.mark.parametrize("typ", ["at+jwt", "logout+jwt", "oauth-authz-req+jwt"])
-async def test_a_jwt_of_another_type_proves_nothing(client: Signer, typ: str) -> None:
+async def test_a_jwt_of_another_type_is_refused(client: Signer, typ: str) -> None:
     assert (await client.ask(await client.assertion(typ=typ))).refusal == NEVER
 
 
 @pytest.mark.rfc("rfc7523bis#4")
 @pytest.mark.parametrize("path", ["", "/connect/token"], ids=["issuer", "token endpoint"])
 @pytest.mark.parametrize("listed", [False, True], ids=["text", "list of one"])
-async def test_its_audience_is_this_service(client: Signer, path: str, listed: bool) -> None:
+async def test_an_assertion_for_this_service_is_accepted(
+    client: Signer, path: str, listed: bool
+) -> None:
     audience = client.service.issuer + path
     assertion = await client.assertion(aud=[audience] if listed else audience)
     assert (await client.ask(assertion)).status == 200
@@ -167,7 +169,9 @@ def _filled(value: Any, issuer: str) -> Any:
     ],
     ids=lambda changes: " ".join(f"{name}={value}" for name, value in changes.items()),
 )
-async def test_its_claims_have_to_be_right(client: Signer, changes: dict[str, Any]) -> None:
+async def test_an_assertion_with_a_wrong_claim_is_refused(
+    client: Signer, changes: dict[str, Any]
+) -> None:
     answer = await client.ask(await client.assertion(**changes))
     assert answer.refusal == NEVER
     assert answer["error_description"] == "the client is unknown or its credentials are wrong"
@@ -187,37 +191,37 @@ async def test_clocks_may_differ_a_little(client: Signer) -> None:
     assert (await client.ask(behind)).status == 200
 
 
-async def test_an_hour_is_near_enough(client: Signer) -> None:
+async def test_an_assertion_may_be_valid_for_an_hour(client: Signer) -> None:
     """It is what Authlib asks for."""
     answer = await client.ask(await client.assertion(exp=timedelta(hours=1)))
     assert answer.status == 200
 
 
-async def test_another_key_proves_nothing(client: Signer) -> None:
+async def test_an_assertion_of_another_key_is_refused(client: Signer) -> None:
     assert (await client.ask(await client.assertion(number=1))).refusal == NEVER
 
 
 @pytest.mark.rfc("8725#3.1")
 @pytest.mark.parametrize("alg", ["none", "None", "HS1", "RSA-OAEP", ["HS256"], 5, None], ids=str)
-async def test_an_algorithm_that_is_none_is_refused(client: Signer, alg: object) -> None:
+async def test_an_unsigned_assertion_is_refused(client: Signer, alg: object) -> None:
     forged = unsigned({"alg": alg, "typ": "JWT"}, client.claims())
     assert (await client.ask(forged)).refusal == NEVER
     assert (await client.ask(forged + "AA")).refusal == NEVER
 
 
 @pytest.mark.rfc("8725#3.1")
-async def test_a_public_key_is_no_secret(signer: SignerOf) -> None:
+async def test_a_public_key_is_not_taken_for_a_secret(signer: SignerOf) -> None:
     """The clients' public keys are known to everybody, as a secret would not be."""
     assert (await signer("by-key", "HS256").ask()).refusal == NEVER
     assert (await signer("by-secret", "ES256").ask()).refusal == NEVER
 
 
-async def test_a_secret_that_is_registered_as_a_hash_signs_nothing(service: RunningService) -> None:
+async def test_a_secret_registered_as_a_hash_cannot_sign(service: RunningService) -> None:
     assert (await Signer(service, "machine", "HS256").ask()).refusal == NEVER
 
 
 @pytest.mark.parametrize("kind", ["urn:ietf:params:oauth:grant-type:jwt-bearer", "jwt", None])
-async def test_client_assertion_type_is_that_of_a_jwt(client: Signer, kind: str | None) -> None:
+async def test_a_wrong_client_assertion_type_is_refused(client: Signer, kind: str | None) -> None:
     assert (await client.ask(client_assertion_type=kind)).refusal == NEVER
 
 
@@ -242,7 +246,7 @@ async def test_client_assertion_type_is_that_of_a_jwt(client: Signer, kind: str 
         ("nobody", "HS256", 401),
     ],
 )
-async def test_a_client_uses_what_it_is_registered_for(
+async def test_a_client_uses_the_registered_method_and_algorithm(
     signer: SignerOf, client_id: str, alg: str, status: int
 ) -> None:
     assert (await signer(client_id, alg).ask()).status == status
@@ -251,7 +255,7 @@ async def test_a_client_uses_what_it_is_registered_for(
 @pytest.mark.rfc("9700#2.5")
 @pytest.mark.parametrize("alg", ["HS256", "ES256", "RS256"])
 @pytest.mark.parametrize("client_id", ["either", "nobody"])
-async def test_an_unknown_client_is_looked_at_like_any_other(
+async def test_an_unknown_clients_assertion_is_verified_like_any_other(
     signer: SignerOf, client_id: str, alg: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[str] = []
@@ -262,14 +266,14 @@ async def test_an_unknown_client_is_looked_at_like_any_other(
     assert looked_at == [alg]
 
 
-async def test_who_signs_need_not_send_the_secret_but_may(signer: SignerOf) -> None:
+async def test_a_client_that_may_sign_may_also_send_its_secret(signer: SignerOf) -> None:
     auth = ("either", SECRET)
     answer = await signer("either", "ES256").service.token(auth, grant_type="client_credentials")
     assert answer.status == 200
 
 
 @pytest.mark.rfc("6749#2.3")
-async def test_an_assertion_beside_a_secret_is_refused(client: Signer) -> None:
+async def test_an_assertion_with_a_secret_is_refused(client: Signer) -> None:
     answer = await client.ask(client_id=client.client_id, client_secret=SECRET)
     assert answer.refusal == (400, "invalid_request")
 
@@ -291,13 +295,13 @@ async def test_an_assertion_works_once_in_all_replicas(
     assert sorted(answer.status for answer in answers) == [200] + [401] * 19
 
 
-async def test_a_jti_belongs_to_its_client(signer: SignerOf) -> None:
+async def test_two_clients_may_use_the_same_jti(signer: SignerOf) -> None:
     for client_id in ("by-key", "either"):
         client = signer(client_id, "ES256")
         assert (await client.ask(await client.assertion(jti="the-same"))).status == 200
 
 
-async def test_only_what_is_proven_uses_a_jti_up(client: Signer) -> None:
+async def test_only_a_valid_assertion_uses_up_its_jti(client: Signer) -> None:
     forged = await client.assertion(jti="mine", number=1)
     assert (await client.ask(forged)).refusal == NEVER
     assert (await client.ask(await client.assertion(jti="mine"))).status == 200
@@ -315,7 +319,7 @@ async def test_a_jti_is_remembered_until_the_assertion_ends(client: Signer, cloc
 @pytest.mark.rfc("7009#2.1", "7662#2.1")
 @pytest.mark.parametrize("path", ["/connect/introspect", "/connect/revocation"])
 @pytest.mark.parametrize("audience", ["", "/connect/token", None])
-async def test_it_serves_at_the_other_endpoints_too(
+async def test_an_assertion_authenticates_at_the_other_endpoints_too(
     client: Signer, path: str, audience: str | None
 ) -> None:
     token = (await client.ask())["access_token"]

@@ -21,12 +21,12 @@ async def known(service: RunningService) -> RunningService:
     return service
 
 
-async def test_they_are_accepted_again(known: RunningService) -> None:
+async def test_proven_credentials_are_accepted_again(known: RunningService) -> None:
     token = (await known.token("machine", **GRANT))["access_token"]
     assert await known.is_active(token)
 
 
-async def test_a_wrong_secret_stays_wrong(known: RunningService) -> None:
+async def test_a_wrong_secret_is_refused_after_a_right_one(known: RunningService) -> None:
     refused = await known.token(("machine", "wrong"), **GRANT)
     assert refused.refusal == (401, "invalid_client")
 
@@ -41,7 +41,7 @@ async def test_a_wrong_secret_stays_wrong(known: RunningService) -> None:
     ],
     ids=["secret", "assertion", "other-client"],
 )
-async def test_nothing_else_may_authenticate_beside_them(
+async def test_other_credentials_with_proven_ones_are_refused(
     known: RunningService, further: dict[str, str], refusal: tuple[int, str]
 ) -> None:
     assert (await known.token("machine", **GRANT, **further)).refusal == refusal
@@ -57,7 +57,7 @@ async def test_a_reload_that_changes_the_secret_counts_at_once(
     assert (await known.token(("machine", "another-secret"), **GRANT)).status == 200
 
 
-async def test_a_header_that_proved_nothing_proves_nothing_later(service: RunningService) -> None:
+async def test_a_header_that_proved_nothing_is_not_remembered(service: RunningService) -> None:
     other = {"Authorization": "Bearer something"}
     named = {**GRANT, "client_id": "machine"}
     with_secret = {**named, "client_secret": "machine-secret"}

@@ -33,32 +33,30 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 async def status(service: RunningService, secret: str) -> tuple[int, int]:
-    """What token and introspection endpoint say to it."""
+    """Return the status of token and introspection endpoint."""
     auth = ("machine", f"{secret}-secret")
     token = await service.token(auth, grant_type="client_credentials")
     asked = await service.post("/connect/introspect", auth=("api1", auth[1]), token="x")
     return token.status, asked.status
 
 
-async def test_every_secret_in_force_will_do(service: RunningService) -> None:
+async def test_every_unexpired_secret_is_accepted(service: RunningService) -> None:
     assert await status(service, "new") == (200, 200)
     assert await status(service, "ending") == (200, 200)
 
 
-async def test_a_secret_that_has_ended_will_not(service: RunningService) -> None:
+async def test_an_expired_secret_is_refused(service: RunningService) -> None:
     assert await status(service, "ended") == (401, 401)
 
 
-async def test_a_secret_ends_by_itself(service: RunningService, clock: Clock) -> None:
+async def test_a_secret_expires_by_itself(service: RunningService, clock: Clock) -> None:
     assert await status(service, "ending") == (200, 200)
     clock.forward(minutes=11)
     assert await status(service, "ending") == (401, 401)
     assert await status(service, "new") == (200, 200)
 
 
-async def test_a_reload_takes_a_secret_away(
-    service: RunningService, config: dict[str, Any]
-) -> None:
+async def test_a_reload_removes_a_secret(service: RunningService, config: dict[str, Any]) -> None:
     client_in(config, "machine")["client_secrets"].pop(0)
     config["api_resources"][0]["secrets"].pop(0)
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))

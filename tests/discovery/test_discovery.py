@@ -1,4 +1,4 @@
-"""What is there, and nothing more (RFC 8414, OpenID Connect Discovery)."""
+"""Discovery lists what is supported, and nothing else (RFC 8414, OpenID Connect Discovery)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def document(service: RunningService) -> dict[str, Any]:
     return (await service.get(OPENID)).json
 
 
-async def test_both_documents_are_the_same(service: RunningService) -> None:
+async def test_both_documents_are_equal(service: RunningService) -> None:
     one, other = await service.get(OPENID), await service.get(OAUTH)
     assert one.status == other.status == 200
     assert one.json == other.json
@@ -57,7 +57,7 @@ async def test_every_url_is_below_the_issuer(service: RunningService) -> None:
 
 
 @pytest.mark.rfc("8414#3.1")
-async def test_an_issuer_with_a_path_has_its_document_behind_it(
+async def test_an_issuer_with_a_path_has_its_document_there_too(
     start: Start, config: dict[str, Any]
 ) -> None:
     config["issuer"] = "https://login.example/auth"
@@ -74,11 +74,11 @@ async def test_every_endpoint_that_is_listed_answers(service: RunningService) ->
         assert (await service.get(path)).status != 404
 
 
-async def test_what_is_not_built_is_not_listed(service: RunningService) -> None:
+async def test_unsupported_features_are_not_listed(service: RunningService) -> None:
     assert NOT_SERVED.isdisjoint(await document(service))
 
 
-async def test_grant_types_are_those_that_a_client_may_use(
+async def test_the_grant_types_that_a_client_may_use_are_listed(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     assert (await document(service))["grant_types_supported"] == [
@@ -97,7 +97,9 @@ async def test_grant_types_are_those_that_a_client_may_use(
     assert {"password", "implicit"}.isdisjoint(left)
 
 
-async def test_methods_algorithms_and_scopes_are_those_in_force(service: RunningService) -> None:
+async def test_the_methods_algorithms_and_scopes_in_force_are_listed(
+    service: RunningService,
+) -> None:
     listed = await document(service)
     assert listed["id_token_signing_alg_values_supported"] == ["ES256"]
     assert {"openid", "profile", "api1", "api1.read", "api2", "offline_access"} <= set(
@@ -128,7 +130,7 @@ async def test_keys_are_public_and_named(service: RunningService) -> None:
 
 
 @pytest.mark.parametrize("path", [OPENID, OAUTH, "/.well-known/jwks.json"])
-async def test_every_origin_may_read_it(service: RunningService, path: str) -> None:
+async def test_every_origin_may_read_the_document(service: RunningService, path: str) -> None:
     answer = await service.get(path, headers={"Origin": "https://anyone.example"})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert "max-age" in answer.headers["Cache-Control"]

@@ -1,4 +1,4 @@
-"""Is this token active, and what may the caller know of it? (RFC 7662)"""
+"""Introspection tells a caller whether a token is active, and its claims (RFC 7662)"""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ def reload(service: RunningService, config: dict[str, Any]) -> None:
 
 
 def told(answer: Answer) -> dict[str, Any]:
-    """What a caller was told, always with 200."""
+    """Return the answer for a caller, which is always a 200."""
     assert answer.status == 200
     return answer.json
 
 
 @pytest.mark.rfc("7662#2.2")
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_jwt_and_reference_answer_alike(service: RunningService, client: str) -> None:
+async def test_jwt_and_reference_token_have_the_same_answer(
+    service: RunningService, client: str
+) -> None:
     token = (await service.user_token(client))["access_token"]
     answer = told(await service.introspect(token))
     times = {name: answer.pop(name) for name in ("iat", "nbf", "exp", "auth_time")}
@@ -63,7 +65,9 @@ async def test_jwt_and_reference_answer_alike(service: RunningService, client: s
 
 @pytest.mark.rfc("7662#2.2")
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_scope_and_claims_are_cut_to_the_caller(service: RunningService, client: str) -> None:
+async def test_scope_and_claims_are_limited_to_the_caller(
+    service: RunningService, client: str
+) -> None:
     token = (await service.user_token(client, scope="openid profile api1 api2"))["access_token"]
     one = told(await service.introspect(token, caller="api1"))
     two = told(await service.introspect(token, caller="api2"))
@@ -73,7 +77,7 @@ async def test_scope_and_claims_are_cut_to_the_caller(service: RunningService, c
     assert "email" not in two
 
 
-async def test_a_claim_of_its_own_scope_is_told_to_a_resource(service: RunningService) -> None:
+async def test_a_resource_gets_the_claims_of_its_own_scope(service: RunningService) -> None:
     token = (await service.user_token(scope="api1.read api2"))["access_token"]
     one = told(await service.introspect(token, caller="api1"))
     assert (one["scope"], one["given_name"]) == ("api1.read", "Alice")
@@ -92,7 +96,9 @@ async def test_a_token_for_this_service_alone_is_inactive_for_apis(app: ClientAp
     assert told(await app.service.introspect(tokens["access_token"])) == INACTIVE
 
 
-async def test_what_is_no_access_token_is_inactive(app: ClientApp, service: RunningService) -> None:
+async def test_anything_but_an_access_token_is_inactive(
+    app: ClientApp, service: RunningService
+) -> None:
     tokens = await app.tokens(scope="openid api1 offline_access")
     header, payload, signature = tokens["access_token"].split(".")
     for text in (
@@ -125,7 +131,7 @@ async def test_a_token_expires_by_itself(
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 @pytest.mark.parametrize("what", ["client", "user"])
-async def test_who_is_disabled_or_gone_has_no_active_token(
+async def test_tokens_of_a_disabled_or_removed_user_or_client_are_inactive(
     service: RunningService, config: dict[str, Any], client: str, what: str
 ) -> None:
     token = (await service.user_token(client))["access_token"]
@@ -146,7 +152,7 @@ async def test_who_is_disabled_or_gone_has_no_active_token(
 
 
 @pytest.mark.parametrize("client", ["machine", "robot"])
-async def test_a_clients_own_token_is_told_without_a_user(
+async def test_the_answer_about_a_clients_own_token_has_no_user(
     service: RunningService, client: str
 ) -> None:
     answer = await service.token(client, grant_type="client_credentials", scope="api1")
@@ -156,7 +162,9 @@ async def test_a_clients_own_token_is_told_without_a_user(
 
 @pytest.mark.rfc("7662#2.1")
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_a_client_sees_its_own_tokens_whole(service: RunningService, client: str) -> None:
+async def test_a_client_gets_all_claims_of_its_own_tokens(
+    service: RunningService, client: str
+) -> None:
     tokens = await service.user_token(client, scope="openid api1 api2 offline_access")
     access = told(await service.introspect(tokens["access_token"], caller=client))
     assert access["scope"] == "api1 api2 offline_access openid"
@@ -167,13 +175,13 @@ async def test_a_client_sees_its_own_tokens_whole(service: RunningService, clien
     assert refresh["scope"] == "api1 api2 offline_access openid"
 
 
-async def test_a_client_sees_nobody_elses_tokens(service: RunningService) -> None:
+async def test_other_clients_tokens_are_inactive_for_a_client(service: RunningService) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
     for name in ("access_token", "refresh_token"):
         assert told(await service.introspect(tokens[name], caller="machine")) == INACTIVE
 
 
-async def test_a_resource_sees_no_refresh_token(service: RunningService) -> None:
+async def test_a_refresh_token_is_inactive_for_a_resource(service: RunningService) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
     assert told(await service.introspect(tokens["refresh_token"])) == INACTIVE
 
@@ -189,7 +197,7 @@ async def test_a_spent_refresh_token_is_inactive(service: RunningService) -> Non
 
 @pytest.mark.rfc("7662#2.1")
 @pytest.mark.parametrize("hint", ["access_token", "refresh_token", "nonsense", ""])
-async def test_a_hint_is_a_hint(service: RunningService, hint: str) -> None:
+async def test_a_wrong_token_type_hint_changes_nothing(service: RunningService, hint: str) -> None:
     tokens = await service.user_token(scope="api1 offline_access")
     for name in ("access_token", "refresh_token"):
         answer = await service.introspect(tokens[name], caller="frontend", token_type_hint=hint)
@@ -200,14 +208,14 @@ async def test_a_hint_is_a_hint(service: RunningService, hint: str) -> None:
 @pytest.mark.parametrize(
     "auth", [None, ("api1", "wrong"), ("nobody", "x"), ("api1", ""), ("spa", "")], ids=str
 )
-async def test_strangers_are_challenged(service: RunningService, auth: Any) -> None:
+async def test_an_unknown_caller_is_challenged(service: RunningService, auth: Any) -> None:
     answer = await service.post("/connect/introspect", auth=auth, token="x")
     assert answer.refusal == (401, "invalid_client")
     assert answer.headers["WWW-Authenticate"].startswith('Basic realm="')
 
 
 @pytest.mark.rfc("7662#4")
-async def test_a_public_client_cannot_ask(service: RunningService) -> None:
+async def test_a_public_client_cannot_introspect(service: RunningService) -> None:
     answer = await service.post("/connect/introspect", client_id="spa", token="x")
     assert answer.refusal == (401, "invalid_client")
     assert "WWW-Authenticate" in answer.headers
@@ -220,7 +228,7 @@ async def test_a_client_may_authenticate_in_the_body(service: RunningService) ->
     assert told(answer) == INACTIVE
 
 
-async def test_where_a_name_is_both_it_is_the_resource_first(
+async def test_a_resource_has_precedence_over_a_client_of_its_name(
     service: RunningService, config: dict[str, Any]
 ) -> None:
     token = (await service.user_token(scope="api1"))["access_token"]
@@ -237,25 +245,25 @@ async def test_where_a_name_is_both_it_is_the_resource_first(
 
 @pytest.mark.rfc("7662#2.3")
 @pytest.mark.parametrize("form", [{}, {"token": ""}], ids=["none", "empty"])
-async def test_token_has_to_be_there(service: RunningService, form: dict[str, Any]) -> None:
+async def test_a_missing_token_is_refused(service: RunningService, form: dict[str, Any]) -> None:
     answer = await service.post("/connect/introspect", auth="api1", **form)
     assert answer.refusal == (400, "invalid_request")
 
 
 @pytest.mark.rfc("7662#4")
-async def test_answers_are_not_kept(service: RunningService) -> None:
+async def test_answers_must_not_be_cached(service: RunningService) -> None:
     answer = await service.introspect("x")
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_no_other_origin_may_read_it(service: RunningService) -> None:
+async def test_no_other_origin_may_read_the_answer(service: RunningService) -> None:
     origin = {"Origin": "https://web.example"}
     answer = await service.post("/connect/introspect", auth="api1", headers=origin, token="x")
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-async def test_claims_of_the_token_are_the_resources_to_see(
+async def test_a_resource_gets_the_claims_of_the_token(
     app_of: Callable[[str], ClientApp], service: RunningService
 ) -> None:
     tokens = await app_of("web").tokens()

@@ -35,14 +35,14 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 async def asked(service: RunningService, token: str, name: str, secret: str) -> dict[str, Any]:
-    """What a caller is answered."""
+    """Introspect as this caller."""
     answer = await service.post("/connect/introspect", auth=(name, secret), token=token)
     assert answer.status == 200
     return answer.json
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_scope_is_exactly_the_callers(
+async def test_a_scope_gets_its_own_scope_value_only(
     service: RunningService, config: dict[str, Any], client: str
 ) -> None:
     config["clients"][8]["allowed_scopes"].append("api1.read")
@@ -55,7 +55,7 @@ async def test_scope_is_exactly_the_callers(
     assert told.keys().isdisjoint({"name", "email"})
 
 
-async def test_claims_of_the_scopes_resource_are_not_the_scopes(service: RunningService) -> None:
+async def test_a_scope_does_not_get_the_claims_of_its_resource(service: RunningService) -> None:
     token = (await service.user_token(scope="api1.read"))["access_token"]
     told = await asked(service, token, "api1.read", "api1.read-secret")
     assert (told["given_name"], "email" in told) == ("Alice", False)
@@ -66,7 +66,7 @@ async def test_a_token_without_the_scope_is_inactive(service: RunningService) ->
     assert await asked(service, token, "api1.read", "api1.read-secret") == INACTIVE
 
 
-async def test_a_refresh_token_is_inactive(service: RunningService) -> None:
+async def test_a_refresh_token_is_inactive_for_a_scope(service: RunningService) -> None:
     token = (await service.user_token(scope="api1.read offline_access"))["refresh_token"]
     assert await asked(service, token, "api1.read", "api1.read-secret") == INACTIVE
 
@@ -74,14 +74,16 @@ async def test_a_refresh_token_is_inactive(service: RunningService) -> None:
 @pytest.mark.parametrize(
     ("secret", "scope"), [("api1-secret", "api1 api1.read"), ("scope-secret", "api1")]
 )
-async def test_the_secret_tells_a_resource_from_a_scope_of_its_name(
+async def test_the_secret_distinguishes_a_resource_from_a_scope_of_its_name(
     service: RunningService, secret: str, scope: str
 ) -> None:
     token = (await service.user_token(scope="api1 api1.read"))["access_token"]
     assert (await asked(service, token, "api1", secret))["scope"] == scope
 
 
-async def test_the_secret_tells_a_client_from_a_scope_of_its_name(service: RunningService) -> None:
+async def test_the_secret_distinguishes_a_client_from_a_scope_of_its_name(
+    service: RunningService,
+) -> None:
     token = (await service.user_token(scope="api1"))["access_token"]
     assert await asked(service, token, "web", "scope-secret") == INACTIVE
     assert await asked(service, token, "web", "web-secret") == INACTIVE
@@ -97,7 +99,7 @@ async def test_a_wrong_secret_is_refused(service: RunningService, name: str, sec
     assert answer.headers["WWW-Authenticate"].startswith("Basic ")
 
 
-async def test_a_scopes_secret_opens_nothing_else(service: RunningService) -> None:
+async def test_a_scopes_secret_authenticates_at_introspection_only(service: RunningService) -> None:
     credentials = ("api1.read", "api1.read-secret")
     answer = await service.token(credentials, grant_type="client_credentials")
     assert answer.refusal == (401, "invalid_client")
@@ -110,14 +112,12 @@ async def test_a_signed_answer_is_for_the_scope(service: RunningService) -> None
     assert answer.headers["Content-Type"] == headers["Accept"]
 
 
-async def test_the_caller_stands_in_the_log(service: RunningService, events: list[object]) -> None:
+async def test_the_log_names_the_caller(service: RunningService, events: list[object]) -> None:
     await asked(service, "x", "api1.read", "api1.read-secret")
     assert TokenIntrospected(caller="api1.read", active=False) in events
 
 
-async def test_a_secret_that_is_withdrawn_opens_nothing_any_more(
-    service: RunningService, config: dict[str, Any]
-) -> None:
+async def test_a_removed_secret_is_refused(service: RunningService, config: dict[str, Any]) -> None:
     await asked(service, "x", "api1.read", "api1.read-secret")
     config["api_scopes"][0]["secrets"] = []
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))

@@ -40,7 +40,7 @@ async def claims_of(service: RunningService, answer: Answer) -> dict[str, Any]:
     return claims
 
 
-async def test_whoever_accepts_it_gets_it_signed(service: RunningService) -> None:
+async def test_a_caller_that_accepts_a_jwt_gets_a_signed_answer(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
     claims = await claims_of(service, await asked(service, token, "api1", SIGNED))
     plain = (await service.introspect(token)).json
@@ -74,7 +74,7 @@ async def test_whoever_accepts_it_gets_it_signed(service: RunningService) -> Non
         (",;=,/;q", JSON),
     ],
 )
-async def test_accept_decides_by_quality_and_without_regard_to_case(
+async def test_accept_is_read_by_quality_and_without_regard_to_case(
     service: RunningService, accept: str, content_type: str
 ) -> None:
     answer = await asked(service, "nonsense", "api1", accept)
@@ -94,17 +94,17 @@ async def test_accept_may_be_sent_in_several_fields(service: RunningService) -> 
     assert answer.headers["Content-Type"] == SIGNED
 
 
-async def test_an_inactive_token_is_told_signed_too(service: RunningService) -> None:
+async def test_the_answer_about_an_inactive_token_is_signed_too(service: RunningService) -> None:
     claims = await claims_of(service, await asked(service, "nonsense", "machine", SIGNED))
     assert claims["token_introspection"] == {"active": False}
 
 
-async def test_a_resource_may_be_registered_for_it(service: RunningService) -> None:
+async def test_a_resource_may_be_registered_for_signed_answers(service: RunningService) -> None:
     claims = await claims_of(service, await asked(service, "nonsense", "api2", "application/json"))
     assert claims["aud"] == "api2"
 
 
-async def test_it_is_no_token(service: RunningService) -> None:
+async def test_a_signed_answer_is_not_accepted_as_a_token(service: RunningService) -> None:
     token = (await service.user_token())["access_token"]
     answer = (await asked(service, token, "api1", SIGNED)).body.decode()
     assert not await service.is_active(answer)

@@ -1,4 +1,4 @@
-"""Whatever JSON comes to the registration endpoint, the answer is no fault of ours (RFC 7591 §3.2.2)."""
+"""Any JSON at the registration endpoint is registered or refused, and never a server error (RFC 7591 §3.2.2)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_any_json_is_registered_or_refused(service: RunningService, asked:
 
 @CAREFULLY
 @given(asked=ANY | METADATA | METADATA.map(USUAL.__or__))
-async def test_any_json_is_a_change_or_refused(
+async def test_any_json_changes_the_client_or_is_refused(
     service: RunningService, browser: Browser, asked: Any
 ) -> None:
     client = await RegisteredApp.register(service, browser)
@@ -101,7 +101,7 @@ async def test_any_json_is_a_change_or_refused(
     ids=["deep objects", "deep arrays", "a large number", "a very large number"],
 )
 @pytest.mark.parametrize("name", ["jwks", "contacts", "default_max_age", "client_name#de", "x"])
-async def test_what_json_allows_and_nobody_needs_is_refused_or_left_out(
+async def test_unusual_json_is_refused_or_ignored(
     service: RunningService, name: str, value: bytes
 ) -> None:
     value = b'{"keys":[{"kty":"EC","x":%s}]}' % value if name == "jwks" else value

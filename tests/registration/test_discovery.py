@@ -18,7 +18,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-async def test_all_that_can_be_registered_is_told(service: RunningService) -> None:
+async def test_all_registrable_metadata_are_returned(service: RunningService) -> None:
     document = (await service.get("/.well-known/openid-configuration")).json
     assert document["registration_endpoint"] == f"{service.issuer}/connect/register"
     assert document["grant_types_supported"] == [

@@ -15,11 +15,13 @@ Registering = Callable[..., Awaitable[RegisteredApp]]
 
 
 async def explained(service: RunningService, client: RegisteredApp) -> dict[str, str]:
-    """What the operator is told of the client's token."""
+    """Explain the client's token to the operator."""
     return await explain_token(service.parts, client.registered["registration_access_token"])
 
 
-async def test_it_names_the_client(registering: Registering, service: RunningService) -> None:
+async def test_the_explanation_names_the_client(
+    registering: Registering, service: RunningService
+) -> None:
     client = await registering()
     facts = await explained(service, client)
     assert facts["client"] == client.client_id
@@ -27,7 +29,7 @@ async def test_it_names_the_client(registering: Registering, service: RunningSer
     assert facts["expires"] == "when the client is deleted"
 
 
-async def test_it_tells_of_a_deleted_client(
+async def test_the_explanation_says_that_a_client_was_deleted(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering()
@@ -37,14 +39,14 @@ async def test_it_tells_of_a_deleted_client(
 
 
 class TestWithALifetime:
-    """What is registered ends by itself."""
+    """A registration expires by itself."""
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:
         config["registration"]["client_lifetime"] = "1h"
         return config
 
-    async def test_it_tells_when_the_client_ends(
+    async def test_the_explanation_says_when_the_client_expires(
         self, registering: Registering, service: RunningService
     ) -> None:
         assert (await explained(service, await registering()))["expires"].startswith("20")

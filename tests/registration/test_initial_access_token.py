@@ -1,4 +1,4 @@
-"""Who may register: whoever has an initial access token, or everybody, but not too often (RFC 7591 §1.2, §3)."""
+"""Registration needs an initial access token, or is open to everybody within a limit (RFC 7591 §1.2, §3)."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class TestClosed:
         return config
 
     @pytest.mark.parametrize("token", ["first", "second"])
-    async def test_each_of_the_tokens_opens_it_again_and_again(
+    async def test_each_initial_access_token_may_be_used_repeatedly(
         self, service: RunningService, token: str
     ) -> None:
         assert (await register(service, token=token)).status == 201
         assert (await register(service, token=token)).status == 201
 
     @pytest.mark.rfc("6750#3.1")
-    async def test_without_a_token_it_is_closed(self, service: RunningService) -> None:
+    async def test_registration_without_a_token_is_refused(self, service: RunningService) -> None:
         answer = await register(service)
         assert answer.refusal == (401, "invalid_token")
         assert answer.headers["WWW-Authenticate"] == f'Bearer realm="{service.issuer}"'
 
     @pytest.mark.rfc("6750#3.1")
     @pytest.mark.parametrize("token", ["third", "first ", "FIRST", "ä"])
-    async def test_another_token_does_not_open_it(
+    async def test_another_token_does_not_allow_registration(
         self, service: RunningService, token: str
     ) -> None:
         answer = await register(service, token=f"{token}x")
@@ -49,7 +49,9 @@ class TestClosed:
         assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
     @pytest.mark.rfc("6750#3.1")
-    async def test_a_token_that_is_no_text_does_not_open_it(self, service: RunningService) -> None:
+    async def test_a_token_that_is_not_text_does_not_allow_registration(
+        self, service: RunningService
+    ) -> None:
         port = int(service.issuer.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(
@@ -61,16 +63,18 @@ class TestClosed:
         assert answer.split()[1] == b"401"
         assert b'error="invalid_token"' in answer
 
-    async def test_the_token_is_asked_for_before_the_body(self, service: RunningService) -> None:
+    async def test_the_token_is_checked_before_the_body(self, service: RunningService) -> None:
         answer = await service.request("POST", "/connect/register", data=b"{")
         assert answer.refusal == (401, "invalid_token")
 
-    async def test_a_token_in_the_query_counts_for_nothing(self, service: RunningService) -> None:
+    async def test_a_token_in_the_query_is_ignored(self, service: RunningService) -> None:
         path = "/connect/register?access_token=first"
         answer = await service.request("POST", path, json={"redirect_uris": ["https://a.example"]})
         assert answer.refusal == (401, "invalid_token")
 
-    async def test_it_does_not_manage_clients(self, service: RunningService) -> None:
+    async def test_an_initial_access_token_does_not_manage_clients(
+        self, service: RunningService
+    ) -> None:
         told = await register(service, token="first")
         path = f"/connect/register/{told['client_id']}"
         answer = await service.get(path, headers={"Authorization": "Bearer first"})
@@ -78,7 +82,7 @@ class TestClosed:
 
 
 @pytest.mark.rfc("6585#4")
-async def test_an_open_registration_takes_so_many_from_one_address(
+async def test_open_registrations_of_one_address_are_limited(
     service: RunningService, clock: Clock
 ) -> None:
     clock.forward(seconds=60 - time.time() % 60)

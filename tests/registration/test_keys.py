@@ -24,7 +24,7 @@ def new_key(kid: str) -> ECKey:
 
 
 def published(*keys: ECKey) -> dict[str, Any]:
-    """What the client registers of them."""
+    """Return the public keys, which the client registers."""
     public = [key.as_dict(private=False) for key in keys]
     return {
         "token_endpoint_auth_method": "private_key_jwt",
@@ -54,7 +54,7 @@ async def authenticates(client: RegisteredApp, service: RunningService, key: ECK
     return answer.status == 200
 
 
-async def test_new_keys_take_the_place_of_the_old(
+async def test_new_keys_replace_the_old_ones(
     registering: Registering, service: RunningService
 ) -> None:
     old, new = new_key("old"), new_key("new")
@@ -65,9 +65,7 @@ async def test_new_keys_take_the_place_of_the_old(
     assert not await authenticates(client, service, new_key("old"))
 
 
-async def test_a_key_that_was_replaced_is_refused(
-    registering: Registering, service: RunningService
-) -> None:
+async def test_a_replaced_key_is_refused(registering: Registering, service: RunningService) -> None:
     old = new_key("old")
     client = await registering(**published(old))
     await client.change(**published(new_key("new")))

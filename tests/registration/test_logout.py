@@ -1,4 +1,4 @@
-"""A client that registered itself is told of logouts, as far as the address policy reaches (Back-Channel Logout §2.2)."""
+"""A client that registered itself gets logout tokens where the address policy allows it (Back-Channel Logout §2.2)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def signed_out(registering: Registering, party: RelyingParty) -> dict[str,
 
 
 @pytest.mark.parametrize("networks", [["127.0.0.0/8", "::1/128"]], ids=["allowed"])
-async def test_it_is_told_where_its_network_is_allowed(
+async def test_a_logout_token_is_sent_to_an_allowed_network(
     registering: Registering, party: RelyingParty
 ) -> None:
     known = await signed_out(registering, party)
@@ -58,7 +58,7 @@ async def test_it_is_told_where_its_network_is_allowed(
     }
 
 
-async def test_nothing_goes_to_a_network_that_is_not(
+async def test_no_logout_token_is_sent_to_another_network(
     registering: Registering, party: RelyingParty, events: list[object]
 ) -> None:
     await signed_out(registering, party)

@@ -22,7 +22,7 @@ METHODS = pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 
 
 @pytest.mark.rfc("7592#2.1")
-async def test_it_reads_what_is_in_force(registering: Registering) -> None:
+async def test_a_client_reads_its_metadata(registering: Registering) -> None:
     client = await registering(client_name="Mine")
     answer = await client.manage("GET")
     secrets = {"client_secret", "client_secret_expires_at"}
@@ -32,7 +32,7 @@ async def test_it_reads_what_is_in_force(registering: Registering) -> None:
 
 
 @pytest.mark.rfc("7592#2.2")
-async def test_it_replaces_all_that_there_was(registering: Registering) -> None:
+async def test_an_update_replaces_all_metadata(registering: Registering) -> None:
     client = await registering(client_name="Mine", contacts=["me@registered.example"])
     answer = await client.change(redirect_uris=[OTHER_URI], client_name="Yours")
     assert (answer.status, answer["redirect_uris"]) == (200, [OTHER_URI])
@@ -41,7 +41,7 @@ async def test_it_replaces_all_that_there_was(registering: Registering) -> None:
 
 
 @pytest.mark.rfc("7592#2.2")
-async def test_a_change_counts_at_once(registering: Registering) -> None:
+async def test_a_change_is_in_force_at_once(registering: Registering) -> None:
     client = await registering()
     await client.login()
     await client.change(redirect_uris=[OTHER_URI])
@@ -51,7 +51,7 @@ async def test_a_change_counts_at_once(registering: Registering) -> None:
 
 
 @pytest.mark.rfc("7592#2.2")
-async def test_the_secret_stays(registering: Registering) -> None:
+async def test_an_update_keeps_the_secret(registering: Registering) -> None:
     client = await registering()
     answer = await client.change(client_name="Yours")
     assert "client_secret" not in answer.json
@@ -59,7 +59,7 @@ async def test_the_secret_stays(registering: Registering) -> None:
 
 
 @pytest.mark.rfc("7592#2.2")
-async def test_the_secret_may_be_sent_along(registering: Registering) -> None:
+async def test_an_update_may_include_the_secret(registering: Registering) -> None:
     client = await registering()
     secret = client.registered["client_secret"]
     answer = await client.change(client_secret=secret)
@@ -68,13 +68,17 @@ async def test_the_secret_may_be_sent_along(registering: Registering) -> None:
 
 @pytest.mark.rfc("7592#2.2")
 @pytest.mark.parametrize("secret", ["another", "", 17, []], ids=repr)
-async def test_no_other_secret_can_be_chosen(registering: Registering, secret: object) -> None:
+async def test_a_client_cannot_choose_another_secret(
+    registering: Registering, secret: object
+) -> None:
     answer = await (await registering()).change(client_secret=secret)
     assert answer.refusal == (400, "invalid_request")
 
 
 @pytest.mark.rfc("7592#2.2")
-async def test_a_secret_that_has_to_be_known_is_made_anew(registering: Registering) -> None:
+async def test_a_new_secret_is_made_if_its_value_is_needed_and_lost(
+    registering: Registering,
+) -> None:
     client = await registering()
     answer = await client.change(id_token_signed_response_alg="HS256")
     assert answer["client_secret"] != client.registered["client_secret"]
@@ -83,14 +87,14 @@ async def test_a_secret_that_has_to_be_known_is_made_anew(registering: Registeri
 
 
 @pytest.mark.rfc("7592#2.2")
-async def test_or_stays_where_the_client_shows_it(registering: Registering) -> None:
+async def test_the_secret_is_kept_if_the_client_sends_its_value(registering: Registering) -> None:
     client = await registering()
     secret = client.registered["client_secret"]
     answer = await client.change(id_token_signed_response_alg="HS256", client_secret=secret)
     assert answer["client_secret"] == secret
 
 
-async def test_who_becomes_public_has_no_secret(registering: Registering) -> None:
+async def test_a_client_that_becomes_public_has_no_secret(registering: Registering) -> None:
     client = await registering()
     answer = await client.change(token_endpoint_auth_method="none")
     assert "client_secret" not in answer.json
@@ -101,7 +105,9 @@ async def test_who_becomes_public_has_no_secret(registering: Registering) -> Non
 
 @pytest.mark.rfc("7592#2.2")
 @pytest.mark.parametrize("client_id", [None, "web", 17], ids=repr)
-async def test_a_change_names_its_client(registering: Registering, client_id: object) -> None:
+async def test_an_update_without_the_client_id_is_refused(
+    registering: Registering, client_id: object
+) -> None:
     answer = await (await registering()).change(client_id=client_id)
     assert answer.refusal == (400, "invalid_request")
 
@@ -116,7 +122,9 @@ async def test_a_change_names_its_client(registering: Registering, client_id: ob
         "client_id_issued_at",
     ],
 )
-async def test_what_the_service_decides_is_not_sent(registering: Registering, member: str) -> None:
+async def test_read_only_members_in_an_update_are_refused(
+    registering: Registering, member: str
+) -> None:
     client = await registering()
     answer = await client.change(**{member: client.registered[member]})
     assert answer.refusal == (400, "invalid_request")
@@ -147,16 +155,14 @@ async def test_a_deleted_client_is_unknown_and_its_tokens_inactive(
 
 @pytest.mark.rfc("7592#2.3")
 @METHODS
-async def test_a_deleted_client_is_deleted(registering: Registering, method: str) -> None:
+async def test_a_deleted_client_cannot_be_read_again(registering: Registering, method: str) -> None:
     client = await registering()
     await client.manage("DELETE")
     assert (await client.manage(method, json={})).refusal == (401, "invalid_token")
 
 
 @pytest.mark.rfc("6585#4")
-async def test_one_address_makes_so_many_changes_in_a_minute(
-    registering: Registering, clock: Clock
-) -> None:
+async def test_changes_of_one_address_are_limited(registering: Registering, clock: Clock) -> None:
     clock.forward(seconds=60 - time.time() % 60)
     one, other = await registering(), await registering()
     for _ in range(OPEN_PER_MINUTE):
@@ -169,7 +175,7 @@ async def test_one_address_makes_so_many_changes_in_a_minute(
 
 
 @METHODS
-async def test_without_a_token_it_is_closed(registering: Registering, method: str) -> None:
+async def test_management_without_a_token_is_refused(registering: Registering, method: str) -> None:
     client = await registering()
     answer = await client.manage(method, token="", json={})
     assert answer.refusal == (401, "invalid_token")
@@ -177,7 +183,7 @@ async def test_without_a_token_it_is_closed(registering: Registering, method: st
 
 
 @METHODS
-async def test_the_token_of_another_client_opens_nothing(
+async def test_the_token_of_another_client_is_refused(
     registering: Registering, method: str
 ) -> None:
     one, other = await registering(), await registering()
@@ -188,7 +194,7 @@ async def test_the_token_of_another_client_opens_nothing(
 
 
 @pytest.mark.parametrize("client_id", ["web", "stranger", "dc_0123456789abcdef", "%7B%7D", "a/b"])
-async def test_there_is_nothing_to_see_of_other_clients(
+async def test_other_clients_cannot_be_read(
     registering: Registering, service: RunningService, client_id: str
 ) -> None:
     client = await registering()
@@ -223,7 +229,9 @@ async def test_another_content_type_is_refused(registering: Registering) -> None
     assert answer.refusal == (415, "invalid_request")
 
 
-async def test_what_happens_is_told(registering: Registering, events: list[object]) -> None:
+async def test_changes_and_deletions_are_logged(
+    registering: Registering, events: list[object]
+) -> None:
     client = await registering()
     await client.change(client_name="Yours")
     await client.manage("DELETE")
@@ -232,7 +240,7 @@ async def test_what_happens_is_told(registering: Registering, events: list[objec
 
 
 class TestWithALifetime:
-    """What is registered ends by itself."""
+    """A registration expires by itself."""
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:
@@ -240,7 +248,7 @@ class TestWithALifetime:
         return config
 
     @pytest.mark.rfc("7591#3.2.1")
-    async def test_client_and_secret_end_together(
+    async def test_client_and_secret_expire_together(
         self, registering: Registering, clock: Any, service: RunningService
     ) -> None:
         client = await registering()
@@ -252,7 +260,9 @@ class TestWithALifetime:
         assert (await client.manage("GET")).refusal == (401, "invalid_token")
         assert (await client.authorize()).error == "invalid_request"
 
-    async def test_a_change_prolongs_nothing(self, registering: Registering, clock: Any) -> None:
+    async def test_an_update_does_not_extend_the_lifetime(
+        self, registering: Registering, clock: Any
+    ) -> None:
         client = await registering()
         clock.forward(minutes=50)
         assert (await client.change(client_name="Yours")).status == 200

@@ -243,7 +243,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("field", "metadata"), REFUSED.values(), ids=REFUSED)
-async def test_what_cannot_be_is_refused_by_its_name(
+async def test_an_invalid_value_is_refused_with_its_name(
     service: RunningService, field: str, metadata: dict[str, Any]
 ) -> None:
     answer = await register(service, **metadata)
@@ -253,7 +253,7 @@ async def test_what_cannot_be_is_refused_by_its_name(
 
 
 @pytest.mark.parametrize("metadata", ACCEPTED.values(), ids=ACCEPTED)
-async def test_what_can_be_is_in_force_and_told(
+async def test_a_valid_value_is_registered_and_returned(
     service: RunningService, metadata: dict[str, Any]
 ) -> None:
     answer = await register(service, **metadata)
@@ -261,14 +261,14 @@ async def test_what_can_be_is_in_force_and_told(
     assert answer.json.items() >= metadata.items()
 
 
-async def test_null_counts_as_left_out(service: RunningService) -> None:
+async def test_null_counts_as_absent(service: RunningService) -> None:
     sent = {"redirect_uris": ["https://a.example/cb"], "jwks_uri": None, "grant_types": None}
     answer = await service.request("POST", "/connect/register", json=sent)
     assert answer["grant_types"] == ["authorization_code"]
     assert "jwks_uri" not in answer.json
 
 
-async def test_what_only_an_operator_decides_is_ignored(service: RunningService) -> None:
+async def test_settings_of_the_operator_are_ignored(service: RunningService) -> None:
     decided: dict[str, Any] = {
         "require_consent": False,
         "enabled": False,
@@ -283,7 +283,7 @@ async def test_what_only_an_operator_decides_is_ignored(service: RunningService)
 
 
 @pytest.mark.rfc("openid-registration#2")
-async def test_encryption_without_an_enc_has_the_usual_one(service: RunningService) -> None:
+async def test_encryption_without_an_enc_uses_the_default(service: RunningService) -> None:
     metadata: dict[str, Any] = {"jwks": JWKS, "userinfo_encrypted_response_alg": "ECDH-ES"}
     answer = await register(service, **metadata)
     assert answer["userinfo_encrypted_response_enc"] == "A128CBC-HS256"

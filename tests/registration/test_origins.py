@@ -27,7 +27,7 @@ async def allowed(service: RunningService, origin: str, path: str = PATHS[0]) ->
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_an_origin_may_once_a_client_has_registered_it(
+async def test_an_origin_may_call_once_a_client_has_registered_it(
     registering: Registering, service: RunningService, path: str
 ) -> None:
     assert not await allowed(service, ORIGIN, path)
@@ -36,7 +36,7 @@ async def test_an_origin_may_once_a_client_has_registered_it(
     assert not await allowed(service, "https://stranger.example", path)
 
 
-async def test_it_may_not_once_the_last_of_them_is_gone(
+async def test_an_origin_may_not_call_after_its_last_client_is_deleted(
     registering: Registering, service: RunningService
 ) -> None:
     one, other = await registering(), await registering()
@@ -48,14 +48,14 @@ async def test_it_may_not_once_the_last_of_them_is_gone(
 
 
 @pytest.mark.parametrize("origin", ["null", "", "https://[", "https://a:99999", "ä", "x" * 5000])
-async def test_what_is_no_origin_may_not(service: RunningService, origin: str) -> None:
+async def test_an_invalid_origin_may_not_call(service: RunningService, origin: str) -> None:
     await register(service)
     answer = await service.post("/connect/token", headers={"Origin": origin})
     assert answer.status == 401
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-async def test_origins_of_the_file_cost_no_look_up(
+async def test_origins_of_configured_clients_cost_no_look_up(
     service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -73,7 +73,7 @@ class TestWithALifetime:
         config["registration"]["client_lifetime"] = "1h"
         return config
 
-    async def test_an_origin_ends_with_its_client(
+    async def test_an_origin_expires_with_its_client(
         self, registering: Registering, service: RunningService, clock: Any
     ) -> None:
         await registering()

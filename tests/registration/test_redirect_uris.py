@@ -1,4 +1,4 @@
-"""Which redirect URIs can be registered (RFC 7591 §2, §5, OpenID Connect Registration §2, RFC 8252 §7)."""
+"""Safe redirect URIs can be registered (RFC 7591 §2, §5, OpenID Connect Registration §2, RFC 8252 §7)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ACCEPTED: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("uri", "metadata"), REFUSED.values(), ids=REFUSED)
-async def test_an_unsafe_one_is_refused_by_name(
+async def test_an_unsafe_redirect_uri_is_refused_by_name(
     service: RunningService, uri: str, metadata: dict[str, Any]
 ) -> None:
     answer = await register(service, redirect_uris=["https://ok.example/cb", uri], **metadata)
@@ -60,7 +60,7 @@ async def test_an_unsafe_one_is_refused_by_name(
 
 
 @pytest.mark.parametrize(("uri", "metadata"), ACCEPTED.values(), ids=ACCEPTED)
-async def test_a_safe_one_is_registered_as_it_is(
+async def test_a_safe_redirect_uri_is_registered_unchanged(
     service: RunningService, uri: str, metadata: dict[str, Any]
 ) -> None:
     answer = await register(service, redirect_uris=[uri], **metadata)
@@ -68,12 +68,14 @@ async def test_a_safe_one_is_registered_as_it_is(
 
 
 @pytest.mark.parametrize("missing", [None, [], "https://a.example/cb", {}, [1], [None]], ids=repr)
-async def test_who_redirects_says_where(service: RunningService, missing: object) -> None:
+async def test_a_client_that_redirects_needs_a_redirect_uri(
+    service: RunningService, missing: object
+) -> None:
     answer = await register(service, redirect_uris=missing)
     assert answer.refusal == (400, "invalid_redirect_uri")
 
 
-async def test_there_may_not_be_too_many(service: RunningService) -> None:
+async def test_too_many_redirect_uris_are_refused(service: RunningService) -> None:
     uris = [f"https://a.example/{at}" for at in range(101)]
     answer = await register(service, redirect_uris=uris)
     assert answer.refusal == (400, "invalid_redirect_uri")

@@ -26,7 +26,7 @@ async def test_a_client_registers_itself_and_gets_tokens(
     assert await service.is_active(tokens["access_token"])
 
 
-async def test_the_answer_says_what_is_in_force(service: RunningService) -> None:
+async def test_the_answer_has_the_metadata_in_force(service: RunningService) -> None:
     answer = await register(service, client_name="Mine", unknown="ignored")
     told = answer.json
     assert answer.status == 201
@@ -51,7 +51,7 @@ async def test_the_answer_says_what_is_in_force(service: RunningService) -> None
 
 
 @pytest.mark.parametrize("alg", [["RS256", "ES256"], ["ES256", "RS256"], ["PS256"]], ids="-".join)
-async def test_identity_tokens_are_signed_by_rs256_where_that_is_offered(
+async def test_identity_tokens_are_signed_by_rs256_if_it_is_configured(
     start: Start, config: dict[str, Any], alg: list[str]
 ) -> None:
     service = await start(config | {"signing": {"algorithms": alg}})
@@ -83,7 +83,9 @@ async def test_the_store_holds_neither_secret_nor_token(service: RunningService)
 @pytest.mark.parametrize(
     "method", ["client_secret_basic", "client_secret_post", "none", "client_secret_jwt"]
 )
-async def test_who_has_no_use_for_a_secret_gets_none(service: RunningService, method: str) -> None:
+async def test_a_client_that_needs_no_secret_gets_none(
+    service: RunningService, method: str
+) -> None:
     told = await register(service, token_endpoint_auth_method=method)
     assert ("client_secret" in told.json) is (method != "none")
     assert ("client_secret_expires_at" in told.json) is (method != "none")
@@ -111,21 +113,21 @@ async def test_a_public_client_has_to_send_a_challenge(registering: Registering)
     assert (await client.tokens()).status == 200
 
 
-async def test_a_confidential_client_need_not(registering: Registering) -> None:
+async def test_a_confidential_client_may_omit_the_challenge(registering: Registering) -> None:
     client = await registering()
     code = await client.code(code_challenge=None, code_challenge_method=None)
     assert (await client.redeem(code, code_verifier=None)).status == 200
 
 
 @pytest.mark.rfc("openid-core#3.1.2.4")
-async def test_a_person_is_asked_what_a_stranger_may_have(registering: Registering) -> None:
+async def test_the_user_is_asked_for_consent(registering: Registering) -> None:
     page = await (await registering(client_name="Stranger")).login()
     assert page.has("consent-allow")
     assert "Stranger" in page.text
 
 
 @pytest.mark.rfc("7591#5")
-async def test_a_person_is_told_where_the_answer_goes(
+async def test_the_user_sees_the_host_that_gets_the_answer(
     registering: Registering, app_of: Callable[[str], ClientApp]
 ) -> None:
     page = await (await registering()).login()
@@ -134,7 +136,9 @@ async def test_a_person_is_told_where_the_answer_goes(
 
 
 @pytest.mark.rfc("7591#5")
-async def test_or_to_which_application_on_the_device(registering: Registering) -> None:
+async def test_the_user_sees_the_scheme_of_an_application_on_the_device(
+    registering: Registering,
+) -> None:
     uri = "com.example.app:/cb"
     native = {"application_type": "native", "token_endpoint_auth_method": "none"}
     page = await (await registering(redirect_uris=[uri], **native)).login()
@@ -142,21 +146,21 @@ async def test_or_to_which_application_on_the_device(registering: Registering) -
 
 
 @pytest.mark.rfc("openid-core#3.1.2.4")
-async def test_the_answer_is_remembered(registering: Registering) -> None:
+async def test_the_consent_is_remembered(registering: Registering) -> None:
     client = await registering()
     page = await client.login()
     await client.browser.submit(page, action="allow", remember="true")
     assert "code" in (await client.authorize(prompt="none")).parameters
 
 
-async def test_a_client_may_want_less_scope(registering: Registering) -> None:
+async def test_a_client_may_register_less_scope(registering: Registering) -> None:
     client = await registering(scope="openid email")
     assert client.registered["scope"] == "email openid"
     assert (await client.authorize(scope="openid api1")).error == "invalid_scope"
 
 
 @pytest.mark.rfc("openid-core#11")
-async def test_offline_access_is_for_who_refreshes(registering: Registering) -> None:
+async def test_offline_access_needs_the_refresh_token_grant(registering: Registering) -> None:
     client = await registering(grant_types=["authorization_code", "refresh_token"])
     tokens = await client.tokens(scope="openid offline_access")
     assert (await client.refresh(tokens["refresh_token"])).status == 200
@@ -183,7 +187,9 @@ async def test_an_id_of_another_form_costs_no_look_up(
     assert await service.parts.clients.directory.find("web") is not None
 
 
-async def test_what_happens_is_told(service: RunningService, events: list[object]) -> None:
+async def test_registrations_and_refusals_are_logged(
+    service: RunningService, events: list[object]
+) -> None:
     told = await register(service, client_name="Mine")
     await register(service, redirect_uris=None)
     assert ClientRegistered(client_id=told["client_id"]) in events
@@ -199,15 +205,21 @@ class TestSwitchedOff:
         config["registration"]["enabled"] = False
         return config
 
-    async def test_nobody_registers(self, service: RunningService) -> None:
+    async def test_nobody_can_register_if_registration_is_off(
+        self, service: RunningService
+    ) -> None:
         assert (await register(service)).status == 404
         assert (await service.get("/connect/register/dc_0123456789abcdef")).status == 404
 
-    async def test_discovery_says_nothing_of_it(self, service: RunningService) -> None:
+    async def test_discovery_does_not_list_registration_if_it_is_off(
+        self, service: RunningService
+    ) -> None:
         document = await service.get("/.well-known/openid-configuration")
         assert "registration_endpoint" not in document.json
 
-    async def test_who_registered_before_is_unknown(self, service: RunningService) -> None:
+    async def test_a_client_that_registered_before_is_unknown_if_registration_is_off(
+        self, service: RunningService
+    ) -> None:
         told = await service.parts.clients.registration.register({"redirect_uris": [REDIRECT_URI]})
         assert await service.parts.clients.registered.find(told.record.client_id) is not None
         assert await service.parts.clients.directory.find(told.record.client_id) is None

@@ -28,14 +28,14 @@ async def again(client: RegisteredApp, redirect_uri: str, scope: str = "openid e
     return await client.authorize(redirect_uri=redirect_uri, scope=scope)
 
 
-async def test_at_the_same_host_it_is_not_asked_again(registering: Registering) -> None:
+async def test_consent_is_not_asked_again_at_the_same_host(registering: Registering) -> None:
     client = await allowed(registering)
     other_path = "https://registered.example/other"
     await client.change(redirect_uris=[other_path])
     assert "code" in (await again(client, other_path)).parameters
 
 
-async def test_at_another_host_it_is_asked_again(registering: Registering) -> None:
+async def test_consent_is_asked_again_at_another_host(registering: Registering) -> None:
     client = await allowed(registering)
     await client.change(redirect_uris=[ELSEWHERE])
     page = await again(client, ELSEWHERE)
@@ -43,7 +43,7 @@ async def test_at_another_host_it_is_asked_again(registering: Registering) -> No
     assert "<strong>elsewhere.example</strong>" in page.text
 
 
-async def test_what_was_allowed_at_another_host_is_not_added(registering: Registering) -> None:
+async def test_consent_for_another_host_is_not_added(registering: Registering) -> None:
     client = await allowed(registering)
     await client.change(redirect_uris=[ELSEWHERE])
     page = await again(client, ELSEWHERE, scope="openid")

@@ -1,4 +1,4 @@
-"""What registers at one replica is a client at all of them, and what is deleted at one, at none (RFC 7592 §2.3)."""
+"""A client is registered and deleted on all replicas at once (RFC 7592 §2.3)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def token_at(replica: RunningService, told: Answer) -> Answer:
     return await replica.token(pair, grant_type="client_credentials", scope="api1")
 
 
-async def test_a_client_is_known_everywhere_until_it_is_deleted(
+async def test_a_client_is_known_on_every_replica_until_it_is_deleted(
     service: RunningService, other: RunningService
 ) -> None:
     told = await register(service, **MACHINE)
@@ -48,7 +48,7 @@ async def test_a_client_is_known_everywhere_until_it_is_deleted(
     assert not await service.is_active(token["access_token"])
 
 
-async def test_a_secret_s_value_is_known_everywhere(
+async def test_the_value_of_a_secret_is_known_on_every_replica(
     service: RunningService, other: RunningService
 ) -> None:
     told = await register(service, token_endpoint_auth_method="client_secret_jwt", **MACHINE)
@@ -63,7 +63,7 @@ async def test_a_client_outlives_a_restart(start: Start, config: dict[str, Any])
     assert (await token_at(await start(config), told)).status == 200
 
 
-async def test_a_store_that_is_away_makes_nobody_unknown(
+async def test_an_unavailable_store_does_not_make_a_client_unknown(
     service: RunningService, mortal_redis: Mortal
 ) -> None:
     told = await register(service, **MACHINE)

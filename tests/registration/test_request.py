@@ -42,7 +42,9 @@ async def test_a_content_type_may_have_parameters(service: RunningService) -> No
     ],
     ids=lambda body: repr(body[:30]),
 )
-async def test_what_is_no_json_object_is_refused(service: RunningService, body: bytes) -> None:
+async def test_a_body_that_is_not_a_json_object_is_refused(
+    service: RunningService, body: bytes
+) -> None:
     answer = await service.request("POST", PATH, data=body, headers=JSON)
     assert answer.status == 400
     assert answer.error in {"invalid_request", "invalid_redirect_uri"}

@@ -22,7 +22,7 @@ def key_of(client: RegisteredApp) -> OctKey:
 
 @pytest.mark.rfc("openid-core#10.1")
 @pytest.mark.parametrize("alg", ["HS256", "HS384", "HS512"])
-async def test_identity_tokens_are_signed_by_it(registering: Registering, alg: str) -> None:
+async def test_a_secret_signs_identity_tokens(registering: Registering, alg: str) -> None:
     client = await registering(id_token_signed_response_alg=alg)
     id_token = (await client.tokens(scope="openid"))["id_token"]
     read = jwt.decode(id_token, key_of(client), algorithms=[alg])
@@ -30,7 +30,7 @@ async def test_identity_tokens_are_signed_by_it(registering: Registering, alg: s
 
 
 @pytest.mark.rfc("openid-core#9")
-async def test_it_signs_assertions(registering: Registering, service: RunningService) -> None:
+async def test_a_secret_signs_assertions(registering: Registering, service: RunningService) -> None:
     client = await registering(
         token_endpoint_auth_method="client_secret_jwt",
         grant_types=["client_credentials"],
@@ -44,7 +44,7 @@ async def test_it_signs_assertions(registering: Registering, service: RunningSer
 
 
 def assertion_of(client: RegisteredApp, key: OctKey | None = None) -> dict[str, Any]:
-    """What the client shows instead of its secret."""
+    """Return an assertion, which the client sends instead of its secret."""
     claims = {
         "iss": client.client_id,
         "sub": client.client_id,
@@ -58,7 +58,7 @@ def assertion_of(client: RegisteredApp, key: OctKey | None = None) -> dict[str, 
     }
 
 
-async def test_the_store_holds_it_encrypted_only(
+async def test_the_store_holds_the_secret_only_encrypted(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")
@@ -68,7 +68,7 @@ async def test_the_store_holds_it_encrypted_only(
     assert client.registered["client_secret"].encode() not in stored
 
 
-async def test_a_lost_encryption_key_ends_these_algorithms_only(
+async def test_a_lost_encryption_key_disables_only_the_symmetric_algorithms(
     registering: Registering, service: RunningService
 ) -> None:
     client = await registering(id_token_signed_response_alg="HS256")

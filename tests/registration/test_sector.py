@@ -23,7 +23,7 @@ URIS = ["https://one.example/cb", "https://two.example/cb"]
 
 @dataclass
 class SectorHost:
-    """A site that shows one document, and counts who asks for it."""
+    """A site that serves one document, and counts the requests."""
 
     certificate: Path
     uri: str = ""
@@ -83,7 +83,7 @@ async def pairwise(service: RunningService, sector: SectorHost, **changes: Any) 
     return await register(service, **metadata | changes)
 
 
-async def test_a_document_that_lists_them_all_makes_one_sector(
+async def test_a_document_that_lists_all_redirect_uris_makes_one_sector(
     service: RunningService, sector: SectorHost
 ) -> None:
     answer = await pairwise(service, sector)
@@ -92,7 +92,7 @@ async def test_a_document_that_lists_them_all_makes_one_sector(
 
 
 @pytest.mark.parametrize("subject_type", ["pairwise", "public"])
-async def test_one_that_misses_any_is_refused(
+async def test_a_document_that_misses_a_redirect_uri_is_refused(
     service: RunningService, sector: SectorHost, subject_type: str
 ) -> None:
     uris = [*URIS, "https://four.example/cb"]
@@ -104,7 +104,7 @@ async def test_one_that_misses_any_is_refused(
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b'"https://one.example/cb"', b"[1, 2]", b"\xff", b"[" * 5000], ids=repr
 )
-async def test_a_document_of_another_form_is_refused(
+async def test_a_document_that_is_not_a_list_is_refused(
     service: RunningService, sector: SectorHost, body: bytes
 ) -> None:
     sector.body = body[:5000]
@@ -112,7 +112,7 @@ async def test_a_document_of_another_form_is_refused(
 
 
 @pytest.mark.parametrize("status", [204, 302, 404, 500])
-async def test_a_document_that_is_not_there_is_refused(
+async def test_a_missing_document_is_refused(
     service: RunningService, sector: SectorHost, status: int
 ) -> None:
     sector.status = status
@@ -136,14 +136,16 @@ async def test_nobody_joins_a_sector_by_naming_its_host_beside_an_app(
     assert answer["error_description"].startswith("sector_identifier_uri")
 
 
-async def test_one_host_needs_none(service: RunningService, sector: SectorHost) -> None:
+async def test_one_host_needs_no_document(service: RunningService, sector: SectorHost) -> None:
     answer = await pairwise(
         service, sector, sector_identifier_uri=None, redirect_uris=[URIS[0], URIS[0] + "?a=b"]
     )
     assert answer.status == 201
 
 
-async def test_a_change_is_checked_too(service: RunningService, sector: SectorHost) -> None:
+async def test_an_update_is_checked_against_the_document_too(
+    service: RunningService, sector: SectorHost
+) -> None:
     told = await pairwise(service, sector)
     uri = str(told["registration_client_uri"]).removeprefix(service.issuer)
     changed = {
@@ -157,14 +159,16 @@ async def test_a_change_is_checked_too(service: RunningService, sector: SectorHo
 
 
 class TestInAPrivateNetwork:
-    """Where no network is allowed, a stranger's document in one is not fetched."""
+    """Without allowed networks, documents of registered clients in them are not fetched."""
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:
         config["outgoing"]["allowed_networks"] = []
         return config
 
-    async def test_it_is_never_asked(self, service: RunningService, sector: SectorHost) -> None:
+    async def test_a_document_in_a_forbidden_network_is_not_fetched(
+        self, service: RunningService, sector: SectorHost
+    ) -> None:
         answer = await pairwise(service, sector)
         assert answer.refusal == (400, "invalid_client_metadata")
         assert sector.asked == 0

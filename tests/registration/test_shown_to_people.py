@@ -1,4 +1,4 @@
-"""What a client says of itself is shown where a person decides (OpenID Connect Registration §2, RFC 7591 §2)."""
+"""The pages show what a client registered about itself (OpenID Connect Registration §2, RFC 7591 §2)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def shows_it_all(page: Page) -> bool:
     return "https://logos.example" in images and all(each in page.text for each in wanted)
 
 
-async def test_of_a_registered_client_on_both_pages(registering: Registering) -> None:
+async def test_login_and_consent_show_what_a_registered_client_says(
+    registering: Registering,
+) -> None:
     client = await registering(**SHOWN)
     page = await client.authorize()
     assert page.has("login")
@@ -52,7 +54,7 @@ async def test_of_a_registered_client_on_both_pages(registering: Registering) ->
     assert shows_it_all(page)
 
 
-async def test_of_a_client_of_the_file_on_both_pages(
+async def test_login_and_consent_show_what_a_configured_client_says(
     app_of: Callable[[str], ClientApp],
 ) -> None:
     client = app_of("consenting")
@@ -63,7 +65,7 @@ async def test_of_a_client_of_the_file_on_both_pages(
 
 
 @pytest.mark.rfc("openid-registration#2.1")
-async def test_a_name_in_the_persons_language(registering: Registering) -> None:
+async def test_a_name_is_shown_in_the_users_language(registering: Registering) -> None:
     names = {"client_name": "Shown application", "client_name#de": "Gezeigte Anwendung"}
     client = await registering(**names)
     assert "Gezeigte Anwendung" in (await client.authorize(ui_locales="de")).text
@@ -71,6 +73,6 @@ async def test_a_name_in_the_persons_language(registering: Registering) -> None:
 
 
 @pytest.mark.rfc("openid-registration#2.1")
-async def test_a_name_in_one_language_only(registering: Registering) -> None:
+async def test_a_name_in_one_language_is_shown_in_that_language(registering: Registering) -> None:
     client = await registering(**{"client_name#de-DE": "Gezeigte Anwendung"})
     assert "Gezeigte Anwendung" in (await client.authorize(ui_locales="en")).text

@@ -60,12 +60,12 @@ async def test_a_name_that_is_long_or_invisible_is_refused(
 @pytest.mark.parametrize(
     "name", ["a" * 80, "Bank & Söhne", "銀行", "بنك", "Ελλάδα", "3", "🏦 Bank", "C++"]
 )
-async def test_a_short_visible_name_is_taken(service: RunningService, name: str) -> None:
+async def test_a_short_visible_name_is_accepted(service: RunningService, name: str) -> None:
     assert unfit_name(name) is None
     assert (await register(service, client_name=name))["client_name"] == name
 
 
-async def test_a_person_who_signs_in_for_it_is_told_that_the_words_are_its_own(
+async def test_a_user_who_signs_in_is_warned_that_the_words_are_the_clients(
     registering: Registering,
 ) -> None:
     client = await registering(**WORDS)

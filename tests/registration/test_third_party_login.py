@@ -78,7 +78,7 @@ async def test_a_registered_client_is_offered_to_who_has_granted_it_something(
 
 
 @pytest.mark.rfc("7591#5")
-async def test_a_registered_client_is_no_more_than_a_stranger_to_who_was_sent_for_it(
+async def test_a_link_alone_shows_only_the_host_of_a_registered_client(
     registering: Registering, browser: Browser
 ) -> None:
     client = await registering(**STRANGER)
@@ -98,14 +98,14 @@ async def test_the_logo_of_a_registered_client_is_shown_to_who_has_granted_it_so
     assert page.text.count(f'src="{STRANGER["logo_uri"]}"') == 2
 
 
-async def test_a_client_of_the_file_is_no_stranger(app: ClientApp) -> None:
+async def test_a_configured_client_is_shown_without_a_warning(app: ClientApp) -> None:
     await app.login()
     assert "registered itself" not in (await app.browser.get("/account")).text
 
 
 @pytest.mark.rfc("openid-registration#2")
 @pytest.mark.parametrize("uri", ["http://registered.example/start", "http://127.0.0.1/start"])
-async def test_where_a_registered_client_takes_it_is_encrypted(
+async def test_a_login_uri_of_a_registered_client_must_be_https(
     service: RunningService, uri: str
 ) -> None:
     answer = await register(service, initiate_login_uri=uri)

@@ -68,7 +68,7 @@ async def test_a_bound_token_without_its_certificate_is_invalid(
     assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
 
-async def test_a_token_that_is_bound_to_a_dpop_key_is_no_bearer_token(
+async def test_a_token_that_is_bound_to_a_dpop_key_is_not_accepted_as_bearer(
     service: RunningService, certificate: bytes
 ) -> None:
     answer = await userinfo(service, {"jkt": thumbprint(certificate)}, certificate)

@@ -1,4 +1,4 @@
-"""A reload that comes amid a request is no accident (RFC 6750 §3.1)."""
+"""A reload during a request causes no unforeseen error (RFC 6750 §3.1)."""
 
 from __future__ import annotations
 

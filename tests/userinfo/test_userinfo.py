@@ -30,7 +30,9 @@ async def userinfo(service: RunningService, token: str) -> Answer:
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_claims_of_the_granted_scope_are_told(service: RunningService, client: str) -> None:
+async def test_claims_of_the_granted_scope_are_returned(
+    service: RunningService, client: str
+) -> None:
     tokens = await service.user_token(client, "openid profile api1")
     answer = await userinfo(service, tokens["access_token"])
     assert answer.status == 200
@@ -38,13 +40,13 @@ async def test_claims_of_the_granted_scope_are_told(service: RunningService, cli
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_sub_is_always_told(service: RunningService) -> None:
+async def test_sub_is_always_returned(service: RunningService) -> None:
     tokens = await service.user_token(scope="openid")
     assert (await userinfo(service, tokens["access_token"])).json == {"sub": "818727"}
 
 
 @pytest.mark.rfc("6750#2.2")
-async def test_the_token_may_come_in_the_body(service: RunningService) -> None:
+async def test_the_token_may_be_sent_in_the_body(service: RunningService) -> None:
     token = (await service.user_token(scope="openid email"))["access_token"]
     answer = await service.post(PATH, access_token=token)
     assert answer.json == {
@@ -54,14 +56,14 @@ async def test_the_token_may_come_in_the_body(service: RunningService) -> None:
     }
 
 
-async def test_a_post_may_hold_the_header_and_no_body(service: RunningService) -> None:
+async def test_a_post_may_have_the_header_and_no_body(service: RunningService) -> None:
     token = (await service.user_token(scope="openid"))["access_token"]
     assert (await service.request("POST", PATH, headers=bearer(token))).status == 200
     assert (await service.post(PATH, headers=bearer(token))).status == 200
 
 
 @pytest.mark.rfc("6750#2.3", "9700#4.3.2")
-async def test_the_token_never_comes_in_the_query(service: RunningService) -> None:
+async def test_a_token_in_the_query_is_refused(service: RunningService) -> None:
     token = (await service.user_token(scope="openid"))["access_token"]
     for method in ("GET", "POST"):
         answer = await service.request(method, f"{PATH}?access_token={token}")
@@ -69,7 +71,7 @@ async def test_the_token_never_comes_in_the_query(service: RunningService) -> No
 
 
 @pytest.mark.rfc("6750#3.1")
-async def test_two_ways_at_once_are_refused(service: RunningService) -> None:
+async def test_a_token_in_header_and_body_is_refused(service: RunningService) -> None:
     token = (await service.user_token(scope="openid"))["access_token"]
     answer = await service.post(PATH, headers=bearer(token), access_token=token)
     assert answer.refusal == (400, "invalid_request")
@@ -95,7 +97,7 @@ async def test_without_a_token_the_challenge_names_no_error(
 
 
 @pytest.mark.rfc("6750#3.1")
-async def test_a_bad_token_is_invalid(app: ClientApp, service: RunningService) -> None:
+async def test_a_malformed_token_is_invalid(app: ClientApp, service: RunningService) -> None:
     tokens = await app.tokens(scope="openid api1 offline_access")
     own = await service.token("machine", grant_type="client_credentials")
     header, payload, signature = tokens["access_token"].split(".")
@@ -114,7 +116,7 @@ async def test_a_bad_token_is_invalid(app: ClientApp, service: RunningService) -
 
 
 @pytest.mark.rfc("6750#3.1")
-async def test_without_openid_it_is_not_enough(service: RunningService) -> None:
+async def test_a_token_without_openid_is_insufficient(service: RunningService) -> None:
     token = (await service.user_token(scope="api1"))["access_token"]
     answer = await userinfo(service, token)
     assert answer.refusal == (403, "insufficient_scope")
@@ -122,19 +124,21 @@ async def test_without_openid_it_is_not_enough(service: RunningService) -> None:
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
-async def test_a_revoked_token_tells_nothing(service: RunningService, client: str) -> None:
+async def test_a_revoked_token_is_invalid(service: RunningService, client: str) -> None:
     token = (await service.user_token(client, "openid"))["access_token"]
     await service.post("/connect/revocation", auth=client, token=token)
     assert (await userinfo(service, token)).refusal == (401, "invalid_token")
 
 
-async def test_an_expired_token_tells_nothing(service: RunningService, clock: Clock) -> None:
+async def test_an_expired_token_is_invalid(service: RunningService, clock: Clock) -> None:
     token = (await service.user_token(scope="openid"))["access_token"]
     clock.forward(minutes=61)
     assert (await userinfo(service, token)).refusal == (401, "invalid_token")
 
 
-async def test_claims_are_those_of_today(service: RunningService, config: dict[str, Any]) -> None:
+async def test_claims_are_the_users_current_ones(
+    service: RunningService, config: dict[str, Any]
+) -> None:
     token = (await service.user_token(scope="openid email"))["access_token"]
     config["users"]["list"][0]["claims"]["email"] = "new@example.com"
     service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
