@@ -173,34 +173,20 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For users whom clients send here: a page for each step of `authorize/steps`."""
     shared = parts.shared
     return (
-        AuthorizeEndpoint(
-            sign_in=pages.sign_in,
-            errors=pages.errors,
-            client_address=pages.client_address,
-            registrable=parts.clients.registrable,
-        ),
+        AuthorizeEndpoint(sign_in=pages.sign_in, registrable=parts.clients.registrable),
         LoginEndpoint(
             sign_in=pages.sign_in,
             login=pages.login,
             local=parts.sign_in.local,
-            client_address=pages.client_address,
-            errors=pages.errors,
             now=shared.now,
         ),
         IdentityProviderEndpoint(
             sign_in=pages.sign_in,
             login=pages.login,
             providers=parts.sign_in.providers,
-            client_address=pages.client_address,
-            errors=pages.errors,
         ),
-        SelectAccountEndpoint(sign_in=pages.sign_in, errors=pages.errors),
-        ConsentEndpoint(
-            sign_in=pages.sign_in,
-            registry=shared.registry,
-            errors=pages.errors,
-            emit=shared.emit,
-        ),
+        SelectAccountEndpoint(sign_in=pages.sign_in),
+        ConsentEndpoint(sign_in=pages.sign_in, registry=shared.registry, emit=shared.emit),
     )
 
 
@@ -215,7 +201,6 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             parking=parts.parked_logouts,
             visits=pages.visits,
             pages=pages.pages,
-            client_address=pages.client_address,
             errors=pages.errors,
             emit=shared.emit,
         ),
@@ -227,7 +212,6 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             access=GrantedAccess(consents=records.consents, authorizations=records.authorizations),
             registry=shared.registry,
             clients=clients,
-            errors=pages.errors,
             emit=shared.emit,
         ),
         CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
@@ -247,7 +231,6 @@ def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
         registry=parts.shared.registry,
         sign_in=pages.sign_in,
         passwords=parts.sign_in.local.passwords,
-        errors=pages.errors,
         now=parts.shared.now,
     )
 

@@ -20,7 +20,6 @@ from service.model.client import Client
 from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
-from service.pages.error_page import ErrorPages
 from service.pages.shown_scopes import shown_scopes
 from service.pages.sign_in_over import start_uri
 from service.pages.sign_in_pages import ACCOUNT, SignInPages
@@ -37,11 +36,10 @@ class AccountEndpoint:
     access: GrantedAccess
     registry: LiveRegistry
     clients: Clients
-    errors: ErrorPages
     emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.errors.page_and_form(ACCOUNT, self.page, self.submit)
+        return self.sign_in.errors.page_and_form(ACCOUNT, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show the account, or the login page if nobody is signed in."""

@@ -11,9 +11,7 @@ from aiohttp import web
 from service.authorize.request_object import Arrival
 from service.authorize.response_modes import RESPONSE_MODES
 from service.http.parameters import query_params, raw_form_params
-from service.http.proxy import ClientAddress
 from service.model.catalogue import Registrable
-from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import ServerError, TemporarilyUnavailable, TooManyRequests
 from service.protocol.params import Params
@@ -34,14 +32,12 @@ class AuthorizeEndpoint:
     """Errors are shown on a page until the redirect URI is verified, and then sent to the client."""
 
     sign_in: SignInPages
-    errors: ErrorPages
-    client_address: ClientAddress
     registrable: Registrable
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (
-            *self.errors.page_and_form(PATH, self.by_get, self.by_post),
-            web.get(CONTINUE, self.errors.around(self.go_on), allow_head=False),
+            *self.sign_in.errors.page_and_form(PATH, self.by_get, self.by_post),
+            web.get(CONTINUE, self.sign_in.errors.around(self.go_on), allow_head=False),
         )
 
     def metadata(self) -> Mapping[str, object]:
@@ -85,7 +81,9 @@ class AuthorizeEndpoint:
         return self.sign_in.send(request, outcome, None, arrival.params.get("ui_locales"))
 
     async def _arrival(self, request: web.Request, sent: Params) -> Arrival:
-        return await self.sign_in.flow.arrive(sent, address=self.client_address.find(request))
+        return await self.sign_in.flow.arrive(
+            sent, address=self.sign_in.visits.client_address.find(request)
+        )
 
     async def go_on(self, request: web.Request) -> web.Response:
         """Continue a request that came by POST, now with the browser's cookies."""

@@ -15,7 +15,6 @@ from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
 from service.model.session import Session
-from service.pages.error_page import ErrorPages
 from service.pages.shown_scopes import shown_scopes, shown_values
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
@@ -31,11 +30,10 @@ class ConsentEndpoint:
 
     sign_in: SignInPages
     registry: LiveRegistry
-    errors: ErrorPages
     emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.errors.page_and_form(PATH, self.page, self.submit)
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)

@@ -20,7 +20,6 @@ from service.identity.passwords import Passwords
 from service.model.client import Client, verifies_any
 from service.model.registry import LiveRegistry
 from service.pages.csrf import csrf_token
-from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages
 from service.pages.story import INTROSPECTION, REVOCATION, TOKEN, Story
 from service.protocol.errors import InvalidRequest
@@ -41,7 +40,6 @@ class DemonstrationEndpoint:
     registry: LiveRegistry
     sign_in: SignInPages
     passwords: Passwords
-    errors: ErrorPages
     now: Callable[[], int]
     _guessed: dict[tuple[str, str | None], bool] = field(
         default_factory=dict[tuple[str, str | None], bool], init=False
@@ -49,7 +47,7 @@ class DemonstrationEndpoint:
     """Whether a name is the password of a hash; tried once, because anybody can open the page."""
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.errors.page_and_form(PATH, self.page, self.submit)
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         """Show users and clients, or after a sign-in what its code is for."""

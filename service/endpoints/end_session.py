@@ -14,7 +14,6 @@ from service.authorize.parking import Parking
 from service.clients.directory import Clients
 from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
-from service.http.proxy import ClientAddress
 from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
@@ -45,7 +44,6 @@ class EndSessionEndpoint:
     parking: Parking
     visits: Visits
     pages: Pages
-    client_address: ClientAddress
     errors: ErrorPages
     emit: Emit
 
@@ -176,6 +174,6 @@ class EndSessionEndpoint:
     async def _ask(
         self, request: web.Request, params: Params, *, browser: str | None
     ) -> web.Response:
-        address = self.client_address.find(request)
+        address = self.visits.client_address.find(request)
         parked_id = await self.parking.park(params, browser=browser, address=address)
         return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")

@@ -11,7 +11,6 @@ from service.authorize.flow import NextStep
 from service.authorize.steps.identity_provider import IDENTITY_PROVIDER, find_provider
 from service.authorize.steps.login import LOGIN
 from service.http.answer import see_other
-from service.http.proxy import ClientAddress
 from service.identity.providers.provider import (
     ProviderFailed,
     ProviderUnavailable,
@@ -19,7 +18,6 @@ from service.identity.providers.provider import (
 )
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.model.registry import IdentityProvider
-from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import InvalidRequest
@@ -34,13 +32,11 @@ class IdentityProviderEndpoint:
     sign_in: SignInPages
     login: LoginPage
     providers: ProviderSignIn
-    client_address: ClientAddress
-    errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (
-            web.get(PATH, self.errors.around(self.leave), allow_head=False),
-            web.get(CALLBACK, self.errors.around(self.come_back), allow_head=False),
+            web.get(PATH, self.sign_in.errors.around(self.leave), allow_head=False),
+            web.get(CALLBACK, self.sign_in.errors.around(self.come_back), allow_head=False),
         )
 
     async def leave(self, request: web.Request) -> web.Response:
@@ -58,7 +54,7 @@ class IdentityProviderEndpoint:
                 provider,
                 _wishes(waiting),
                 browser=visit.visitor.browser,
-                address=self.client_address.find(request),
+                address=self.sign_in.visits.client_address.find(request),
                 parked_id=waiting.parked_id if waiting else None,
             )
         except ProviderFailed as failure:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.authorize.steps.login import LOGIN
-from service.http.proxy import ClientAddress
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
 from service.model.user import LOCAL
-from service.pages.error_page import ErrorPages
 from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied, InvalidRequest
@@ -27,12 +25,10 @@ class LoginEndpoint:
     sign_in: SignInPages
     login: LoginPage
     local: LocalSignIn
-    client_address: ClientAddress
-    errors: ErrorPages
     now: Callable[[], int]
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.errors.page_and_form(PATH, self.page, self.submit)
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
@@ -50,7 +46,10 @@ class LoginEndpoint:
         if waiting and not waiting.request.client.enable_local_login:
             raise InvalidRequest("this client does not accept passwords of this service")
         username = params.get("username") or ""
-        address, password = self.client_address.find(request), params.get("password") or ""
+        address, password = (
+            self.sign_in.visits.client_address.find(request),
+            params.get("password") or "",
+        )
         user = await self.local.verify(username, password, address=address)
         if user is None:
             return self.login.show_failure(visit, waiting, username=username)

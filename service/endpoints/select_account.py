@@ -10,7 +10,6 @@ from aiohttp import web
 from service.authorize.flow import NextStep
 from service.authorize.steps.login import LOGIN
 from service.authorize.steps.select_account import SELECT_ACCOUNT
-from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied
 
@@ -20,10 +19,9 @@ PATH = SELECT_ACCOUNT.path
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectAccountEndpoint:
     sign_in: SignInPages
-    errors: ErrorPages
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.errors.page_and_form(PATH, self.page, self.submit)
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
 
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)

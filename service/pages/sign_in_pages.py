@@ -20,6 +20,7 @@ from service.model.delivery import FormPost
 from service.model.session import Answers, ParkedRequest, Session
 from service.pages.cookies import Cookie
 from service.pages.csrf import ForgedRequest, check_csrf, csrf_token
+from service.pages.error_page import ErrorPages
 from service.pages.pages import Pages
 from service.pages.sign_in_over import FormExpired, SignInOver, WayOn, start_uri
 from service.pages.visits import Visits
@@ -72,6 +73,7 @@ class SignInPages:
     flow: AuthorizeFlow
     visits: Visits
     pages: Pages
+    errors: ErrorPages
 
     async def open_page(self, request: web.Request) -> Visit:
         """Read a GET."""

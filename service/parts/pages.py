@@ -45,7 +45,9 @@ class PageParts:
             subjects=parts.sign_in.subjects,
             client_address=self.client_address,
         )
-        self.sign_in = SignInPages(flow=parts.flow, visits=self.visits, pages=self.pages)
+        self.sign_in = SignInPages(
+            flow=parts.flow, visits=self.visits, pages=self.pages, errors=self.errors
+        )
         self.login = LoginPage(
             sign_in=self.sign_in, registry=shared.registry, lockout=configuration.limits.lockout
         )
