@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,10 +11,11 @@ import orjson
 
 from service.clients.client_http import ClientHttp
 from service.clients.published_keys import PublishedKeys
-from service.keys.algorithms import MAC_ALGORITHMS
+from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header, verify_foreign
 from service.keys.jose import JwtRefused, Key, VerifiedClaims, claims_signed_by
 from service.keys.jwe import (
+    CONTENT_ENCRYPTION,
     SECRET_ALGORITHMS,
     accepted_encryption_header,
     decrypt,
@@ -23,6 +24,7 @@ from service.keys.jwe import (
 )
 from service.keys.keyring import KeyRing
 from service.model.client import Client
+from service.model.registry import LiveRegistry
 from service.protocol.errors import UnauthorizedClient
 
 _NO_KEYS = ForeignKeys(())
@@ -90,7 +92,7 @@ class ClientKeys:
                 return (await decrypt(token, key)).decode()
             except (JwtRefused, UnicodeDecodeError):
                 continue
-        raise JwtRefused("no known key decrypts it")
+        raise JwtRefused("no key that is known decrypts it")
 
     def _encryption_keys_of_secrets(
         self, client: Client | None, alg: str, enc: str
@@ -125,6 +127,36 @@ class ClientKeys:
             return _NO_KEYS
         find = self.published.find_renewed if renewed else self.published.find
         return await find(client.jwks_uri, self.http.choose(client)) or _NO_KEYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAlgorithms:
+    ring: KeyRing
+    registry: LiveRegistry
+    registration: bool
+    """Whether clients may register, with any keys."""
+
+    def metadata(self, name: str) -> Mapping[str, object]:
+        """Return those of `id_token` or `userinfo`; encryption only if some client can decrypt."""
+        clients = self.registry.current.clients.values()
+        secrets = [secret.value or "" for client in clients for secret in client.client_secrets]
+        longest = max((len(secret.encode()) for secret in secrets), default=0)
+        if self.registration:  # the service generates secrets that are long enough for all
+            longest = max(MAC_ALGORITHMS.values())
+        macs = [alg for alg, length in MAC_ALGORITHMS.items() if length <= longest]
+        signing = {f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs]}
+        has_keys = self.registration or any(client.jwks or client.jwks_uri for client in clients)
+        encryption = [
+            *(ENCRYPTION_ALGORITHMS if has_keys else ()),
+            *(SECRET_ALGORITHMS if longest else ()),
+        ]
+        if not encryption:
+            return signing
+        return {
+            **signing,
+            f"{name}_encryption_alg_values_supported": encryption,
+            f"{name}_encryption_enc_values_supported": list(CONTENT_ENCRYPTION),
+        }
 
 
 @lru_cache(maxsize=500)  # parsing keys is slow

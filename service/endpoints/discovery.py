@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from service.clients.algorithms import ClientAlgorithms
+from service.clients.keys import ClientAlgorithms
 from service.http.answer import Answer, document_fields
 from service.http.endpoint import ANY_ORIGIN, Described, Direct, Endpoint, Route
 from service.http.message import Message

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients
-from service.clients.keys import ClientKeys
+from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.http.answer import Answer, json_answer, jwt_fields
 from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
 from service.http.message import Message

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from service.client_auth import ClientAuthentication
 from service.client_auth.client_assertion import ClientAssertions
-from service.clients.algorithms import ClientAlgorithms
 from service.clients.directory import Clients, RegisteredClients
-from service.clients.keys import ClientKeys
+from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.origins import RegisteredOrigins
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
