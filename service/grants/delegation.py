@@ -13,7 +13,7 @@ from service.model.client import Client
 from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.active import ActiveToken
-from service.tokens.granting import DerivedGrant, GrantServices, ScopeRule, TokenRequest
+from service.tokens.granting import DerivedGrant, GrantServices, TokenRequest
 
 MAX_ACTORS = 5
 """The longest chain of APIs that act for a user."""
@@ -23,7 +23,6 @@ class DelegationGrant:
     """Grants a token for the same user, with only the scope that was asked for."""
 
     grant_type: ClassVar[str] = DELEGATION
-    scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
     only_asks_the_store: ClassVar[bool] = True
 
     def __init__(self, options: Mapping[str, object], services: GrantServices) -> None:

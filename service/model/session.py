@@ -124,7 +124,6 @@ class LogoutDelivery:
     session_id: str
     subject: str
     failures: int = 0
-    """Attempts that failed."""
     traceparent: str | None = None
     """The span in which the session ended (W3C Trace Context §3.2)."""
 

@@ -45,7 +45,6 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Allowed for the client; empty where the authorization decides and none was asked for."""
     resources: tuple[str, ...]
     now: int
-    """Seconds since the epoch."""
     address: str
     """Where the request came from, according to the trusted proxies."""
     cnf: Confirmation | None
@@ -102,7 +101,6 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
 
     handle: Handle
     lifetime: int
-    """Seconds until it expires unused."""
     writes: tuple[Command, ...]
 
 
@@ -147,7 +145,6 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
     lifetime: int = sys.maxsize
     """An upper bound in seconds; the source's expiry is another one."""
     members: Mapping[str, object] = {}
-    """Further members of the response; they cannot replace a standard one."""
 
     @property
     def authorization(self) -> Authorization:
