@@ -16,11 +16,11 @@ async def test_a_logout_that_was_cut_short_ends_the_tokens_when_repeated(
     hint: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def members(*_: object, **__: object) -> tuple[str, ...]:
+    async def read_members(*_: object, **__: object) -> tuple[str, ...]:
         raise StoreUnavailable("away")
 
     url = f"/connect/endsession?id_token_hint={hint}"
-    monkeypatch.setattr(service.parts.shared.kv, "members", members)
+    monkeypatch.setattr(service.parts.shared.kv, "read_members", read_members)
     assert (await app.browser.get(url)).status == 503
     monkeypatch.undo()
     assert (await app.browser.get(url)).has("logout-success")
