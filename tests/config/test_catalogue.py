@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -109,8 +110,8 @@ def test_a_grant_that_is_added_to_the_list_is_supported(
     class OneMinuteGrant(ClientCredentialsGrant):
         grant_type = "urn:example:one-minute"
 
-    added = {OneMinuteGrant: lambda parts: OneMinuteGrant(parts.services.registry)}
-    monkeypatch.setattr(catalogue, "BUILTIN_GRANTS", BUILTIN_GRANTS | added)
+    added: dict[Any, Any] = {OneMinuteGrant: lambda parts: OneMinuteGrant(parts.services.registry)}
+    monkeypatch.setattr(catalogue, "BUILTIN_GRANTS", {**BUILTIN_GRANTS, **added})
     names = ["authorization_code", "urn:example:one-minute"]
     assert found(allowed_grant_types=names).keys() == SUPPORTED
     assert "urn:example:one-minute" in builtin_catalogue().registrable_grant_types
@@ -118,6 +119,6 @@ def test_a_grant_that_is_added_to_the_list_is_supported(
 
 def test_the_json_schema_lists_the_names_of_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     added = {"json_fragment": RESPONSE_MODES["fragment"]}
-    monkeypatch.setattr(catalogue, "RESPONSE_MODES", RESPONSE_MODES | added)
+    monkeypatch.setattr(catalogue, "RESPONSE_MODES", {**RESPONSE_MODES, **added})
     client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
     assert "json_fragment" in client["default_response_mode"]["anyOf"][0]["enum"]

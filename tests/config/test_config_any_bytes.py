@@ -67,19 +67,19 @@ def only_config_error(file: Path, content: bytes) -> None:
 
 @any_number
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-def test_any_bytes(file, content):
+def test_any_bytes(file: Path, content: bytes) -> None:
     only_config_error(file, content)
 
 
 @any_number
 @given(at=st.integers(0, len(DEMONSTRATION)), length=st.integers(0, 20), put=st.binary(max_size=5))
-def test_a_damaged_file(file, at, length, put):
+def test_a_damaged_file(file: Path, at: int, length: int, put: bytes) -> None:
     only_config_error(file, DEMONSTRATION[:at] + put + DEMONSTRATION[at + length :])
 
 
 @any_number
 @given(content=FILES)
-def test_any_values_at_known_keys(file, content):
+def test_any_values_at_known_keys(file: Path, content: object) -> None:
     only_config_error(file, yaml.dump(content).encode(errors="replace"))
 
 
@@ -88,7 +88,7 @@ def test_any_values_at_known_keys(file, content):
     content=st.binary(max_size=200)
     | FILES.map(lambda file: yaml.dump(file).encode(errors="replace"))
 )
-def test_any_bytes_in_an_included_file(file, content):
+def test_any_bytes_in_an_included_file(file: Path, content: bytes) -> None:
     (file.parent / "more.yaml").write_bytes(content)
     only_config_error(
         file, b"issuer: https://auth.example.com\ninclude: [more.yaml]\nclients: []\n"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
@@ -17,19 +20,19 @@ BAD = GOOD + "server:\n  prot: 1\n"
 
 
 @pytest.fixture
-def run():
-    def run(*arguments, given=None):
+def run() -> Any:
+    def run(*arguments: Any, given: Any = None) -> Any:
         return CliRunner().invoke(program, [str(argument) for argument in arguments], input=given)
 
     return run
 
 
-def test_check_finds_nothing_wrong_with_the_demonstration(run):
+def test_check_finds_nothing_wrong_with_the_demonstration(run: Callable[..., Any]) -> None:
     answer = run("check", "config.yaml")
     assert (answer.exit_code, answer.stdout) == (0, "")
 
 
-def test_check_says_where_and_how(run, file):
+def test_check_says_where_and_how(run: Callable[..., Any], file: Path) -> None:
     file.write_text(BAD)
     answer = run("check", file)
     assert answer.exit_code == 1
@@ -37,7 +40,9 @@ def test_check_says_where_and_how(run, file):
     assert answer.stderr == f"{file}: 1 error, 0 warnings\n"
 
 
-def test_check_and_diff_look_into_included_files(run, file, tmp_path):
+def test_check_and_diff_look_into_included_files(
+    run: Callable[..., Any], file: Path, tmp_path: Path
+) -> None:
     included = tmp_path / "more.yaml"
     file.write_text(GOOD + "include: [more.yaml]")
     included.write_text("tenants:\n- nmae: acme\n")
@@ -48,7 +53,7 @@ def test_check_and_diff_look_into_included_files(run, file, tmp_path):
     assert run("diff", tmp_path / "old.yaml", file).stdout == "+ tenants[acme]\n"
 
 
-def test_check_speaks_json(run, file):
+def test_check_speaks_json(run: Callable[..., Any], file: Path) -> None:
     file.write_text(BAD)
     answer = json.loads(run("check", file, "--format", "json").stdout)
     assert answer["valid"] is False
@@ -56,31 +61,33 @@ def test_check_speaks_json(run, file):
     assert (problem["line"], problem["path"], problem["severity"]) == (3, "server.prot", "error")
 
 
-def test_a_warning_is_no_error(run, file):
+def test_a_warning_is_no_error(run: Callable[..., Any], file: Path) -> None:
     file.write_text(GOOD + "registration: {enabled: true}")
     answer = run("check", file)
     assert (answer.exit_code, "warning" in answer.stdout) == (0, True)
 
 
-def test_check_against_a_profile_is_stricter(run):
+def test_check_against_a_profile_is_stricter(run: Callable[..., Any]) -> None:
     assert run("check", "config.yaml", "--profile", "oauth21").exit_code == 1
 
 
-def test_an_unknown_profile_is_wrong_usage(run):
+def test_an_unknown_profile_is_wrong_usage(run: Callable[..., Any]) -> None:
     assert run("check", "--profile", "none").exit_code == 2
 
 
-def test_schema_is_json(run):
+def test_schema_is_json(run: Callable[..., Any]) -> None:
     schema = json.loads(run("schema").stdout)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-def test_hash_secret_prints_the_line(run):
+def test_hash_secret_prints_the_line(run: Callable[..., Any]) -> None:
     digest = base64.b64encode(hashlib.sha256(b"s3cret").digest()).decode()
     assert run("hash-secret", given="s3cret\n").stdout == f'- sha256: "{digest}"\n'
 
 
-def test_the_quoted_part_of_a_hashed_secret_opens_the_registration(run, problems):
+def test_the_quoted_part_of_a_hashed_secret_opens_the_registration(
+    run: Callable[..., Any], problems: Callable[..., Any]
+) -> None:
     line = run("hash-secret", given="s3cret\n").stdout.strip()
     listed = "registration:\n  initial_access_token_sha256:\n  %s\n"
     path = "registration.initial_access_token_sha256"
@@ -89,18 +96,18 @@ def test_the_quoted_part_of_a_hashed_secret_opens_the_registration(run, problems
     assert problems(listed % f'- "{quoted}"') == {}
 
 
-def test_hash_password_prints_the_line(run):
+def test_hash_password_prints_the_line(run: Callable[..., Any]) -> None:
     line = run("hash-password", given="s3cret\n").stdout
     assert PasswordHasher().verify(line.split('"')[1], "s3cret")
 
 
 @pytest.mark.parametrize("command", ["hash-secret", "hash-password"])
-def test_an_empty_secret_is_wrong_usage(run, command):
+def test_an_empty_secret_is_wrong_usage(run: Callable[..., Any], command: Any) -> None:
     assert run(command, given="\n").exit_code == 2
 
 
 @pytest.mark.parametrize("command", [("hash-secret",), ("hash-password",), ("explain", "-")])
-def test_what_is_no_text_is_wrong_input(run, command):
+def test_what_is_no_text_is_wrong_input(run: Callable[..., Any], command: Any) -> None:
     answer = run(*command, given=b"\xff\xfe\n")
     what = {"hash-password": "password", "explain": "token"}.get(command[0], "secret")
     assert (answer.exit_code, answer.stderr) == (1, f"Error: {what} is not UTF-8 text\n")
@@ -114,20 +121,24 @@ def test_what_is_no_text_is_wrong_input(run, command):
         ("explain x", "--store", "store.url"),
     ],
 )
-def test_a_wrong_flag_is_not_blamed_on_the_file(run, file, command, flag, path):
+def test_a_wrong_flag_is_not_blamed_on_the_file(
+    run: Callable[..., Any], file: Path, command: Any, flag: str, path: Any
+) -> None:
     file.write_text(GOOD)
     answer = run(*command.split(), flag, "abc", "--config", file)
     assert answer.exit_code == 1
     assert answer.stderr.startswith(f"{flag}: error: {path}: expected ")
 
 
-def test_a_new_key_is_one_that_the_file_takes(run, read):
+def test_a_new_key_is_one_that_the_file_takes(
+    run: Callable[..., Any], read: Callable[..., Any]
+) -> None:
     line = run("new-key").stdout
     (key,) = read(f"signing:\n  {line}").signing.encryption_key
     assert len(key) == 32
 
 
-def test_diff_says_what_changes(run, tmp_path):
+def test_diff_says_what_changes(run: Callable[..., Any], tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     client = "clients: [{client_id: web, require_client_secret: false, redirect_uris: ['https://%s/']}]\n"
     old.write_text(GOOD + client % "a")
@@ -144,7 +155,9 @@ def test_diff_says_what_changes(run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "exit_code"), [("tenants: [{name: acme}]", 1), ("server: {port: 1}", 1), ("", 0)]
 )
-def test_diff_may_tell_by_its_exit_code(run, tmp_path, change, exit_code):
+def test_diff_may_tell_by_its_exit_code(
+    run: Callable[..., Any], tmp_path: Path, change: Any, exit_code: int
+) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     old.write_text(GOOD)
     new.write_text(GOOD + change)
@@ -152,7 +165,7 @@ def test_diff_may_tell_by_its_exit_code(run, tmp_path, change, exit_code):
     assert run("diff", old, new).exit_code == 0
 
 
-def test_diff_speaks_json(run, tmp_path):
+def test_diff_speaks_json(run: Callable[..., Any], tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     old.write_text(GOOD)
     new.write_text(GOOD + "tenants: [{name: acme}]\nserver: {port: 1}")
@@ -162,14 +175,14 @@ def test_diff_speaks_json(run, tmp_path):
     }
 
 
-def test_a_new_secret_comes_with_the_line_for_its_hash(run):
+def test_a_new_secret_comes_with_the_line_for_its_hash(run: Callable[..., Any]) -> None:
     first, line = run("new-secret").stdout.splitlines()
     secret = first.removeprefix("secret: ")
     assert run("hash-secret", given=secret).stdout.strip() == line
     assert len(secret) == 43
 
 
-def test_a_new_secret_comes_as_json(run, problems):
+def test_a_new_secret_comes_as_json(run: Callable[..., Any], problems: Callable[..., Any]) -> None:
     made = json.loads(run("new-secret", "--format", "json").stdout)
     again = json.loads(run("new-secret", "--format", "json").stdout)
     assert made["secret"] != again["secret"]
@@ -177,7 +190,7 @@ def test_a_new_secret_comes_as_json(run, problems):
     assert problems(json.dumps({"api_resources": [api]})[1:-1]) == {}
 
 
-def test_diff_shows_no_secret(run, tmp_path):
+def test_diff_shows_no_secret(run: Callable[..., Any], tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     client = (
         "clients: [{client_id: web, client_secrets: [{value: %s}], redirect_uris: ['https://a/']}]"
@@ -187,7 +200,7 @@ def test_diff_shows_no_secret(run, tmp_path):
     assert run("diff", old, new).stdout == "~ clients[web]\n    client_secrets: changed\n"
 
 
-def test_diff_shows_no_option_of_a_handler(run, tmp_path):
+def test_diff_shows_no_option_of_a_handler(run: Callable[..., Any], tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     handler = "service.grants.delegation:DelegationGrant"
     grant = f"extension_grants: [{{handler: '{handler}', options: {{source_scopes: [%s]}}}}]"
@@ -197,7 +210,7 @@ def test_diff_shows_no_option_of_a_handler(run, tmp_path):
     assert run("diff", old, new).stdout == shown
 
 
-def test_diff_goes_by_the_order_of_the_file(run, tmp_path):
+def test_diff_goes_by_the_order_of_the_file(run: Callable[..., Any], tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     names = [f"tenant{number}" for number in range(20)]
     for path, shown in ((old, "before"), (new, "after")):
@@ -207,11 +220,11 @@ def test_diff_goes_by_the_order_of_the_file(run, tmp_path):
     assert changed == [f"~ tenants[{name}]" for name in names]
 
 
-def test_diff_of_a_wrong_file_fails(run, file):
+def test_diff_of_a_wrong_file_fails(run: Callable[..., Any], file: Path) -> None:
     file.write_text(BAD)
     assert run("diff", file, file).exit_code == 1
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_an_example(run, command):
+def test_every_command_has_an_example(run: Callable[..., Any], command: Any) -> None:
     assert "Example:" in run(command, "--help").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def contract() -> ConfigurationFile:
         "ui",
     ],
 )
-def test_a_section_has_the_defaults_of_the_contract(contract, section):
+def test_a_section_has_the_defaults_of_the_contract(contract: Any, section: Any) -> None:
     assert getattr(contract, section) == ConfigurationFile.model_fields[section].default
 
 
@@ -56,14 +57,16 @@ def test_a_section_has_the_defaults_of_the_contract(contract, section):
         ("api_resources", ApiResourceEntry(name="api1")),
     ],
 )
-def test_an_entry_has_the_defaults_of_the_contract(contract, example, default):
+def test_an_entry_has_the_defaults_of_the_contract(
+    contract: Any, example: Any, default: Any
+) -> None:
     given = getattr(contract, example)[0].model_dump(exclude=EXAMPLES)
     assert given == default.model_dump(exclude=EXAMPLES)
 
 
-def test_a_user_is_enabled_unless_the_file_says_otherwise(contract):
+def test_a_user_is_enabled_unless_the_file_says_otherwise(contract: Any) -> None:
     assert contract.users.list[0].enabled is True
 
 
-def test_an_extension_grant_may_take_ten_seconds(contract):
+def test_an_extension_grant_may_take_ten_seconds(contract: Any) -> None:
     assert contract.extension_grants[0].timeout == 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from service.config.schema.json_schema import plain_json_schema
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_generated_document_is_current(name):
+def test_a_generated_document_is_current(name: str) -> None:
     assert (Path("docs") / name).read_text(encoding="utf-8") == DOCUMENTS[name](), "run `make docs`"
 
 
@@ -28,13 +29,13 @@ def test_a_generated_document_is_current(name):
         ("Server", "client_certificate_header"),
     ],
 )
-def test_a_key_that_is_not_supported_yet_says_so(section, key):
+def test_a_key_that_is_not_supported_yet_says_so(section: Any, key: Any) -> None:
     schema = plain_json_schema(builtin_catalogue())["$defs"][section]["properties"][key]
     assert schema["description"].endswith("**Not supported yet.**")
     assert f"| `{key}` |" in DOCUMENTS["configuration.md"]()
 
 
-def test_a_value_that_is_not_supported_yet_is_named():
+def test_a_value_that_is_not_supported_yet_is_named() -> None:
     client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
     for key, value in (
         ("allowed_grant_types", "urn:ietf:params:oauth:grant-type:device_code"),
@@ -43,7 +44,7 @@ def test_a_value_that_is_not_supported_yet_is_named():
         assert value in client[key]["description"].partition("**Not supported yet**")[2]
 
 
-def test_the_readme_lists_what_is_not_supported_yet():
+def test_the_readme_lists_what_is_not_supported_yet() -> None:
     rows = Path("README.md").read_text(encoding="utf-8").splitlines()
     listed = " ".join(row for row in rows if row.endswith("| not yet |"))
     catalogue = builtin_catalogue()
@@ -54,7 +55,7 @@ def test_the_readme_lists_what_is_not_supported_yet():
     assert {"JARM", "CIBA"} <= {*re.findall(r"\w+", listed)}
 
 
-def test_every_key_is_documented():
+def test_every_key_is_documented() -> None:
     sections = plain_json_schema(builtin_catalogue())["$defs"]
     undocumented = [
         f"{section}.{name}"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from service.catalogue import builtin_catalogue
@@ -9,7 +13,7 @@ from service.config.load import inspect, load
 from service.config.problem import ConfigError
 
 
-def test_every_problem_is_found_at_once(problems):
+def test_every_problem_is_found_at_once(problems: Callable[..., Any]) -> None:
     found = problems(
         "server: {prot: 1, port: 99999}\n"
         "clients:\n"
@@ -33,7 +37,7 @@ def test_every_problem_is_found_at_once(problems):
     } <= found.keys()
 
 
-def test_an_unknown_key_comes_with_the_nearest_one(problems):
+def test_an_unknown_key_comes_with_the_nearest_one(problems: Callable[..., Any]) -> None:
     found = problems("clients:\n  - client_id: web\n    redirect_uri: x")[
         "clients[web].redirect_uri"
     ]
@@ -41,46 +45,46 @@ def test_an_unknown_key_comes_with_the_nearest_one(problems):
     assert (found.message, found.hint) == ("unknown key", "did you mean redirect_uris?")
 
 
-def test_a_key_that_is_like_no_other_comes_with_all(problems):
+def test_a_key_that_is_like_no_other_comes_with_all(problems: Callable[..., Any]) -> None:
     assert "shutdown_grace" in problems("server: {zzz: 1}")["server.zzz"].hint
 
 
-def test_a_wrong_word_comes_with_the_nearest_one(problems):
+def test_a_wrong_word_comes_with_the_nearest_one(problems: Callable[..., Any]) -> None:
     found = problems("session: {cookie_same_site: laxx}")["session.cookie_same_site"]
     assert (found.message, found.hint) == ("expected lax or none", "did you mean lax?")
 
 
-def test_a_missing_key_is_shown_at_its_parent(problems):
+def test_a_missing_key_is_shown_at_its_parent(problems: Callable[..., Any]) -> None:
     found = problems("clients:\n  - client_name: x")["clients[0].client_id"]
     assert (found.line, found.column, found.message) == (3, 5, "is required")
 
 
-def test_the_issuer_is_required(file):
+def test_the_issuer_is_required(file: Path) -> None:
     file.write_text("")
     assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == ["issuer"]
 
 
-def test_a_key_that_stands_twice_is_a_problem(problems):
+def test_a_key_that_stands_twice_is_a_problem(problems: Callable[..., Any]) -> None:
     found = problems("ui: {title: a}\nui: {title: b}")["ui"]
     assert (found.line, found.column) == (3, 1)
     assert found.message == "the key stands twice, in line 2 and in line 3"
 
 
-def test_a_problem_of_a_shared_part_shows_where_that_stands(problems):
+def test_a_problem_of_a_shared_part_shows_where_that_stands(problems: Callable[..., Any]) -> None:
     found = problems(
         "clients:\n- &web\n  client_id: web\n  enabled: 5\n- <<: *web\n  client_id: other"
     )
     assert found["clients[web].enabled"].line == found["clients[other].enabled"].line == 5
 
 
-def test_a_mapping_says_itself_what_it_does_not_merge(read):
+def test_a_mapping_says_itself_what_it_does_not_merge(read: Callable[..., Any]) -> None:
     text = "clients:\n- &web {client_id: web, require_client_secret: false, client_name: A}\n"
     text += "- <<: *web\n  client_id: other"
     clients = read(text).registry.clients
     assert (clients["web"].client_name, clients["other"].client_name) == ("A", "A")
 
 
-def test_a_secret_is_never_repeated(problems):
+def test_a_secret_is_never_repeated(problems: Callable[..., Any]) -> None:
     found = problems(
         "pairwise_salt: hunter2\n"
         "signing: {encryption_key: hunter2}\n"
@@ -105,27 +109,27 @@ def test_a_secret_is_never_repeated(problems):
     ],
     ids=["flow", "alias", "recursion", "key", "documents", "depth", "merge", "control"],
 )
-def test_what_is_no_yaml_is_a_problem(file, text, message):
+def test_what_is_no_yaml_is_a_problem(file: Path, text: str, message: str) -> None:
     file.write_text(text)
     with pytest.raises(ConfigError) as raised:
         load(file, {}, builtin_catalogue())
     assert message in str(raised.value)
 
 
-def test_a_reference_in_brackets_without_quotes_is_explained(file):
+def test_a_reference_in_brackets_without_quotes_is_explained(file: Path) -> None:
     file.write_text("clients: [{client_id: ${NAME}}]")
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.hint == "inside of [ ] and { }, ${…} needs quotes"
 
 
-def test_aliases_cannot_multiply_without_end(file):
+def test_aliases_cannot_multiply_without_end(file: Path) -> None:
     levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     file.write_text("a0: &a0 x\n" + "\n".join(levels))
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.message == "the aliases stand for more than 100000 values"
 
 
-def test_a_tag_makes_no_object(file):
+def test_a_tag_makes_no_object(file: Path) -> None:
     file.write_text("issuer: !!python/object/apply:os.getcwd []\n")
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.message == "the tag !!python/object/apply:os.getcwd is unknown"
@@ -142,25 +146,27 @@ def test_a_tag_makes_no_object(file):
     ],
     ids=["quoted", "plain", "item", "mapping", "key"],
 )
-def test_a_tag_that_is_not_yamls_own_is_a_problem(problems, text, path):
+def test_a_tag_that_is_not_yamls_own_is_a_problem(
+    problems: Callable[..., Any], text: str, path: Any
+) -> None:
     found = problems(text)[path]
     assert (found.line, found.severity) == (2 + text.count("\n- "), "error")
     assert found.message.endswith(" is unknown")
     assert "${NAME}" in found.hint
 
 
-def test_the_tags_of_yaml_are_understood(read):
+def test_the_tags_of_yaml_are_understood(read: Callable[..., Any]) -> None:
     text = "server: {port: !!int 8081}\nui: !!map {title: !!str 5, locales: !!seq [! en]}"
     found = read(text)
     assert (found.server.port, found.ui.title, found.ui.locales) == (8081, "5", ("en",))
 
 
-def test_a_file_that_is_not_there_is_a_problem(tmp_path):
+def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     (problem,) = inspect(tmp_path / "none.yaml", {}, builtin_catalogue())
     assert problem.message == "No such file or directory"
 
 
-def test_a_file_that_is_no_text_is_a_problem(file):
+def test_a_file_that_is_no_text_is_a_problem(file: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert problem.message == "the file is not UTF-8 text"
@@ -176,7 +182,7 @@ def test_a_file_that_is_no_text_is_a_problem(file):
     ],
     ids=["latin-1", "byte order mark", "nul", "control"],
 )
-def test_a_character_that_cannot_be_is_shown(file, content, place):
+def test_a_character_that_cannot_be_is_shown(file: Path, content: bytes, place: Any) -> None:
     file.write_bytes(content)
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert (problem.line, problem.column) == place
@@ -187,14 +193,14 @@ def test_a_character_that_cannot_be_is_shown(file, content, place):
     ['\n  locales: [en]\n  default_locale: "en"', "\n  locales: [en]", ", y]"],
     ids=["another quote", "none", "flow"],
 )
-def test_a_quote_that_is_not_closed_is_shown_where_it_opens(file, rest):
+def test_a_quote_that_is_not_closed_is_shown_where_it_opens(file: Path, rest: Any) -> None:
     file.write_text(f'issuer: https://a\nui:\n  title: "x{rest}\n')
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert (problem.line, problem.column) == (3, 10)
     assert problem.message.startswith("this quote ")
 
 
-def test_a_problem_is_one_line_whatever_the_key(problems):
+def test_a_problem_is_one_line_whatever_the_key(problems: Callable[..., Any]) -> None:
     (problem,) = problems('ui: {"a\\nerror\\e[31m": 1}').values()
     assert str(problem).isprintable()
 
@@ -207,13 +213,17 @@ def test_a_problem_is_one_line_whatever_the_key(problems):
         ("SERVICE_STORE_URL", "store.url"),
     ],
 )
-def test_a_wrong_variable_is_not_blamed_on_the_file(problems, variable, path):
+def test_a_wrong_variable_is_not_blamed_on_the_file(
+    problems: Callable[..., Any], variable: str, path: Any
+) -> None:
     problem = problems("server: {port: 8080}", **{variable: "abc"})[path]
     assert str(problem).startswith(f"{variable}: error: {path}: expected ")
     assert (problem.line, problem.column) == (0, 0)
 
 
-def test_a_wrong_value_of_the_file_is_no_variables_fault(problems, file):
+def test_a_wrong_value_of_the_file_is_no_variables_fault(
+    problems: Callable[..., Any], file: Path
+) -> None:
     problem = problems("server: {port: abc}", SERVICE_HOST="::")["server.port"]
     assert (problem.file, problem.line) == (str(file), 2)
 
@@ -234,13 +244,15 @@ def test_a_wrong_value_of_the_file_is_no_variables_fault(problems, file):
     ],
     ids=lambda text: text[:30] if ":" in text else None,
 )
-def test_a_malformed_value_is_one_problem_in_words(problems, text, path, message):
+def test_a_malformed_value_is_one_problem_in_words(
+    problems: Callable[..., Any], text: str, path: Any, message: str
+) -> None:
     found = problems(text)
     assert list(found) == [path]
     assert found[path].message.startswith(message)
 
 
-def test_a_misspelt_key_is_one_problem(problems):
+def test_a_misspelt_key_is_one_problem(problems: Callable[..., Any]) -> None:
     found = problems(
         "api_resources:\n- name: api\n  secrets: [{sha256: %s}]\n- nam: billing\n"
         % ("0" * 64)
@@ -251,7 +263,7 @@ def test_a_misspelt_key_is_one_problem(problems):
     assert found["api_resources[1].nam"].hint == "did you mean name?"
 
 
-def test_a_name_that_is_missing_is_never_made_up(problems):
+def test_a_name_that_is_missing_is_never_made_up(problems: Callable[..., Any]) -> None:
     found = problems(
         "api_resources: [{}]\nclients: [{client_id: web, api_resource: zzz, allowed_scopes: [zzz]}]"
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 import yaml
 
@@ -9,7 +12,7 @@ from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 from service.config.rules.profiles import PROFILES, profile_rules
 
-SOUND = {
+SOUND: dict[str, Any] = {
     "issuer": "https://auth.example.com",
     "signing": {"algorithms": ["PS256"]},
     "clients": [
@@ -28,8 +31,8 @@ FAPI2 = ["fapi2_security", "fapi2", "fapi2_message_signing"]
 
 
 @pytest.fixture
-def errors(file):
-    def errors(profile, **keys):
+def errors(file: Path) -> Any:
+    def errors(profile: str, **keys: Any) -> Any:
         content = SOUND | {"clients": [SOUND["clients"][0] | keys]}
         file.write_text(yaml.dump(content))
         found = inspect(
@@ -44,17 +47,17 @@ def errors(file):
     return errors
 
 
-def test_the_profiles_are_those_of_the_contract():
+def test_the_profiles_are_those_of_the_contract() -> None:
     assert {*PROFILES} == {"oauth21", "mcp", *FAPI2}
 
 
 @pytest.mark.parametrize("profile", ["oauth21", "mcp"])
-def test_a_sound_registry_meets_the_profile(errors, profile):
+def test_a_sound_registry_meets_the_profile(errors: Any, profile: str) -> None:
     assert errors(profile) == set()
 
 
 @pytest.mark.parametrize("profile", FAPI2)
-def test_a_profile_that_needs_unsupported_features_cannot_be_met(file, profile):
+def test_a_profile_that_needs_unsupported_features_cannot_be_met(file: Path, profile: str) -> None:
     file.write_text(yaml.dump(SOUND))
     found = [
         each
@@ -70,7 +73,7 @@ def test_a_profile_that_needs_unsupported_features_cannot_be_met(file, profile):
 
 
 @pytest.mark.parametrize("profile", FAPI2)
-def test_a_profile_sends_nobody_into_unsupported_settings(file, profile):
+def test_a_profile_sends_nobody_into_unsupported_settings(file: Path, profile: str) -> None:
     file.write_text(yaml.dump(SOUND))
     found = inspect(
         file, {}, builtin_catalogue(), rules=profile_rules(profile, builtin_catalogue())
@@ -91,11 +94,11 @@ def test_a_profile_sends_nobody_into_unsupported_settings(file, profile):
     ],
 )
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_every_profile_forbids(errors, profile, keys, path):
+def test_what_every_profile_forbids(errors: Any, profile: str, keys: Any, path: Any) -> None:
     assert path in errors(profile, **keys)
 
 
-def test_oauth21_allows_http_on_loopback(errors):
+def test_oauth21_allows_http_on_loopback(errors: Any) -> None:
     assert errors("oauth21", redirect_uris=["http://127.0.0.1:8000/cb", "http://[::1]/cb"]) == set()
 
 
@@ -108,15 +111,15 @@ def test_oauth21_allows_http_on_loopback(errors):
     ],
 )
 @pytest.mark.parametrize("profile", FAPI2)
-def test_what_fapi2_forbids(errors, profile, keys, path):
+def test_what_fapi2_forbids(errors: Any, profile: str, keys: Any, path: Any) -> None:
     assert errors(profile, **keys) == {"", path}
 
 
-def test_mcp_needs_an_api_that_is_named_by_its_url(file):
+def test_mcp_needs_an_api_that_is_named_by_its_url(file: Path) -> None:
     file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": "api"}]}))
     found = inspect(file, {}, builtin_catalogue(), rules=profile_rules("mcp", builtin_catalogue()))
     assert "api_resources" in {each.path for each in found if each.severity == "error"}
 
 
-def test_mcp_needs_offline_access(errors):
+def test_mcp_needs_offline_access(errors: Any) -> None:
     assert errors("mcp", allow_offline_access=False) == {"clients"}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,20 +18,20 @@ API = "api_resources: [{name: api}]\n"
 
 
 @pytest.fixture
-def events():
+def events() -> Any:
     return []
 
 
 @pytest.fixture
-def registry(read, events):
+def registry(read: Callable[..., Any], events: Any) -> Any:
     return ReloadableRegistry(read(API), environ={}, emit=events.append)
 
 
-def rewrite(file, text):
+def rewrite(file: Path, text: str) -> None:
     file.write_text(f"issuer: https://auth.example.com\n{text}")
 
 
-def test_a_reload_puts_the_new_registry_in_force(registry, file, events):
+def test_a_reload_puts_the_new_registry_in_force(registry: Any, file: Path, events: Any) -> None:
     rewrite(file, "api_resources: [{name: other}]")
     assert registry.reload()
     assert list(registry.current.api_resources) == ["other"]
@@ -36,21 +39,23 @@ def test_a_reload_puts_the_new_registry_in_force(registry, file, events):
     assert "+ api_resources[other]" in events[-1].changes
 
 
-def test_a_reload_with_a_problem_changes_nothing(registry, file, events):
+def test_a_reload_with_a_problem_changes_nothing(registry: Any, file: Path, events: Any) -> None:
     rewrite(file, "api_resources: [{name: other}, {name: other}]")
     assert not registry.reload()
     assert list(registry.current.api_resources) == ["api"]
     assert isinstance(events[-1], RegistryReloadRefused)
 
 
-def test_a_file_that_has_gone_changes_nothing(registry, file):
+def test_a_file_that_has_gone_changes_nothing(registry: Any, file: Path) -> None:
     file.unlink()
     assert not registry.reload()
     assert list(registry.current.api_resources) == ["api"]
 
 
-def test_what_cannot_be_made_of_it_changes_nothing(read, file, events):
-    def prepare(_):
+def test_what_cannot_be_made_of_it_changes_nothing(
+    read: Callable[..., Any], file: Path, events: Any
+) -> None:
+    def prepare(_: Any) -> None:
         raise CannotServe(Finding(("users", "source"), "it cannot be made", "mend it"))
 
     registry = ReloadableRegistry(read(API), environ={}, emit=events.append)
@@ -65,14 +70,14 @@ def test_what_cannot_be_made_of_it_changes_nothing(read, file, events):
     ]
 
 
-def test_a_change_elsewhere_is_reported(registry, file, events):
+def test_a_change_elsewhere_is_reported(registry: Any, file: Path, events: Any) -> None:
     rewrite(file, API + "server: {port: 9090}\npairwise_salt: a-salt-of-enough-letters")
     assert registry.reload()
     assert events[-1].need_restart == ("server.port", "pairwise_salt")
     assert events[-1].changes == ()
 
 
-def test_a_secret_file_is_read_again(read, file):
+def test_a_secret_file_is_read_again(read: Callable[..., Any], file: Path) -> None:
     secret = file.parent / "hash"
     secret.write_text("0" * 64)
     text = "api_resources: [{name: api, secrets: [{sha256: '${file:hash}'}]}]"
@@ -82,7 +87,9 @@ def test_a_secret_file_is_read_again(read, file):
     assert registry.current.api_resources["api"].secrets[0].sha256 == bytes.fromhex("1" * 64)
 
 
-def test_a_client_that_stays_as_it_is_stays_the_same_object(read, file):
+def test_a_client_that_stays_as_it_is_stays_the_same_object(
+    read: Callable[..., Any], file: Path
+) -> None:
     text = "clients: [{client_id: one, require_client_secret: false}]"
     registry = ReloadableRegistry(read(text), environ={}, emit=lambda _: None)
     before = registry.current.clients["one"]
@@ -95,7 +102,9 @@ def test_a_client_that_stays_as_it_is_stays_the_same_object(read, file):
 
 
 @pytest.mark.parametrize("text", [API, "clients: 7"], ids=["taken", "refused"])
-def test_a_reload_leaves_switching_and_collecting_as_they_were(registry, file, text):
+def test_a_reload_leaves_switching_and_collecting_as_they_were(
+    registry: Any, file: Path, text: str
+) -> None:
     rewrite(file, text)
     before = sys.getswitchinterval(), gc.isenabled()
     registry.reload()

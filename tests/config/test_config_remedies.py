@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,8 @@ SECRET = "hunter2"
 
 
 @pytest.fixture
-def syntax_problem(file):
-    def syntax_problem(text):
+def syntax_problem(file: Path) -> Any:
+    def syntax_problem(text: str) -> Any:
         file.write_text(text)
         (problem,) = inspect(file, {}, builtin_catalogue())
         return problem
@@ -33,7 +35,9 @@ def syntax_problem(file):
     ],
     ids=["first", "after spaces", "item"],
 )
-def test_a_tab_is_shown_with_a_caret(syntax_problem, text, place, excerpt):
+def test_a_tab_is_shown_with_a_caret(
+    syntax_problem: Callable[..., Any], text: str, place: Any, excerpt: Any
+) -> None:
     found = syntax_problem(text)
     assert (found.line, found.column) == place
     assert (found.message, found.excerpt) == ("a tab cannot indent a line", excerpt)
@@ -50,20 +54,24 @@ def test_a_tab_is_shown_with_a_caret(syntax_problem, text, place, excerpt):
     ],
     ids=["deeper", "between", "item", "before the first"],
 )
-def test_a_wrong_indent_is_shown_with_a_caret(syntax_problem, text, place, excerpt):
+def test_a_wrong_indent_is_shown_with_a_caret(
+    syntax_problem: Callable[..., Any], text: str, place: Any, excerpt: Any
+) -> None:
     found = syntax_problem(text)
     assert (found.line, found.column) == place
     assert found.message == "the indent of this line fits no line above it"
     assert found.excerpt == excerpt
 
 
-def test_the_excerpt_stands_below_the_problem(syntax_problem):
+def test_the_excerpt_stands_below_the_problem(syntax_problem: Callable[..., Any]) -> None:
     shown = syntax_problem("ui:\n\ttitle: a\n").describe()
     assert shown.splitlines()[1:] == ["    →title: …", "    ^"]
 
 
 @pytest.mark.parametrize("text", ["ui: {}\na: b: c\n", "a: @b\n", "a: %b\n"])
-def test_a_text_that_needs_quotes_is_explained(syntax_problem, text):
+def test_a_text_that_needs_quotes_is_explained(
+    syntax_problem: Callable[..., Any], text: str
+) -> None:
     assert syntax_problem(text).hint.endswith("needs quotes")
 
 
@@ -73,7 +81,9 @@ def test_a_text_that_needs_quotes_is_explained(syntax_problem, text):
     [("clients:\n- client_id", "client_secrets"), ("api_resources:\n- name", "secrets")],
     ids=["client", "API"],
 )
-def test_a_plain_secret_in_a_list_is_explained(problems, section, key, secrets):
+def test_a_plain_secret_in_a_list_is_explained(
+    problems: Callable[..., Any], section: Any, key: Any, secrets: Any
+) -> None:
     found = problems(f"{section}: web\n  {key}: {secrets}\n")
     (problem,) = (each for path, each in found.items() if f"web].{key}" in path)
     assert "write `- sha256: …`" in problem.hint
@@ -89,12 +99,14 @@ def test_a_plain_secret_in_a_list_is_explained(problems, section, key, secrets):
         ("'{a}'", "write a list: [one, two]"),
     ],
 )
-def test_words_in_place_of_a_list_are_explained(problems, written, hint):
+def test_words_in_place_of_a_list_are_explained(
+    problems: Callable[..., Any], written: Any, hint: str
+) -> None:
     found = problems(f"clients:\n- client_id: web\n  allowed_scopes: {written}\n")
     assert found["clients[web].allowed_scopes"].hint == hint
 
 
-def test_what_may_be_a_secret_is_not_shown_as_a_list(problems):
+def test_what_may_be_a_secret_is_not_shown_as_a_list(problems: Callable[..., Any]) -> None:
     found = problems(f"registration: {{initial_access_token_sha256: {SECRET}}}")
     assert found["registration.initial_access_token_sha256"].hint == "write a list: [one, two]"
     assert SECRET not in str(found)
@@ -104,13 +116,15 @@ def test_what_may_be_a_secret_is_not_shown_as_a_list(problems):
     ("word", "hint"),
     [("yes", "write true"), ("On", "write true"), ("no", "write false"), ("maybe", None)],
 )
-def test_a_word_in_place_of_a_bool_is_explained(problems, word, hint):
+def test_a_word_in_place_of_a_bool_is_explained(
+    problems: Callable[..., Any], word: str, hint: str
+) -> None:
     found = problems(f"registration: {{enabled: {word}}}")["registration.enabled"]
     assert (found.message, found.hint) == ("expected true or false", hint)
 
 
 @pytest.mark.parametrize("key", ["logging", "log_level"])
-def test_the_level_of_the_log_is_no_key(problems, key):
+def test_the_level_of_the_log_is_no_key(problems: Callable[..., Any], key: Any) -> None:
     assert "SERVICE_LOG_LEVEL" in problems(f"{key}: {{level: debug}}")[key].hint
 
 
@@ -122,21 +136,23 @@ def test_the_level_of_the_log_is_no_key(problems, key):
     ],
     ids=["handler", "users"],
 )  # fmt: skip
-def test_a_module_that_is_not_found_names_pythonpath(problems, text, path):
+def test_a_module_that_is_not_found_names_pythonpath(
+    problems: Callable[..., Any], text: str, path: Any
+) -> None:
     assert "PYTHONPATH" in problems(text)[path].hint
 
 
-def test_an_unknown_variable_of_the_service_is_a_warning(problems):
+def test_an_unknown_variable_of_the_service_is_a_warning(problems: Callable[..., Any]) -> None:
     found = problems(SERVICE_PROT="1", SERVICE_CONFIG="x", SERVICE_LOG_LEVEL="info", OTHER="1")[""]
     assert str(found).startswith("SERVICE_PROT: warning: this environment variable is unknown")
     assert found.hint == "did you mean SERVICE_PORT?"
 
 
-def test_every_variable_that_the_service_reads_is_known():
+def test_every_variable_that_the_service_reads_is_known() -> None:
     sources = (path.read_text(encoding="utf-8") for path in Path("service").rglob("*.py"))
     assert {name for text in sources for name in re.findall(r"SERVICE_[A-Z_]+", text)} == {*KNOWN}
 
 
-def test_a_variable_that_the_file_refers_to_is_known(problems):
+def test_a_variable_that_the_file_refers_to_is_known(problems: Callable[..., Any]) -> None:
     text = "ui: {title: '${SERVICE_TITLE}', default_locale: '${SERVICE_LOCALE:-en}'}"
     assert problems(text, SERVICE_TITLE="a", SERVICE_LOCALE="en") == {}

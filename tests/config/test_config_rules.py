@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 import yaml
 
@@ -19,25 +23,25 @@ PUBLIC = {"client_secrets": [], "require_client_secret": False}
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-def client(**keys):
+def client(**keys: Any) -> Any:
     return {**API, "clients": [WEB | keys]}
 
 
-def clients(*several):
+def clients(*several: Any) -> Any:
     return {**API, "clients": [WEB | keys for keys in several]}
 
 
-def user(**keys):
+def user(**keys: Any) -> Any:
     return {"users": {"list": [{"sub": "1", "username": "a"} | keys]}}
 
 
-def test_a_sound_registry_has_no_problem(problems):
+def test_a_sound_registry_has_no_problem(problems: Callable[..., Any]) -> None:
     assert problems(yaml.dump(client(allowed_scopes=["openid", "api"]))) == {}
 
 
 @pytest.mark.rfc("openid-frontchannel#2", "openid-backchannel#2.2")
 @pytest.mark.parametrize("home", ["https://app", "http://localhost:3000", "http://127.0.0.1:3000"])
-def test_a_client_at_home_is_told_of_logouts(problems, home):
+def test_a_client_at_home_is_told_of_logouts(problems: Callable[..., Any], home: Path) -> None:
     told = client(
         redirect_uris=[f"{home}/cb"],
         frontchannel_logout_uri=f"{home}/frontchannel?from=here",
@@ -238,7 +242,7 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize(("content", "path"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
-def test_what_cannot_be_is_an_error(problems, content, path):
+def test_what_cannot_be_is_an_error(problems: Callable[..., Any], content: str, path: Any) -> None:
     assert problems(yaml.dump(content))[path].severity == "error"
 
 
@@ -356,7 +360,9 @@ DOUBTFUL = {
 
 
 @pytest.mark.parametrize(("content", "path"), DOUBTFUL.values(), ids=DOUBTFUL)
-def test_what_is_doubtful_is_a_warning(problems, content, path):
+def test_what_is_doubtful_is_a_warning(
+    problems: Callable[..., Any], content: str, path: Any
+) -> None:
     assert problems(yaml.dump(content))[path].severity == "warning"
 
 
@@ -385,7 +391,7 @@ def test_what_is_doubtful_is_a_warning(problems, content, path):
     ],
 )
 @pytest.mark.parametrize("key", ["redirect_uris", "post_logout_redirect_uris"])
-def test_a_dangerous_redirect_is_an_error(problems, key, uri):
+def test_a_dangerous_redirect_is_an_error(problems: Callable[..., Any], key: Any, uri: str) -> None:
     found = problems(yaml.dump(client(**{key: [uri]}), allow_unicode=True))
     assert found[f"clients[web].{key}[0]"].severity == "error"
 
@@ -400,17 +406,19 @@ def test_a_dangerous_redirect_is_an_error(problems, key, uri):
     ],
     ids=str,
 )
-def test_a_plain_secret_is_no_problem_where_an_algorithm_needs_it(problems, keys):
+def test_a_plain_secret_is_no_problem_where_an_algorithm_needs_it(
+    problems: Callable[..., Any], keys: Any
+) -> None:
     content = client(client_secrets=[{"value": "x" * 32}], **keys)
     assert "clients[web].client_secrets[0].value" not in problems(yaml.dump(content))
 
 
-def test_a_scope_of_two_apis_names_both_places(problems, file):
+def test_a_scope_of_two_apis_names_both_places(problems: Callable[..., Any], file: Path) -> None:
     found = problems("api_resources:\n- name: api\n- name: b\n  scopes: [api]\n")
     assert f"first at {file}:3:9" in found["api_resources[b].scopes[api]"].message
 
 
-def test_an_issuer_with_a_slash_at_its_end_is_a_warning(file):
+def test_an_issuer_with_a_slash_at_its_end_is_a_warning(file: Path) -> None:
     file.write_text("issuer: https://auth.example.com/\n")
     (problem,) = inspect(file, {}, builtin_catalogue())
     assert (problem.severity, problem.hint) == ("warning", "write https://auth.example.com")
@@ -420,17 +428,19 @@ PUBLIC_HTTP = "http://app.example.com/cb"
 
 
 @pytest.mark.parametrize("uri", [PUBLIC_HTTP, "http://8.8.8.8/cb", "http://[2600::1]/cb"])
-def test_a_redirect_over_http_to_a_public_host_is_an_error(problems, uri):
+def test_a_redirect_over_http_to_a_public_host_is_an_error(
+    problems: Callable[..., Any], uri: str
+) -> None:
     found = problems(yaml.dump(client(redirect_uris=[uri])))["clients[web].redirect_uris[0]"]
     assert (found.severity, "allow_insecure_redirect_uris" in found.hint) == ("error", True)
 
 
-def test_a_client_may_allow_redirects_over_http(problems):
+def test_a_client_may_allow_redirects_over_http(problems: Callable[..., Any]) -> None:
     content = client(redirect_uris=[PUBLIC_HTTP], allow_insecure_redirect_uris=True)
     assert problems(yaml.dump(content)) == {}
 
 
-def test_a_logout_that_leads_to_http_is_a_warning(problems):
+def test_a_logout_that_leads_to_http_is_a_warning(problems: Callable[..., Any]) -> None:
     found = problems(yaml.dump(client(post_logout_redirect_uris=[PUBLIC_HTTP])))
     assert found["clients[web].post_logout_redirect_uris[0]"].severity == "warning"
 
@@ -438,7 +448,7 @@ def test_a_logout_that_leads_to_http_is_a_warning(problems):
 @pytest.mark.parametrize(
     "uri", ["http://app.internal/cb", "http://app/cb", "http://10.0.0.1/", "myapp:/cb"]
 )
-def test_a_weak_redirect_is_a_warning(problems, uri):
+def test_a_weak_redirect_is_a_warning(problems: Callable[..., Any], uri: str) -> None:
     found = problems(yaml.dump(client(redirect_uris=[uri])))
     assert found["clients[web].redirect_uris[0]"].severity == "warning"
 
@@ -450,7 +460,9 @@ def test_a_weak_redirect_is_a_warning(problems, uri):
         ("app.example.com:8443/callback?x=1", "https://app.example.com:8443/callback?x=1"),
     ],
 )
-def test_a_redirect_to_a_host_without_a_scheme_is_a_warning(problems, uri, meant):
+def test_a_redirect_to_a_host_without_a_scheme_is_a_warning(
+    problems: Callable[..., Any], uri: str, meant: Any
+) -> None:
     found = problems(yaml.dump(client(redirect_uris=[uri])))["clients[web].redirect_uris[0]"]
     assert (found.severity, found.hint) == ("warning", f"did you mean {meant}?")
 
@@ -465,12 +477,12 @@ def test_a_redirect_to_a_host_without_a_scheme_is_a_warning(problems, uri, meant
         "com.example.app:/cb",
     ],
 )
-def test_a_sound_redirect_is_no_problem(problems, uri):
+def test_a_sound_redirect_is_no_problem(problems: Callable[..., Any], uri: str) -> None:
     assert problems(yaml.dump(client(redirect_uris=[uri]))) == {}
 
 
 @pytest.mark.parametrize("origin", ["*", "https://app/", "https://app/x", "app", "https://app:443"])
-def test_what_no_browser_sends_is_no_origin(problems, origin):
+def test_what_no_browser_sends_is_no_origin(problems: Callable[..., Any], origin: str) -> None:
     found = problems(yaml.dump(client(allowed_cors_origins=[origin])))
     assert found["clients[web].allowed_cors_origins[0]"].severity == "error"
 
@@ -487,7 +499,7 @@ def test_what_no_browser_sends_is_no_origin(problems, origin):
         "https://",
     ],
 )
-def test_the_issuer_is_a_secure_base(file, issuer):
+def test_the_issuer_is_a_secure_base(file: Path, issuer: str) -> None:
     file.write_text(f"issuer: '{issuer}'")
     assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == ["issuer"]
 
@@ -500,14 +512,16 @@ def test_the_issuer_is_a_secure_base(file, issuer):
         ("0.0.0.0", "redis://redis", False),  # noqa: S104
     ],
 )
-def test_development_that_other_machines_reach_is_doubtful(file, host, url, is_doubtful):
+def test_development_that_other_machines_reach_is_doubtful(
+    file: Path, host: str, url: str, is_doubtful: bool
+) -> None:
     settings = f"server: {{host: {host}}}\nstore: {{url: '{url}'}}"
     file.write_text(f"issuer: http://localhost:8080\n{settings}")
     paths = {problem.path for problem in inspect(file, {}, builtin_catalogue())}
     assert ("server.host" in paths) is is_doubtful
 
 
-def test_a_cookie_for_other_sites_needs_https(file):
+def test_a_cookie_for_other_sites_needs_https(file: Path) -> None:
     file.write_text("issuer: http://localhost:8080\nsession: {cookie_same_site: none}")
     assert [problem.path for problem in inspect(file, {}, builtin_catalogue())] == [
         "session.cookie_same_site"
@@ -522,7 +536,9 @@ class %s:
 """
 
 
-def test_two_handlers_of_one_grant_type_are_an_error(problems, tmp_path, monkeypatch):
+def test_two_handlers_of_one_grant_type_are_an_error(
+    problems: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "their_grants.py").write_text(HANDLER % ("Mine", "delegation"))
     monkeypatch.syspath_prepend(tmp_path)
     found = problems("extension_grants: [{handler: 'their_grants:Mine'}]")
@@ -544,14 +560,16 @@ DELEGATION = {"handler": "service.grants.delegation:DelegationGrant"}
     ],
 )
 def test_delegation_by_a_client_that_is_no_api_needs_source_scopes(
-    problems, changes, content, warned
-):
+    problems: Callable[..., Any], changes: Any, content: str, warned: Any
+) -> None:
     delegating = client(allowed_grant_types=["authorization_code", "delegation"], **changes)
     found = problems(yaml.dump(delegating | content))
     assert ("clients[web].allowed_grant_types[delegation]" in found) == warned
 
 
-def test_a_handlers_grant_type_is_known(problems, tmp_path, monkeypatch):
+def test_a_handlers_grant_type_is_known(
+    problems: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "own_grants.py").write_text(HANDLER % ("Own", "urn:example:own"))
     monkeypatch.syspath_prepend(tmp_path)
     content = client(allowed_grant_types=["authorization_code", "urn:example:own"])
@@ -559,7 +577,9 @@ def test_a_handlers_grant_type_is_known(problems, tmp_path, monkeypatch):
     assert problems(yaml.dump(content)) == {}
 
 
-def test_a_malformed_redirect_uri_hides_nothing_of_a_front_channel_logout(problems):
+def test_a_malformed_redirect_uri_hides_nothing_of_a_front_channel_logout(
+    problems: Callable[..., Any],
+) -> None:
     text = client(
         redirect_uris=["https://[::1"], frontchannel_logout_uri="https://app/frontchannel"
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 GOOD = [
@@ -30,21 +33,23 @@ BAD = {
 
 
 @pytest.mark.parametrize("url", GOOD)
-def test_every_kind_may_be_named(read, url):
+def test_every_kind_may_be_named(read: Callable[..., Any], url: str) -> None:
     key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
     read_url = read(f"store: {{url: '{url}'}}\nsigning: {{encryption_key: {key}}}").store.url
     assert read_url == url
 
 
 @pytest.mark.parametrize(("url", "expected"), BAD.items(), ids=list(BAD))
-def test_what_is_wrong_is_said_without_the_url(problems, url, expected):
+def test_what_is_wrong_is_said_without_the_url(
+    problems: Callable[..., Any], url: str, expected: Any
+) -> None:
     found = problems(f"store: {{url: '{url}'}}")["store.url"]
     assert expected in found.message
     assert "10.0.0.5" not in found.message
     assert "34" not in found.message
 
 
-def test_a_password_in_it_is_not_shown(read):
+def test_a_password_in_it_is_not_shown(read: Callable[..., Any]) -> None:
     key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
     text = f"store: {{url: 'redis://:hidden@h'}}\nsigning: {{encryption_key: {key}}}"
     assert "hidden" not in repr(read(text).store)

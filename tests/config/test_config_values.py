@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,31 +15,33 @@ SECRET = "LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE="
 @pytest.mark.parametrize(
     ("written", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("8h", 28800), ("30d", 2592000)]
 )
-def test_a_duration_is_seconds_or_has_a_unit(read, written, seconds):
+def test_a_duration_is_seconds_or_has_a_unit(
+    read: Callable[..., Any], written: Any, seconds: Any
+) -> None:
     assert read(f"limits: {{lockout: {written}}}").limits.lockout == seconds
 
 
 @pytest.mark.parametrize("written", ["-1", "1.5", "15 m", "1w", "P1D", "true", "''", "1h30m"])
-def test_another_duration_is_a_problem(problems, written):
+def test_another_duration_is_a_problem(problems: Callable[..., Any], written: Any) -> None:
     found = problems(f"limits: {{lockout: {written}}}")["limits.lockout"]
     assert found.message.startswith("expected whole seconds or a duration")
 
 
-def test_a_time_out_may_be_milliseconds(read):
+def test_a_time_out_may_be_milliseconds(read: Callable[..., Any]) -> None:
     assert read("store: {timeout: 250ms}").store.timeout == 0.25
 
 
 @pytest.mark.parametrize("word", ["no", "on", "22:30", "1_000", "0x10"])
-def test_a_word_stays_a_word(read, word):
+def test_a_word_stays_a_word(read: Callable[..., Any], word: str) -> None:
     assert read(f"ui: {{title: {word}}}").ui.title == word
 
 
-def test_yes_is_no_boolean(problems):
+def test_yes_is_no_boolean(problems: Callable[..., Any]) -> None:
     found = problems("registration: {enabled: yes}")["registration.enabled"]
     assert found.message == "expected true or false"
 
 
-def test_a_number_is_no_text(problems):
+def test_a_number_is_no_text(problems: Callable[..., Any]) -> None:
     found = problems("ui: {title: 5}")["ui.title"]
     assert (found.message, found.hint) == ("expected text", "put it into quotes")
 
@@ -44,66 +49,68 @@ def test_a_number_is_no_text(problems):
 @pytest.mark.parametrize(
     "digest", [SECRET, SECRET.rstrip("="), "2d711642b726b04401627ca9fbac32f5" * 2]
 )
-def test_a_hash_is_base64_or_hex(read, digest):
+def test_a_hash_is_base64_or_hex(read: Callable[..., Any], digest: Any) -> None:
     text = f"api_resources: [{{name: api, secrets: [{{sha256: '{digest}'}}]}}]"
     (secret,) = read(text).registry.api_resources["api"].secrets
     assert len(secret.sha256) == 32
 
 
 @pytest.mark.parametrize("digest", ["secret", "00", SECRET[:-6] + "=", "ü" * 44])
-def test_a_hash_of_another_length_is_a_problem(problems, digest):
+def test_a_hash_of_another_length_is_a_problem(problems: Callable[..., Any], digest: Any) -> None:
     found = problems(f"api_resources: [{{name: api, secrets: [{{sha256: '{digest}'}}]}}]")
     assert "SHA-256" in found["api_resources[api].secrets[0].sha256"].message
 
 
-def test_a_variable_is_replaced(read):
+def test_a_variable_is_replaced(read: Callable[..., Any]) -> None:
     assert read("ui: {title: 'Hello ${NAME}!'}", NAME="you").ui.title == "Hello you!"
 
 
-def test_what_is_put_in_is_not_looked_at_again(read):
+def test_what_is_put_in_is_not_looked_at_again(read: Callable[..., Any]) -> None:
     assert read("ui: {title: 'a ${NAME}'}", NAME="${OTHER}").ui.title == "a ${OTHER}"
 
 
 @pytest.mark.parametrize("environ", [{}, {"NAME": ""}])
-def test_a_default_stands_for_what_is_unset_or_empty(read, environ):
+def test_a_default_stands_for_what_is_unset_or_empty(
+    read: Callable[..., Any], environ: Any
+) -> None:
     assert read("ui: {title: '${NAME:-Hello}'}", **environ).ui.title == "Hello"
 
 
-def test_an_unset_variable_is_a_problem(problems):
+def test_an_unset_variable_is_a_problem(problems: Callable[..., Any]) -> None:
     found = problems("ui:\n  title: ${NAME}")["ui.title"]
     assert (found.line, found.column) == (3, 10)
     assert found.message == "the environment variable NAME is not set"
 
 
-def test_a_comment_needs_no_variable(read):
+def test_a_comment_needs_no_variable(read: Callable[..., Any]) -> None:
     assert read("# ${NAME}\nui: {title: x} # ${NAME}").ui.title == "x"
 
 
-def test_two_dollars_make_a_plain_one(read):
+def test_two_dollars_make_a_plain_one(read: Callable[..., Any]) -> None:
     assert read("ui: {title: '$${NAME}'}").ui.title == "${NAME}"
 
 
 @pytest.mark.parametrize("text", ["${", "${NAME", "${}", "${1}", "${a b}"])
-def test_a_broken_reference_is_a_problem(problems, text):
+def test_a_broken_reference_is_a_problem(problems: Callable[..., Any], text: str) -> None:
     assert "write $${" in problems(f"ui: {{title: '{text}'}}")["ui.title"].hint
 
 
-def test_a_file_is_read_without_its_last_newline(read, file):
+def test_a_file_is_read_without_its_last_newline(read: Callable[..., Any], file: Path) -> None:
     (file.parent / "title.txt").write_text("Hello\n\n")
     assert read("ui: {title: '${file:title.txt}'}").ui.title == "Hello\n"
 
 
 @pytest.mark.parametrize("path", ["missing.txt", ".", "a\\0b"])
-def test_a_file_that_cannot_be_read_is_a_problem(problems, path):
+def test_a_file_that_cannot_be_read_is_a_problem(problems: Callable[..., Any], path: Any) -> None:
     found = problems(f'ui: {{title: "${{file:{path}}}"}}')["ui.title"]
     assert "cannot be read" in found.message
 
 
-def test_a_variable_is_a_number_where_a_number_is_wanted(read):
+def test_a_variable_is_a_number_where_a_number_is_wanted(read: Callable[..., Any]) -> None:
     assert read("server:\n  port: ${PORT}", PORT="9090").server.port == 9090
 
 
-def test_a_variable_is_text_where_text_is_wanted(read):
+def test_a_variable_is_text_where_text_is_wanted(read: Callable[..., Any]) -> None:
     text = "users:\n  list:\n  - username: alice\n    sub: ${SUB}"
     assert read(text, SUB="818727").registry.users[0].sub == "818727"
 
@@ -116,21 +123,23 @@ def test_a_variable_is_text_where_text_is_wanted(read):
         ("SERVICE_STORE_URL", "memory://x", "store.url"),
     ],
 )
-def test_the_environment_beats_the_file(read, variable, value, setting):
+def test_the_environment_beats_the_file(
+    read: Callable[..., Any], variable: str, value: Any, setting: Any
+) -> None:
     configuration = read("server: {host: '::1', port: 1}", **{variable: value})
     assert str(attrgetter(setting)(configuration)) == value
 
 
-def test_port_0_is_listened_on_and_in_no_url(read):
+def test_port_0_is_listened_on_and_in_no_url(read: Callable[..., Any]) -> None:
     found = read("ui: {links: {help: 'http://localhost:${SERVICE_PORT:-8080}/'}}", SERVICE_PORT="0")
     assert (found.server.port, found.ui.links["help"]) == (0, "http://localhost:8080/")
 
 
-def test_a_wrong_setting_in_the_environment_is_a_problem(problems):
+def test_a_wrong_setting_in_the_environment_is_a_problem(problems: Callable[..., Any]) -> None:
     assert "server.port" in problems(SERVICE_PORT="eighty")
 
 
-def test_a_relative_path_begins_at_the_files_folder(read, file):
+def test_a_relative_path_begins_at_the_files_folder(read: Callable[..., Any], file: Path) -> None:
     (file.parent / "pages").mkdir()
     assert read("ui: {templates: pages}").ui.templates == file.parent / "pages"
 
@@ -147,5 +156,7 @@ def test_a_relative_path_begins_at_the_files_folder(read, file):
         (f"{{en: {'x' * 1001}}}", "must have at most 1000 characters"),
     ],
 )
-def test_texts_by_language_are_checked(problems, title, message):
+def test_texts_by_language_are_checked(
+    problems: Callable[..., Any], title: str, message: str
+) -> None:
     assert problems(f"ui: {{title: {title}}}")["ui.title"].message.startswith(message)

@@ -164,7 +164,7 @@ CANNOT_BE_MADE = {
 }
 
 
-@pytest.fixture(params=CANNOT_BE_MADE.values(), ids=CANNOT_BE_MADE.keys())
+@pytest.fixture(params=list(CANNOT_BE_MADE.values()), ids=list(CANNOT_BE_MADE))
 def unmakable(request: pytest.FixtureRequest) -> tuple[str, str]:
     """A text with a class that fails only when it is made, and the message about it."""
     made: tuple[str, str] = request.param

@@ -76,7 +76,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES.values(), ids=CASES.keys())
+@pytest.fixture(params=list(CASES.values()), ids=list(CASES))
 def case(request: pytest.FixtureRequest) -> tuple[str, str, str]:
     """A text, the place of its problem, and the message."""
     made: tuple[str, str, str] = request.param
