@@ -29,6 +29,7 @@ from service.pages import locales
 from service.server.server import Runner
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.redis_server import accepts_connections
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
 from tests.driving.starting import Starting
@@ -87,7 +88,7 @@ def redis_running(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]
     options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no"]
     process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
     for _ in range(2400):
-        if path.exists():
+        if accepts_connections(path):
             break
         time.sleep(0.05)
     yield f"unix://{path}", process

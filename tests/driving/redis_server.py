@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -30,6 +31,12 @@ EVERYTHING = ("~*", "+@all")
 """What that user may, unless a test says less."""
 
 
+def accepts_connections(path: Path) -> bool:
+    """Return whether a server listens; its file is there a moment earlier."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
+
+
 @dataclass
 class RedisServer:
     """A real Redis of a test's own behind a unix socket, to be started and stopped."""
@@ -42,10 +49,10 @@ class RedisServer:
         return f"unix://{self.folder}/redis.sock"
 
     def start(self, *flags: str) -> None:
-        socket = self.folder / "redis.sock"
-        command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", *flags]
+        path = self.folder / "redis.sock"
+        command = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", *flags]
         self._process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
-        while not socket.exists():
+        while not accepts_connections(path):
             assert self._process.poll() is None
             time.sleep(0.01)
 

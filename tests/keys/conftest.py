@@ -15,6 +15,7 @@ from service.keys.schedule import RotationPolicy
 from service.keys.sealing import Seal, Vault
 from service.keys.stored_keys import StoredKeys
 from service.store.keyvalue import KeyValue, open_store
+from tests.driving.redis_server import accepts_connections
 
 DAY = 86400
 ENCRYPTION_KEY = bytes(range(32))
@@ -97,7 +98,7 @@ def redis_url(tmp_path: Path) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
             for _ in range(12000):
-                if socket.exists():
+                if accepts_connections(socket):
                     break
                 time.sleep(0.01)
             yield f"unix://{socket}"
