@@ -92,7 +92,7 @@ class ClientKeys:
                 return (await decrypt(token, key)).decode()
             except (JwtRefused, UnicodeDecodeError):
                 continue
-        raise JwtRefused("no key that is known decrypts it")
+        raise JwtRefused("no known key decrypts it")
 
     def _encryption_keys_of_secrets(
         self, client: Client | None, alg: str, enc: str
