@@ -8,6 +8,8 @@ PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 2) --dist workstea
 BENCH := $(BIN)/python -m benchmarks --results build/benchmarks
 # Many processes are started from these files, and each of them would compile them all anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Programs in Go share what is compiled for them, because all are built with the same flags.
+export GOFLAGS := -trimpath
 
 .PHONY: help
 help: ## every target with a line
