@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from base64 import urlsafe_b64encode
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import msgspec
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import InvalidToken
 
+from service.keys.sealing import cipher_from_id
 from service.model.client import MARK_LENGTH, client_mark
 from service.model.handle import digest, new_selector
 from service.model.network import network_of
@@ -34,6 +34,7 @@ MAX_BYTES = 8 * 1024
 KIB = 1024
 _ANSWERED = "this was answered already: go back to the application"
 _MAX_ID_LENGTH = 64
+_PURPOSE = b"parameters"
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
@@ -146,14 +147,11 @@ def mark_in(parked_id: str) -> str:
     return parked_id[-MARK_LENGTH:]
 
 
-def _cipher(parked_id: str) -> Fernet:
-    """Under another hash of the id than the one that the store knows."""
-    return Fernet(urlsafe_b64encode(hmac.digest(parked_id.encode(), b"parameters", "sha256")))
-
-
 def _seal(parked_id: str, parked: ParkedRequest) -> SealedRequest:
     return SealedRequest(
-        sealed=_cipher(parked_id).encrypt(msgspec.json.encode(parked.params)).decode(),
+        sealed=cipher_from_id(parked_id, _PURPOSE)
+        .encrypt(msgspec.json.encode(parked.params))
+        .decode(),
         browser_digest=parked.browser_digest,
         answers=parked.answers,
     )
@@ -161,7 +159,7 @@ def _seal(parked_id: str, parked: ParkedRequest) -> SealedRequest:
 
 def _unseal(parked_id: str, sealed: SealedRequest) -> ParkedRequest | None:
     try:
-        params = _decode(_cipher(parked_id).decrypt(sealed.sealed))
+        params = _decode(cipher_from_id(parked_id, _PURPOSE).decrypt(sealed.sealed))
     except (InvalidToken, msgspec.MsgspecError):
         return None
     return ParkedRequest(

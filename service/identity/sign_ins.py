@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import InvalidToken
 
+from service.keys.sealing import cipher_from_id
 from service.model.handle import digest
 from service.model.session import SealedSignIn, Session
 from service.store.stores import Stores
@@ -81,6 +81,7 @@ class PartialSignIn:
     """The authorization request; empty where the user signs in to the own account."""
 
 
+_PURPOSE = b"sign-in"
 _decode = msgspec.json.Decoder(PartialSignIn).decode
 
 
@@ -93,7 +94,7 @@ class PartialSignIns:
     async def keep(self, sign_in: SignIn, *, parked_id: str, browser: str) -> PartialSignIn:
         partial_id = secrets.token_urlsafe(32)
         partial = PartialSignIn(id=partial_id, sign_in=sign_in, parked_id=parked_id)
-        sealed = _cipher(partial_id).encrypt(msgspec.json.encode(partial)).decode()
+        sealed = cipher_from_id(partial_id, _PURPOSE).encrypt(msgspec.json.encode(partial)).decode()
         record = SealedSignIn(sealed=sealed, browser_digest=digest(browser))
         kept = self.stores.partial_sign_ins.put(record, digest(partial_id), ttl=LIFETIME)
         await self.stores.kv.write(kept)
@@ -106,7 +107,7 @@ class PartialSignIns:
         if record is None or not hmac.compare_digest(record.browser_digest, digest(browser)):
             return None
         try:
-            return _decode(_cipher(partial_id).decrypt(record.sealed))
+            return _decode(cipher_from_id(partial_id, _PURPOSE).decrypt(record.sealed))
         except (InvalidToken, msgspec.MsgspecError):
             return None
 
@@ -115,7 +116,3 @@ class PartialSignIns:
         drop = self.stores.partial_sign_ins.drop(digest(partial.id))
         (removed,) = await self.stores.kv.write(drop)
         return bool(removed)
-
-
-def _cipher(partial_id: str) -> Fernet:
-    return Fernet(urlsafe_b64encode(hmac.digest(partial_id.encode(), b"sign-in", "sha256")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,11 @@ log = structlog.stdlib.get_logger(__name__)
 
 class Unreadable(Exception):
     """No configured encryption key opens what was sealed, or the content is something else."""
+
+
+def cipher_from_id(record_id: str, purpose: bytes) -> Fernet:
+    """Return a cipher for a record that the store knows by another hash of this random id only."""
+    return Fernet(urlsafe_b64encode(hmac.digest(record_id.encode(), purpose, "sha256")))
 
 
 class Seal:
