@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, cast
 
 import structlog
 
-from service.authorize.fetch_limits import FetchLimits
-from service.caching.bounded_cache import BoundedCache
-from service.caching.single_flight import SingleFlight
+from service.caching import BoundedCache, SingleFlight
 from service.clients.client_http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
-from service.model.outgoing import HttpClient, Unreachable
+from service.model.network import network_of
+from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.protocol.errors import InvalidRequest, InvalidRequestUri
 from service.protocol.params import MAX_LENGTH
 from service.protocol.refused_value import RefusedValue
@@ -30,6 +32,18 @@ FAILURE_LIFETIME = 5
 MAX_KEPT = 200
 """Request objects, of 50 KiB at most."""
 
+PER_MINUTE = 30
+"""Fetches for one client that one address causes, whatever fragments the URLs have.
+
+Anybody can send a client's request: a limit for the client alone would let one user stop all others.
+"""
+
+AT_ONCE = 10
+"""Fetches by one HTTP client; its other connections are for keys, sector documents and logouts."""
+
+PATIENCE = 5
+"""Seconds for which a fetch waits for one of these."""
+
 _NOTHING_THERE = "there is no request object behind request_uri"
 
 _Place = tuple[HttpClient, str]
@@ -37,14 +51,20 @@ _Place = tuple[HttpClient, str]
 
 
 class RequestUris:
-    """Fetches the content of a `request_uri`, whatever its Content-Type; one fetch at a time for each URL."""
+    """Fetches the content of a `request_uri`, whatever its Content-Type; one fetch at a time for each URL.
+
+    The limits are those of this process: one slow or abusive client cannot affect others.
+    """
 
     def __init__(self, http: ClientHttp, *, now: Callable[[], int]) -> None:
         self._http = http
-        self._limits = FetchLimits(now=now)
+        self._now = now
         self._texts: BoundedCache[_Place, str] = BoundedCache(MAX_KEPT, now=now)
         self._failures: BoundedCache[_Place, bool] = BoundedCache(MAX_KEPT, now=now)
         self._fetches: SingleFlight[_Place, None] = SingleFlight()
+        self._minute = 0
+        self._counted: Counter[tuple[str, str]] = Counter()
+        self._places: dict[HttpClient, asyncio.Semaphore] = {}
 
     async def fetch(self, uri: str, client: Client, *, client_address: str) -> str:
         """Return the request object as it was read; InvalidRequestUri if none could be read.
@@ -60,29 +80,53 @@ class RequestUris:
         http = self._http.choose(client)
 
         def start() -> Coroutine[Any, Any, None]:
-            self._limits.count(client, client_address)
+            self._count(client, client_address)
             return self._read(http, uri)
 
-        while (text := self._find(http, uri)) is None:
+        while True:
+            if self._failures.get((http, url)):  # of whichever fragment
+                raise InvalidRequestUri(_NOTHING_THERE)
+            text = self._texts.get((http, uri))
+            if text is not None:
+                return text
             await self._fetches.run((http, url), start)
-        return text
 
-    def _find(self, http: HttpClient, uri: str) -> str | None:
-        """Return what was read a moment ago; a failure counts for every fragment of the URL."""
-        if self._failures.get((http, _without_fragment(uri))):
-            raise InvalidRequestUri(_NOTHING_THERE)
-        return self._texts.get((http, uri))
+    def _count(self, client: Client, client_address: str) -> None:
+        """Count a fetch that this address causes; raise InvalidRequestUri if it is one too many."""
+        minute = self._now() // 60
+        if minute != self._minute:
+            self._minute = minute
+            self._counted.clear()
+        key = client.client_id, network_of(client_address)
+        if self._counted[key] >= PER_MINUTE:
+            raise InvalidRequestUri("request_uri is fetched too often: try again in a minute")
+        self._counted[key] += 1
 
     async def _read(self, http: HttpClient, uri: str) -> None:
-        """Read it, within the limits, and keep the text or the failure."""
+        """Read it, and keep the text or the failure."""
         url = _without_fragment(uri)
-        async with self._limits.take_place(http):
-            try:
-                text = await _read(http, url)
-            except InvalidRequestUri:
-                self._failures.put((http, url), value=True, seconds=FAILURE_LIFETIME)
-                raise
+        try:
+            async with self._place(http):
+                text = _text_of(await http.fetch(url))
+        except (Unreachable, UnicodeDecodeError) as error:
+            log.warning("a request object cannot be read", request_uri=url, reason=str(error))
+            self._failures.put((http, url), value=True, seconds=FAILURE_LIFETIME)
+            raise InvalidRequestUri(_NOTHING_THERE) from error
         self._texts.put((http, uri), text, seconds=LIFETIME)
+
+    @asynccontextmanager
+    async def _place(self, http: HttpClient) -> AsyncGenerator[None]:
+        """Wait for a place among the fetches of this HTTP client; raise InvalidRequestUri if that takes long."""
+        places = self._places.setdefault(http, asyncio.Semaphore(AT_ONCE))
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await places.acquire()
+        except TimeoutError as error:
+            raise InvalidRequestUri("request_uri cannot be fetched now: try again") from error
+        try:
+            yield
+        finally:
+            places.release()
 
 
 def _check(url: str, client: Client) -> None:
@@ -101,16 +145,7 @@ def _without_fragment(uri: str) -> str:
     return uri.partition("#")[0]
 
 
-async def _read(http: HttpClient, url: str) -> str:
-    text, problem = "", ""
-    try:
-        answer = await http.fetch(url)
-        text = answer.body[: MAX_JWT_LENGTH + 1].decode("ascii").strip()
-        if answer.status != HTTPStatus.OK or len(answer.body) > MAX_JWT_LENGTH:
-            problem = f"status {answer.status}, {len(answer.body)} bytes"
-    except (Unreachable, UnicodeDecodeError) as error:
-        problem = str(error)
-    if problem:
-        log.warning("a request object cannot be read", request_uri=url, reason=problem)
-        raise InvalidRequestUri(_NOTHING_THERE)
-    return text
+def _text_of(answer: HttpAnswer) -> str:
+    if answer.status != HTTPStatus.OK or len(answer.body) > MAX_JWT_LENGTH:
+        raise Unreachable(f"status {answer.status}, {len(answer.body)} bytes")
+    return answer.body.decode("ascii").strip()

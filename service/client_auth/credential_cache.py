@@ -6,7 +6,7 @@ from collections.abc import Collection
 from hashlib import sha256
 from typing import Generic, TypeVar
 
-from service.caching.bounded_cache import BoundedCache
+from service.caching import BoundedCache
 from service.model.client import Secret
 from service.model.credentials import RequestCredentials
 from service.model.registry import Registry

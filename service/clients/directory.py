@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import structlog
 
-from service.caching.bounded_cache import BoundedCache
+from service.caching import BoundedCache
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions

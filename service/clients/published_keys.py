@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import structlog
 
-from service.caching.bounded_cache import BoundedCache
-from service.caching.single_flight import SingleFlight
+from service.caching import BoundedCache, SingleFlight
 from service.keys.foreign_keys import ForeignKeys
 from service.model.outgoing import HttpClient, Unreachable
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from service.authorize.flow import Visitor
-from service.authorize.steps.login import LOGIN
+from service.authorize.steps import LOGIN
 from service.clients.directory import Clients
 from service.http.answer import see_other
 from service.identity.authorizations import ClientAccess, GrantedAccess

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from service.authorize.flow import Visitor
 from service.authorize.request import AuthorizeRequest
-from service.authorize.steps.consent import CONSENT
+from service.authorize.steps import CONSENT
 from service.identity.consents import Wishes
 from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry

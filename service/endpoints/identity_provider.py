@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from service.authorize.flow import NextStep
-from service.authorize.steps.identity_provider import IDENTITY_PROVIDER, find_provider
-from service.authorize.steps.login import LOGIN
+from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.http.answer import see_other
 from service.identity.providers.provider import (
     ProviderFailed,

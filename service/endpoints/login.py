@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.authorize.steps.login import LOGIN
+from service.authorize.steps import LOGIN
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
 from service.model.user import LOCAL

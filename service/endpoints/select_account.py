@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from service.authorize.flow import NextStep
-from service.authorize.steps.login import LOGIN
-from service.authorize.steps.select_account import SELECT_ACCOUNT
+from service.authorize.steps import LOGIN, SELECT_ACCOUNT
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied
 

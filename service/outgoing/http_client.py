@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -18,12 +19,13 @@ from aiohttp import (
     DummyCookieJar,
     TCPConnector,
 )
-from aiohttp.abc import AbstractResolver
+from yarl import URL
 
 from service.model.events import Emit
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.timings import OthersAnswered
 from service.model.trace import current_traceparent
+from service.outgoing.guard import AddressPolicy, GuardedResolver
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -32,6 +34,9 @@ MAX_BODY = 1 << 20
 
 PER_HOST = 20
 """Requests to one host at once; one that hangs leaves room for the others."""
+
+GUARDED_PER_HOST = 5
+"""The same of dynamically registered clients: keys, a sector document, request objects, and two logouts."""
 
 _HEADERS = {
     "Accept": "application/json, */*;q=0.5",
@@ -44,32 +49,27 @@ class OutgoingHttp:
     """Waits `timeout` seconds, reads 1 MiB, follows no redirect, keeps no cookie.
 
     URLs of the operator's configuration, or that a provider named there publishes, may lead anywhere
-    (`permits=None`). A URL from a request or a token must not get here.
+    (`policy=None`), those of dynamically registered clients where their policy allows it. A URL
+    from a request or a token must not get here.
     """
 
     def __init__(
-        self,
-        *,
-        timeout: float,
-        ca_file: Path | None,
-        permits: Callable[[str], bool] | None,
-        per_host: int = PER_HOST,
-        resolver: AbstractResolver | None = None,
+        self, *, timeout: float, ca_file: Path | None, policy: AddressPolicy | None
     ) -> None:
-        """Take the limits, the check of IP addresses, and the resolver if not the event loop's."""
         self._timeout = ClientTimeout(total=timeout)
         self._ca_file = ca_file
-        self._permits = permits
-        self._per_host = per_host
-        self._resolver = resolver
-        self._session: ClientSession | None = None
+        self._policy = policy
+        self._resolver = None if policy is None else GuardedResolver()
+        self._sessions: dict[bool, ClientSession] = {}
+        """By whether they are for https."""
 
     async def fetch(
         self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
         method = "GET" if form is None else "POST"
         try:
-            async with self._open_session().request(
+            session = self._open_session(https=URL(url).scheme == "https")
+            async with session.request(
                 method, url, data=form, headers=_headers(authorization), allow_redirects=False
             ) as response:
                 return HttpAnswer(response.status, await _read(response))
@@ -80,37 +80,39 @@ class OutgoingHttp:
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
+        for session in self._sessions.values():
+            await session.close()
 
-    def _open_session(self) -> ClientSession:
-        if self._session is None:
+    def _open_session(self, *, https: bool) -> ClientSession:
+        if https not in self._sessions:
             trusted = ssl.create_default_context()
             if self._ca_file is not None:
                 trusted.load_verify_locations(self._ca_file)
-            self._session = ClientSession(
+            self._sessions[https] = ClientSession(
                 connector=TCPConnector(
                     ssl=trusted,
-                    limit_per_host=self._per_host,
+                    limit_per_host=PER_HOST if self._policy is None else GUARDED_PER_HOST,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
                     resolver=self._resolver,
-                    socket_factory=self._socket,
+                    socket_factory=partial(self._socket, https=https),
                 ),
                 cookie_jar=DummyCookieJar(),
                 timeout=self._timeout,
                 headers=_HEADERS,
                 auto_decompress=False,
             )
-        return self._session
+        return self._sessions[https]
 
-    def _socket(self, addr_info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+    def _socket(
+        self, addr_info: tuple[int, int, int, str, tuple[object, ...]], *, https: bool
+    ) -> socket.socket:
         """Return a socket for the address that is about to be connected to, however it was found.
 
         The check is here and not in the resolver: no other answer of a name server comes in between,
         and an address in the URL itself is never resolved.
         """
         family, kind, protocol, _, address = addr_info
-        if self._permits is not None and not self._permits(str(address[0])):
+        if self._policy is not None and not self._policy.allows(str(address[0]), https=https):
             log.warning("a URL leads to an address that is not allowed", address=address[0])
             raise PermissionError("the address is not allowed")
         return socket.socket(family, kind, protocol)

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from service.authorize.flow import NextStep
-from service.authorize.steps.identity_provider import IDENTITY_PROVIDER
-from service.authorize.steps.login import LOGIN
+from service.authorize.steps import IDENTITY_PROVIDER, LOGIN
 from service.http.answer import see_other
 from service.identity.sign_ins import SignIn
 from service.model.local_text import LocalText

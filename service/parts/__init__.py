@@ -13,7 +13,7 @@ from service.authorize.parking import Parking
 from service.authorize.reader import RequestReader
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
-from service.authorize.steps import builtin_steps
+from service.authorize.steps import BUILTIN_STEPS
 from service.identity.authorizations import Authorizations
 from service.identity.consents import Consents
 from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
@@ -127,7 +127,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
             hints=tokens.id_token_hints,
         ),
         registry=shared.registry,
-        steps=builtin_steps(),
+        steps=BUILTIN_STEPS,
         parking=build_parking(shared, "authorize", PARAMETERS[EndpointKind.AUTHORIZE]),
         consents=parts.records.consents,
         answering=Answering(

@@ -15,8 +15,7 @@ from service.model.outgoing import HttpClient
 from service.observe.event_log import EventLog
 from service.observe.fan_out import FanOut, both
 from service.observe.metrics import Metrics
-from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import GuardedHttp
+from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp, TimedHttp
 from service.start_rules import START_RULES
 from service.store.keyvalue import open_store
@@ -68,8 +67,8 @@ class Shared:
         self.store_memory = StoreMemory(kv=self.kv)
         timeout, ca_file = outgoing.timeout, outgoing.ca_file
         policy = AddressPolicy(outgoing.allowed_networks)
-        self.outgoing = OutgoingHttp(timeout=timeout, ca_file=ca_file, permits=None)
-        self.guarded = GuardedHttp(timeout=timeout, ca_file=ca_file, policy=policy)
+        self.outgoing = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None)
+        self.guarded = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=policy)
 
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from service.caching.bounded_cache import BoundedCache
+from service.caching import BoundedCache
 from service.model.registry import LiveRegistry, Registry
 from service.tokens.claims import api_claims
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.caching.bounded_cache import BoundedCache
+from service.caching import BoundedCache
 
 SIZE = 3
 

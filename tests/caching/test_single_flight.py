@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.caching.single_flight import SingleFlight
+from service.caching import SingleFlight
 
 
 class Work:

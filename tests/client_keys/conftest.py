@@ -18,8 +18,7 @@ from service.config.schema.file import ConfigurationFile
 from service.keys.jose import Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
-from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import GuardedHttp
+from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
 
 JWT = {"jwt"}
@@ -86,8 +85,8 @@ class Party:
 async def party() -> AsyncIterator[Party]:
     """A client that registers no key yet."""
     now = [1_800_000_000]
-    free = OutgoingHttp(timeout=2, ca_file=None, permits=None)
-    guarded = GuardedHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    free = OutgoingHttp(timeout=2, ca_file=None, policy=None)
+    guarded = OutgoingHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
 
     def clock() -> int:
         return now[0]

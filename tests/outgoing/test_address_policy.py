@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from service.outgoing.addresses import AddressPolicy
+from service.outgoing.guard import AddressPolicy
 
 pytestmark = pytest.mark.rfc("7591#5", "6890#2.2")
 
@@ -48,20 +48,20 @@ PUBLIC = ("8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2
 @pytest.mark.parametrize("address", REFUSED)
 def test_a_special_address_is_refused(address: str) -> None:
     policy = AddressPolicy(())
-    assert not policy.allows(address)
-    assert not policy.exempts(address)
+    assert not policy.allows(address, https=True)
+    assert not policy.allows(address, https=False)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_a_public_address_is_allowed_by_https_only(address: str) -> None:
     policy = AddressPolicy(())
-    assert policy.allows(address)
-    assert not policy.exempts(address)
+    assert policy.allows(address, https=True)
+    assert not policy.allows(address, https=False)
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "fd00::1"])
 def test_an_allowed_network_is_exempt(address: str) -> None:
     policy = AddressPolicy((ip_network("10.0.0.0/8"), ip_network("fd00::/8")))
-    assert policy.allows(address)
-    assert policy.exempts(address)
-    assert not policy.allows("192.168.1.1")
+    assert policy.allows(address, https=True)
+    assert policy.allows(address, https=False)
+    assert not policy.allows("192.168.1.1", https=True)

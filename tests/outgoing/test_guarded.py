@@ -14,9 +14,8 @@ import pytest
 from aiohttp import web
 
 from service.model.outgoing import Unreachable
-from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import PER_HOST, GuardedHttp
-from service.outgoing.http_client import MAX_BODY
+from service.outgoing.guard import AddressPolicy
+from service.outgoing.http_client import GUARDED_PER_HOST, MAX_BODY, OutgoingHttp
 
 pytestmark = pytest.mark.rfc("7591#5", "openid-core#6.2")
 
@@ -61,26 +60,26 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def guarded() -> AsyncIterator[GuardedHttp]:
+async def guarded() -> AsyncIterator[OutgoingHttp]:
     """With no exception."""
-    guarded = GuardedHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
+    guarded = OutgoingHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
     yield guarded
     await guarded.close()
 
 
 @pytest.fixture
-async def exempt(certificate: Path) -> AsyncIterator[GuardedHttp]:
+async def exempt(certificate: Path) -> AsyncIterator[OutgoingHttp]:
     """A client for an operator that allows loopback."""
     policy = AddressPolicy(LOOPBACK)
-    exempt = GuardedHttp(timeout=60, ca_file=certificate, policy=policy)
+    exempt = OutgoingHttp(timeout=60, ca_file=certificate, policy=policy)
     yield exempt
     await exempt.close()
 
 
 @pytest.fixture
-async def impatient() -> AsyncIterator[GuardedHttp]:
+async def impatient() -> AsyncIterator[OutgoingHttp]:
     """Waits for an answer hardly at all."""
-    impatient = GuardedHttp(timeout=0.5, ca_file=None, policy=AddressPolicy(LOOPBACK))
+    impatient = OutgoingHttp(timeout=0.5, ca_file=None, policy=AddressPolicy(LOOPBACK))
     yield impatient
     await impatient.close()
 
@@ -102,7 +101,7 @@ async def impatient() -> AsyncIterator[GuardedHttp]:
     ],
 )
 async def test_no_spelling_of_loopback_is_reached(
-    guarded: GuardedHttp, site: Site, scheme: str, host: str
+    guarded: OutgoingHttp, site: Site, scheme: str, host: str
 ) -> None:
     with pytest.raises(Unreachable):
         await guarded.fetch(f"{scheme}://{host}:{site.port}/")
@@ -112,7 +111,7 @@ async def test_no_spelling_of_loopback_is_reached(
 
 
 async def test_a_name_is_judged_by_the_address_that_is_connected_to(
-    guarded: GuardedHttp, site: Site, monkeypatch: pytest.MonkeyPatch
+    guarded: OutgoingHttp, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def resolved(*_: Any, **__: Any) -> list[Any]:
         kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -124,41 +123,41 @@ async def test_a_name_is_judged_by_the_address_that_is_connected_to(
     assert site.visits == []
 
 
-async def test_an_allowed_network_is_reached_by_http_too(exempt: GuardedHttp, site: Site) -> None:
+async def test_an_allowed_network_is_reached_by_http_too(exempt: OutgoingHttp, site: Site) -> None:
     answer = await exempt.fetch(f"http://localhost:{site.port}/")
     assert (answer.status, answer.body) == (200, b"hello")
     assert (await exempt.fetch(f"http://127.0.0.1:{site.port}/", {"a": "b"})).status == 200
 
 
 @pytest.mark.needs("openssl")
-async def test_an_allowed_network_is_reached_by_https(exempt: GuardedHttp, https: str) -> None:
+async def test_an_allowed_network_is_reached_by_https(exempt: OutgoingHttp, https: str) -> None:
     assert (await exempt.fetch(https)).status == 404
 
 
-async def test_a_redirect_is_not_followed(exempt: GuardedHttp, site: Site) -> None:
+async def test_a_redirect_is_not_followed(exempt: OutgoingHttp, site: Site) -> None:
     assert (await exempt.fetch(f"http://127.0.0.1:{site.port}/redirect")).status == 302
     assert site.visits == ["GET /redirect"]
 
 
 async def test_an_answer_that_does_not_come_is_unreachable(
-    impatient: GuardedHttp, site: Site
+    impatient: OutgoingHttp, site: Site
 ) -> None:
     with pytest.raises(Unreachable):
         await impatient.fetch(f"http://127.0.0.1:{site.port}/slow")
 
 
-async def test_an_answer_that_is_too_long_is_unreachable(exempt: GuardedHttp, site: Site) -> None:
+async def test_an_answer_that_is_too_long_is_unreachable(exempt: OutgoingHttp, site: Site) -> None:
     with pytest.raises(Unreachable):
         await exempt.fetch(f"http://127.0.0.1:{site.port}/long")
 
 
-async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedHttp, site: Site) -> None:
+async def test_a_host_that_hangs_holds_few_connections(exempt: OutgoingHttp, site: Site) -> None:
     url = f"http://127.0.0.1:{site.port}"
-    slow = [asyncio.create_task(exempt.fetch(f"{url}/slow")) for _ in range(PER_HOST + 5)]
-    while len(site.visits) < PER_HOST:  # noqa: ASYNC110 - no event tells of it
+    slow = [asyncio.create_task(exempt.fetch(f"{url}/slow")) for _ in range(GUARDED_PER_HOST + 5)]
+    while len(site.visits) < GUARDED_PER_HOST:  # noqa: ASYNC110 - no event tells of it
         await asyncio.sleep(0.01)
     assert (await exempt.fetch(f"{url.replace('127.0.0.1', 'localhost')}/")).status == 200
-    assert site.visits == ["GET /slow"] * PER_HOST + ["GET /"]
+    assert site.visits == ["GET /slow"] * GUARDED_PER_HOST + ["GET /"]
     site.may_answer.set()
     assert {answer.status for answer in await asyncio.gather(*slow)} == {200}
 
@@ -166,6 +165,6 @@ async def test_a_host_that_hangs_holds_few_connections(exempt: GuardedHttp, site
 @pytest.mark.parametrize(
     "url", ["", "//", "http://", "file:///etc/passwd", "gopher://x/", "http://["]
 )
-async def test_a_url_that_is_not_http_is_unreachable(guarded: GuardedHttp, url: str) -> None:
+async def test_a_url_that_is_not_http_is_unreachable(guarded: OutgoingHttp, url: str) -> None:
     with pytest.raises(Unreachable):
         await guarded.fetch(url)

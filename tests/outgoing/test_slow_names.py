@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from service.model.outgoing import Unreachable
-from service.outgoing.addresses import AddressPolicy
-from service.outgoing.guarded import GuardedHttp
-from service.outgoing.guarded_resolver import AT_ONCE, PER_DOMAIN
+from service.outgoing.guard import AT_ONCE, PER_DOMAIN, AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
 
 pytestmark = pytest.mark.rfc("7591#5")
@@ -46,14 +44,14 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
 
 
 @pytest.fixture
-async def guarded() -> AsyncIterator[GuardedHttp]:
+async def guarded() -> AsyncIterator[OutgoingHttp]:
     """A client with a short timeout."""
-    guarded = GuardedHttp(timeout=0.2, ca_file=None, policy=AddressPolicy(()))
+    guarded = OutgoingHttp(timeout=0.2, ca_file=None, policy=AddressPolicy(()))
     yield guarded
     await guarded.close()
 
 
-async def fetch(guarded: GuardedHttp, *hosts: str) -> None:
+async def fetch(guarded: OutgoingHttp, *hosts: str) -> None:
     """All at once; none of them is reached."""
     asked = [guarded.fetch(f"https://{host}/") for host in hosts]
     ends = await asyncio.gather(*asked, return_exceptions=True)
@@ -61,18 +59,18 @@ async def fetch(guarded: GuardedHttp, *hosts: str) -> None:
 
 
 async def test_providers_and_redis_never_wait_for_registered_clients_names(
-    guarded: GuardedHttp, names: NameServer, https: str
+    guarded: OutgoingHttp, names: NameServer, https: str
 ) -> None:
     await fetch(guarded, *[f"www.client{n}.slow" for n in range(100)])
     assert names.asked
-    free = OutgoingHttp(timeout=5, ca_file=None, permits=None)
+    free = OutgoingHttp(timeout=5, ca_file=None, policy=None)
     with pytest.raises(Unreachable, match="Certificate"):  # that is, it was found and connected to
         await free.fetch(https.replace("127.0.0.1", "localhost"))
     await free.close()
 
 
 async def test_look_ups_are_counted_until_their_threads_are_back(
-    guarded: GuardedHttp, names: NameServer
+    guarded: OutgoingHttp, names: NameServer
 ) -> None:
     for attempt in range(3):
         await fetch(guarded, *[f"www{attempt}.client{n}.slow" for n in range(30)])
@@ -84,7 +82,7 @@ async def test_look_ups_are_counted_until_their_threads_are_back(
 
 
 async def test_one_slow_domain_leaves_room_for_the_others(
-    guarded: GuardedHttp, names: NameServer
+    guarded: OutgoingHttp, names: NameServer
 ) -> None:
     await fetch(guarded, *[f"www{n}.client.slow" for n in range(30)])
     await fetch(guarded, "www.other.slow")
@@ -92,7 +90,7 @@ async def test_one_slow_domain_leaves_room_for_the_others(
 
 
 async def test_look_ups_continue_after_the_system_had_no_thread_for_some(
-    guarded: GuardedHttp, names: NameServer
+    guarded: OutgoingHttp, names: NameServer
 ) -> None:
     def start(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -8,9 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from service.authorize import fetch_limits
-from service.authorize.fetch_limits import PER_MINUTE
-from service.authorize.request_uri import FAILURE_LIFETIME, LIFETIME, MAX_KEPT, RequestUris
+from service.authorize import request_uri
+from service.authorize.request_uri import (
+    FAILURE_LIFETIME,
+    LIFETIME,
+    MAX_KEPT,
+    PER_MINUTE,
+    RequestUris,
+)
 from service.clients.client_http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.outgoing import HttpAnswer
@@ -205,7 +210,7 @@ class Counting:
 async def test_a_limited_number_of_objects_is_kept(
     web: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_limits, "PER_MINUTE", MAX_KEPT + 2)
+    monkeypatch.setattr(request_uri, "PER_MINUTE", MAX_KEPT + 2)
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
     client = replace(client, metadata={"request_uris": ("https://web.example/request",)})

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.authorize import fetch_limits
+from service.authorize import request_uri
 from service.authorize.request_uri import RequestUris
 from service.clients.client_http import ClientHttp
 from service.model.client import Client
@@ -98,9 +98,9 @@ async def test_the_fragments_of_one_url_wait_for_each_other(
 async def test_a_limited_number_of_fetches_runs_at_once(
     uris: RequestUris, way: Hanging, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_limits, "PATIENCE", 0.3)
-    *waiting, late = await begun(uris, client, *map(str, range(fetch_limits.AT_ONCE + 1)))
-    assert len(way.asked) == fetch_limits.AT_ONCE
+    monkeypatch.setattr(request_uri, "PATIENCE", 0.3)
+    *waiting, late = await begun(uris, client, *map(str, range(request_uri.AT_ONCE + 1)))
+    assert len(way.asked) == request_uri.AT_ONCE
     with pytest.raises(InvalidRequestUri, match="now"):
         await late
     way.answering.set()
@@ -114,7 +114,7 @@ async def test_hanging_dynamic_clients_do_not_stop_the_operators_clients(
     free.answering.set()
     uris = RequestUris(ClientHttp(free=free, guarded=way), now=lambda: 0)
     stranger = replace(client, dynamically_registered=True)
-    waiting = await begun(uris, stranger, *map(str, range(fetch_limits.AT_ONCE)))
+    waiting = await begun(uris, stranger, *map(str, range(request_uri.AT_ONCE)))
     assert await uris.fetch(BASE + "0", client, client_address="192.0.2.1") == "content"
     way.answering.set()
     await asyncio.gather(*waiting)

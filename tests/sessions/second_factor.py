@@ -16,8 +16,7 @@ from service.app import sign_in_endpoints
 from service.authorize.flow import NextStep
 from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
-from service.authorize.steps import builtin_steps
-from service.authorize.steps.login import LOGIN
+from service.authorize.steps import BUILTIN_STEPS, LOGIN
 from service.http.endpoint import Endpoint
 from service.identity.sign_ins import SignIn
 from service.pages.error_page import ErrorPages
@@ -103,8 +102,8 @@ class OtpEndpoint:
 
 def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str, Any]:
     """Add the step to the list and its page to the endpoints; the configuration of its template."""
-    *first, consent = builtin_steps()
-    patch.setattr(service.parts, "builtin_steps", lambda: (*first, step, consent))
+    *first, consent = BUILTIN_STEPS
+    patch.setattr(service.parts, "BUILTIN_STEPS", (*first, step, consent))
     patch.setattr(service.app, "sign_in_endpoints", _with_page)
     templates.mkdir()
     (templates / "otp.html").write_text(TEMPLATE)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from service.caching.bounded_cache import BoundedCache
-from service.caching.single_flight import SingleFlight
+from service.caching import BoundedCache, SingleFlight
 from service.identity.providers.provider import (
     ProviderMetadata,
     ProviderUnavailable,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, cast
 
-from service.caching.single_flight import SingleFlight
+from service.caching import SingleFlight
 from service.store.engine.circuit import Circuit
 from service.store.engine.errors import UNREACHABLE, ConnectionLost, NotAsked
 from service.store.engine.link import TICK, Link

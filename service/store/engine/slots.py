@@ -11,7 +11,7 @@ from typing import Any
 
 from redis.crc import key_slot
 
-from service.caching.single_flight import SingleFlight
+from service.caching import SingleFlight
 from service.store.engine.errors import TROUBLE, ConnectionLost
 from service.store.verbs import Command
 

@@ -1,4 +1,4 @@
-"""Resolves names in URLs of dynamically registered clients, in threads of its own (RFC 7591 §5)."""
+"""Limits where URLs of dynamically registered clients may lead, and how many names they resolve (RFC 7591 §5)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import socket
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -19,8 +22,39 @@ PER_DOMAIN = 2
 """Look-ups at once for names of one domain, so that one slow name server does not use all threads."""
 
 _FLAGS = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+_NAT64 = IPv6Network("64:ff9b::/96")
+"""IPv4 behind a translator (RFC 6052 §2.1)."""
 
 _Answers = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """Allows public addresses by https, and all in the networks that the operator names."""
+
+    allowed_networks: Sequence[IPv4Network | IPv6Network]
+
+    def allows(self, address: str, *, https: bool) -> bool:
+        """Whether a URL may lead to the address."""
+        target = _target(ip_address(address))
+        exempt = any(target in network for network in self.allowed_networks)
+        return exempt or (https and _is_public(target))
+
+
+def _target(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the address that receives the packets: an embedded IPv4 address, if there is one."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether the address belongs to one host on the Internet (RFC 6890 §2.2)."""
+    site_local = isinstance(address, IPv6Address) and address.is_site_local
+    special = address.is_multicast or address.is_reserved or address.is_link_local or site_local
+    return address.is_global and not special
 
 
 class GuardedResolver(AbstractResolver):
@@ -74,5 +108,4 @@ class GuardedResolver(AbstractResolver):
     def _count(self, domain: str, change: int) -> None:
         with self._lock:
             self._running[domain] += change
-            if not self._running[domain]:
-                del self._running[domain]
+            self._running = +self._running  # without those at zero

@@ -1,1 +1,0 @@
-"""Values kept in this process for a while, and work done once for all who need it at the same time."""
