@@ -12,9 +12,8 @@ from benchmarks.works import HOUR, VERIFIER, authorization_of
 from service.identity.consents import Wishes
 from service.identity.sessions import queue_logouts
 from service.identity.sign_ins import SignIn
-from service.model.authorization import Authorization, new_family_key
+from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.handle import digest, new_handle, new_selector
-from service.model.one_time import AuthorizationCode
 from service.model.registered_client import RegisteredClient
 from service.model.session import PendingSignIn, Session
 from service.parts import Parts

@@ -10,9 +10,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from benchmarks.load import Requests
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.handle import new_handle, new_selector
-from service.model.one_time import AuthorizationCode, RefreshToken
 from service.parts import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.store.verbs import Command

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from service.background import background_work
-from service.client_auth.resource_server import CallerAuthentication
 from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
@@ -140,7 +139,7 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     shared = parts.shared
     return (
         IntrospectionEndpoint(
-            callers=CallerAuthentication(shared.registry, parts.clients.authentication),
+            client_auth=parts.clients.authentication,
             active_tokens=parts.tokens.active_tokens,
             identifiers=parts.tokens.identifiers,
             registry=shared.registry,

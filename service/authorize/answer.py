@@ -10,10 +10,9 @@ from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.identity.sessions import note_client
-from service.model.authorization import Authorization, new_family_key
+from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
-from service.model.one_time import AuthorizationCode
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.protocol.errors import LoginRequired, OAuthError

@@ -16,12 +16,11 @@ from cryptography.fernet import InvalidToken
 from service.keys.sealing import cipher_from_id
 from service.model.client import MARK_LENGTH, client_mark
 from service.model.handle import digest, new_selector
-from service.model.network import network_of
 from service.model.session import Answers, ParkedRequest, SealedRequest
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
 from service.store.keyvalue import StoreUnavailable
-from service.store.rate_limit import RateLimit
+from service.store.rate_limit import RateLimit, network_of
 from service.store.stores import Stores
 from service.store.verbs import Command
 

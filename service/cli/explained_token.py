@@ -14,8 +14,8 @@ from service.keys.jose import (
     unverified_header,
     verify,
 )
+from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
-from service.model.one_time import RefreshToken, Spent
 from service.parts import Parts
 from service.protocol.scope import format_scope
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from service.client_auth.client_assertion import ClientAssertions, ClientSecretJwt, PrivateKeyJwt
-from service.client_auth.client_secret_basic import ClientSecretBasic
-from service.client_auth.client_secret_post import ClientSecretPost
+from service.client_auth.client_secret import ClientSecretBasic, ClientSecretPost, NoAuthentication
 from service.client_auth.credential_cache import CredentialCache
-from service.client_auth.none import NoAuthentication
 from service.clients.directory import Clients
-from service.model.client import Client
+from service.model.client import Client, verifies_any
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
 from service.model.registry import LiveRegistry
+from service.model.resources import Api
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_authentication import basic_challenge
 
@@ -43,12 +42,13 @@ class ClientAuthentication:
         realm: str,
     ) -> None:
         methods = tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
-        self.realm = realm
-        self.credential_parameters = frozenset[str]().union(*(method.reads for method in methods))
+        parameters = frozenset[str]().union(*(method.reads for method in methods))
+        self._realm = realm
         self._methods = methods
         self._clients = clients
         self._registry = registry
-        self._cache = CredentialCache[Client](self.credential_parameters)
+        self._known_clients = CredentialCache[Client](parameters)
+        self._known_apis = CredentialCache[Api](parameters)
 
     def metadata(self, endpoint: str, *, without: str | None = None) -> Mapping[str, object]:
         """Return the metadata about authentication at an endpoint of this name (RFC 8414 §2)."""
@@ -62,7 +62,7 @@ class ClientAuthentication:
     async def authenticate(self, request: RequestCredentials) -> Client:
         """Return the client that sent the request; raise InvalidClient if it is not proven (RFC 6749 §5.2)."""
         registry = self._registry.current
-        remembered = self._cache.find(request, registry)
+        remembered = self._known_clients.find(request, registry)
         if remembered is not None:
             return remembered
         try:
@@ -73,10 +73,48 @@ class ClientAuthentication:
         # A dynamically registered client may change its secret without a new registry.
         if method.name == ClientSecretBasic.name and not client.dynamically_registered:
             name, secrets = client.client_id, client.client_secrets
-            self._cache.remember(request, registry, client, name=name, secrets=secrets)
+            self._known_clients.remember(request, registry, client, name=name, secrets=secrets)
         return client
 
-    def read_candidates(self, request: RequestCredentials) -> Sequence[Candidate]:
+    async def authenticate_caller(self, request: RequestCredentials) -> Api | Client:
+        """Return who introspects: an API resource or scope by Basic, or else a client (RFC 7662 §2.1).
+
+        Raise InvalidClient with a challenge if neither is proven (RFC 7662 §2.3).
+        """
+        registry = self._registry.current
+        remembered = self._known_apis.find(request, registry)
+        if remembered is not None:
+            return remembered
+        challenge = basic_challenge(self._realm)
+        named: tuple[Api | None, ...] = ()
+        try:
+            method, evidence = self._read_candidates(request)[0]
+            if method.name == ClientSecretBasic.name:
+                name = evidence.client_id
+                named = (registry.api_resources.get(name), registry.api_scopes.get(name))
+            for api in named:
+                secrets = api.secrets if api else ()
+                if verifies_any(secrets, evidence.proof, now=request.now) and api:
+                    self._known_apis.remember(
+                        request, registry, api, name=api.name, secrets=secrets
+                    )
+                    return api
+            client = await self.authenticate(request)
+        except InvalidClient as refused:
+            refused.headers = challenge
+            refused.claimed = next((api.name for api in named if api), refused.claimed)
+            raise
+        if client.is_public:
+            description = "a public client cannot introspect"
+            raise InvalidClient(description, headers=challenge, claimed=client.client_id)
+        return client
+
+    def add_challenge(self, error: OAuthError, authorization: str | None) -> None:
+        """Ask for Basic credentials if a client that sent an Authorization header is refused."""
+        if isinstance(error, InvalidClient) and authorization is not None:
+            error.headers = basic_challenge(self._realm)
+
+    def _read_candidates(self, request: RequestCredentials) -> Sequence[Candidate]:
         """Return the methods that may authenticate the request, with their evidence (RFC 6749 §2.3)."""
         candidates = [
             (method, evidence)
@@ -90,13 +128,8 @@ class ClientAuthentication:
             raise InvalidClient("the request does not authenticate a client")
         return sent or candidates
 
-    def add_challenge(self, error: OAuthError, authorization: str | None) -> None:
-        """Ask for Basic credentials if a client that sent an Authorization header is refused."""
-        if isinstance(error, InvalidClient) and authorization is not None:
-            error.headers = basic_challenge(self.realm)
-
     async def _verify(self, request: RequestCredentials) -> tuple[ClientAuthMethod, Client]:
-        candidates = self.read_candidates(request)
+        candidates = self._read_candidates(request)
         names = {evidence.client_id for _, evidence in candidates}
         names.update(filter(None, [request.params.get("client_id")]))
         if len(names) > 1:

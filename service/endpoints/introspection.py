@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from service.client_auth.resource_server import Caller, CallerAuthentication
+from service.client_auth import ClientAuthentication
 from service.http.answer import Answer, json_answer, jwt_fields
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, Route
 from service.http.message import Message
 from service.http.parameters import JSON, form_params
 from service.keys.keyring import KeyRing
+from service.model.authorization import token_type
 from service.model.client import Client
-from service.model.confirmation import token_type
 from service.model.events import ClientRefused, Emit, TokenIntrospected
 from service.model.registry import LiveRegistry
 from service.model.resources import Api, ApiResource
@@ -23,6 +23,8 @@ from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims
 from service.tokens.subject import SubjectIdentifiers
+
+Caller = Api | Client
 
 PATH = "/connect/introspect"
 SIGNED = "application/token-introspection+jwt"
@@ -36,7 +38,7 @@ INACTIVE: Mapping[str, object] = {"active": False}
 class IntrospectionEndpoint:
     """Tells API resources and scopes about tokens for them, and clients about their own."""
 
-    callers: CallerAuthentication
+    client_auth: ClientAuthentication
     active_tokens: ActiveTokens
     identifiers: SubjectIdentifiers
     registry: LiveRegistry
@@ -50,14 +52,16 @@ class IntrospectionEndpoint:
     def metadata(self) -> Mapping[str, object]:
         return {
             "introspection_endpoint": PATH,
-            **self.callers.client_auth.metadata("introspection_endpoint", without="none"),
+            **self.client_auth.metadata("introspection_endpoint", without="none"),
             "introspection_signing_alg_values_supported": list(self.keys.algorithms),
         }
 
     async def introspect(self, request: Message) -> Answer:
         params = await form_params(request)
         try:
-            caller = await self.callers.authenticate(self.credentials.read(request, params))
+            caller = await self.client_auth.authenticate_caller(
+                self.credentials.read(request, params)
+            )
         except InvalidClient as refused:
             client_id, cause = refused.claimed, refused.description
             self.emit(ClientRefused(client_id=client_id, endpoint=PATH, cause=cause))

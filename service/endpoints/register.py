@@ -16,11 +16,10 @@ from service.http.credentials import bearer_token
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
 from service.model.events import Emit, RegistrationRefused
-from service.model.network import network_of
 from service.model.registered_client import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_authentication import bearer_challenge
-from service.store.rate_limit import RateLimit
+from service.store.rate_limit import RateLimit, network_of
 
 PATH = "/connect/register"
 ONE = PATH + "/{client_id}"

@@ -6,11 +6,10 @@ import secrets
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, AuthorizationCode, Spent
 from service.model.client import Client
 from service.model.events import CodeReplayed, Emit
 from service.model.handle import Handle, parse_handle
-from service.model.one_time import AuthorizationCode, Spent
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params

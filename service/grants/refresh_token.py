@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
 from service.model.events import Emit, RefreshTokenReused
 from service.model.handle import parse_handle
-from service.model.one_time import RefreshToken, Spent
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS

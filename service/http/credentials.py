@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from service.http.message import Message, WholeRequest
 from service.http.proxy import ClientAddress
-from service.model.confirmation import Confirmation
+from service.model.authorization import Confirmation
 from service.model.credentials import ClientCertificate, RequestCredentials
 from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidRequest

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
-from service.model.events import Emit, SessionEnded, SessionStarted
+from service.model.events import Emit, SessionEnded, SessionStarted, current_traceparent
 from service.model.handle import (
     Handle,
     digest,
@@ -19,7 +19,6 @@ from service.model.handle import (
     parse_handle,
 )
 from service.model.session import LogoutDelivery, Session
-from service.model.trace import current_traceparent
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command
 

@@ -10,8 +10,8 @@ from service.identity.passwords import MAX_PASSWORD, Passwords, RefusalTimes, is
 from service.identity.throttle import Throttle
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
-from service.model.network import network_of
 from service.model.user import MAX_USERNAME, User, UserStore, fold_username
+from service.store.rate_limit import network_of
 
 AMR = ("pwd",)
 """Password-based authentication (RFC 8176 §2)."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from service.model.handle import digest
-from service.model.network import network_of
 from service.model.user import fold_username
 from service.store import verbs
 from service.store.keyvalue import KeyValue
+from service.store.rate_limit import network_of
 from service.store.verbs import Read
 
 WIDER = 10

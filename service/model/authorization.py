@@ -1,14 +1,15 @@
-"""An authorization: every grant ends in one, and every token begins with one."""
+"""An authorization, which every grant ends in and every token begins with; its code, its refresh token and its key."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
-from service.model.confirmation import Confirmation
 from service.protocol.claims_request import ClaimsRequest
+from service.protocol.pkce import CodeChallenge
 from service.protocol.scope import OFFLINE_ACCESS
 
 DELEGATION = "delegation"
@@ -60,3 +61,62 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 def new_family_key(scope: frozenset[str]) -> str | None:
     """Return a key for the refresh tokens of an authorization with this scope, if it will have any."""
     return secrets.token_urlsafe(16) if OFFLINE_ACCESS in scope else None
+
+
+class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The values that a code is bound to (RFC 6749 §4.1.2, RFC 7636 §4.4)."""
+
+    redirect_uri: str
+    code_challenge: CodeChallenge | None
+    nonce: str | None
+
+
+class RefreshToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One refresh token of a family (RFC 6749 §6)."""
+
+    seed: str
+    """The successor is derived from it and the token: a repeated request gets the same one."""
+    ends_at: int
+    """The absolute end of the family, seconds since the epoch."""
+    sealed_claims: bytes = b""
+    """The user's claims of the first access token, encrypted with a key derived from the token."""
+    user_claims: Mapping[str, object] = {}
+    """The same in the clear, as in the first version of the record; not written any more."""
+    cnf: Confirmation | None = None
+    """The key that a public client has to prove possession of to use it (RFC 9449 §5, RFC 8705 §4)."""
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Takes the place of a used code or refresh token, so that a replay is recognised."""
+
+    attempt: str
+    """The id of the request that used it: a retry by the store client is not a replay."""
+    at: int
+    refresh_token: RefreshToken | None = None
+    """The used token, where a repeat within the reuse interval gets the same successor."""
+
+
+ConfirmationMethod = Literal["jkt", "x5t#S256"]
+
+
+class Confirmation(msgspec.Struct, frozen=True):
+    """A DPoP key (`jkt`, RFC 9449 §6.1) or a client certificate (`x5t#S256`, RFC 8705 §3.1)."""
+
+    method: ConfirmationMethod
+    thumbprint: str
+    """SHA-256 of the public key or of the certificate, base64url."""
+
+    def as_claim(self) -> dict[str, str]:
+        """Return the value of the `cnf` claim."""
+        return {self.method: self.thumbprint}
+
+
+def read_confirmation(cnf: object) -> Confirmation:
+    """Read a `cnf` claim; ValueError unless it names one key by a method that is known here."""
+    ((method, thumbprint),) = msgspec.convert(cnf, dict[ConfirmationMethod, str]).items()
+    return Confirmation(method, thumbprint)
+
+
+def token_type(cnf: Confirmation | None) -> Literal["Bearer", "DPoP"]:
+    """Return the `token_type` of an access token that is bound to this key (RFC 9449 §5, RFC 8705 §3)."""
+    return "DPoP" if cnf is not None and cnf.method == "jkt" else "Bearer"

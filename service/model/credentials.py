@@ -6,9 +6,9 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
+from service.model.authorization import Confirmation
 from service.model.catalogue import Credential
 from service.model.client import Client
-from service.model.confirmation import Confirmation
 from service.protocol.params import Params
 
 

@@ -14,7 +14,16 @@ Emit = Callable[[object], None]
 current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that is being answered, if there is one."""
 
+current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
+"""The present span for other servers (W3C Trace Context §3.2); None where nothing is traced."""
+
 LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
+
+
+def trace_id() -> str | None:
+    """Return the id of the trace that the present span belongs to (W3C Trace Context §3.2.2.3)."""
+    traceparent = current_traceparent.get()
+    return None if traceparent is None else traceparent.split("-")[1]
 
 
 class KeyAnnounced(msgspec.Struct, frozen=True, kw_only=True):

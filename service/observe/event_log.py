@@ -22,8 +22,8 @@ from service.model.events import (
     RequestAnswered,
     TokenIntrospected,
     current_request_id,
+    trace_id,
 )
-from service.model.trace import trace_id
 from service.observe.logs import text_of_json, text_renderer, wants_text
 
 _requests = logging.getLogger("service.requests")

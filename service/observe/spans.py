@@ -18,11 +18,10 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_span, use_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from service.model.events import Emit, RequestAnswered
+from service.model.events import Emit, RequestAnswered, current_traceparent
 from service.model.outgoing import HttpAnswer, HttpClient
 from service.model.session import LogoutDelivery
 from service.model.timings import Signed, StoreAnswered
-from service.model.trace import current_traceparent
 from service.observe.metrics import OTHER
 from service.observe.span_export import SpanExport
 

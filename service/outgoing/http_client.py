@@ -21,10 +21,9 @@ from aiohttp import (
 )
 from yarl import URL
 
-from service.model.events import Emit
+from service.model.events import Emit, current_traceparent
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.timings import OthersAnswered
-from service.model.trace import current_traceparent
 from service.outgoing.guard import AddressPolicy, GuardedResolver
 
 log = structlog.stdlib.get_logger(__name__)

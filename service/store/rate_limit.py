@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from service.model.handle import digest
 from service.protocol.errors import TooManyRequests
@@ -34,3 +35,14 @@ class RateLimit:
             raise TooManyRequests(
                 f"more than {self.per_minute} requests per minute", retry_after=MINUTE - elapsed
             )
+
+
+def network_of(address: str) -> str:
+    """Return the /64 of an IPv6 address, because one host has all of it (RFC 4291 §2.5.1), else the address."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    return str(parsed.ipv4_mapped or ip_network((parsed, 64), strict=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from service.model.one_time import Spent
+from service.model.authorization import Spent
 from service.store import verbs
 from service.store.encoding import FIRST, Encoding
 from service.store.verbs import Command, Read

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from service.model.authorization import Authorization
-from service.model.one_time import AuthorizationCode, RefreshToken
+from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.registered_client import RegisteredClient
 from service.model.session import (
     Consent,

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from service.keys.keyring import KeyRing
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, token_type
 from service.model.client import Client
-from service.model.confirmation import token_type
 from service.model.handle import new_handle
 from service.protocol.scope import format_scope
 from service.store.stores import Stores

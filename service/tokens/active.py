@@ -17,10 +17,14 @@ from service.keys.jose import (
     verify,
 )
 from service.keys.keyring import KeyRing
-from service.model.authorization import Authorization
-from service.model.confirmation import Confirmation, read_confirmation
+from service.model.authorization import (
+    Authorization,
+    Confirmation,
+    RefreshToken,
+    Spent,
+    read_confirmation,
+)
 from service.model.handle import Handle, parse_handle
-from service.model.one_time import RefreshToken, Spent
 from service.model.user import UserStore
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope

@@ -11,9 +11,8 @@ from typing import ClassVar, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from service.model.authorization import Authorization, new_family_key
+from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
-from service.model.confirmation import Confirmation
 from service.model.events import Emit
 from service.model.handle import Handle, new_selector
 from service.model.registry import LiveRegistry

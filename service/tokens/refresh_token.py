@@ -8,9 +8,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
-from service.model.one_time import RefreshToken, Spent
 from service.protocol.errors import OAuthError
 from service.store.stores import Stores
 from service.tokens.active import ActiveRefreshToken

@@ -14,8 +14,8 @@ import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from service.model.authorization import RefreshToken
 from service.model.handle import Handle
-from service.model.one_time import RefreshToken
 from service.store.keyvalue import StoreUnavailable
 
 log = structlog.stdlib.get_logger(__name__)

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
+from service.model.authorization import Spent
 from service.model.handle import Handle
-from service.model.one_time import Spent
 from service.protocol.errors import OAuthError
 from service.store.records import OneTimeRecords
 from service.store.verbs import Command

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from service.model.confirmation import Confirmation
+from service.model.authorization import Confirmation
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import DerivedGrant, GrantServices, NewGrant, TokenRequest
 

@@ -9,9 +9,9 @@ import time_machine
 
 from service.identity.sign_in import LocalSignIn
 from service.model.events import LoginFailed, LoginLocked
-from service.model.network import network_of
 from service.store import scripts
 from service.store.keyvalue import KeyValue
+from service.store.rate_limit import network_of
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
 
 on_embedded = pytest.mark.parametrize("kv", ["embedded"], indirect=True)

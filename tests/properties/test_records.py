@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.model.one_time import Spent
+from service.model.authorization import Spent
 from service.store.records import OneTimeRecords, Records
 from service.store.stores import Stores
 from service.store.verbs import Command

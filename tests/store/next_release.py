@@ -18,13 +18,11 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
             '            device="laptop",\n            user_agent="".join(\n'
         ),
     },
-    "service/model/authorization.py": {
-        "    created_at: int\n": '    device: str = "unknown"\n    created_at: int\n',
-    },
     "service/authorize/answer.py": {
         "created_at=interaction.now,\n": 'created_at=interaction.now,\n        device="laptop",\n',
     },
-    "service/model/one_time.py": {
+    "service/model/authorization.py": {
+        "    created_at: int\n": '    device: str = "unknown"\n    created_at: int\n',
         "    ends_at: int\n": '    device: str = "unknown"\n    ends_at: int\n',
     },
     "service/store/records.py": {'Encoding("spent", Spent, 3)': 'Encoding("spent", Spent, 4)'},

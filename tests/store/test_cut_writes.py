@@ -9,7 +9,7 @@ import hiredis
 import pytest
 from redis import Redis
 
-from service.model.one_time import Spent
+from service.model.authorization import Spent
 from service.store import verbs
 from service.store.stores import LOGOUT, Stores
 from service.store.verbs import Command

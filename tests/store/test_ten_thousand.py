@@ -11,9 +11,8 @@ from redis import Redis
 
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import SignIn
-from service.model.authorization import Authorization, new_family_key
+from service.model.authorization import Authorization, RefreshToken, new_family_key
 from service.model.handle import digest, new_selector
-from service.model.one_time import RefreshToken
 from service.model.session import Session
 from service.protocol.errors import InvalidGrant
 from service.store.indexes import Index

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from service.model.authorization import RefreshToken
 from service.model.handle import parse_handle
-from service.model.one_time import RefreshToken
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, claims_in
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.model.confirmation import Confirmation
+from service.model.authorization import Confirmation
 from service.model.handle import parse_handle
 from service.tokens.granting import TokenRequest
 from tests.driving.client_app import ClientApp

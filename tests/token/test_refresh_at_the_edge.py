@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from service.model.authorization import RefreshToken
 from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, new_handle, parse_handle
-from service.model.one_time import RefreshToken
 from service.protocol.errors import InvalidGrant
 from service.tokens.active import ActiveRefreshToken
 from service.tokens.refresh_token import use_up

@@ -23,10 +23,9 @@ from service.identity.providers.provider import (
 from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
+from service.model.authorization import Spent
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
-from service.model.network import network_of
-from service.model.one_time import Spent
 from service.model.outgoing import HttpClient
 from service.model.registry import IdentityProvider, LiveRegistry
 from service.model.session import PendingSignIn
@@ -34,7 +33,7 @@ from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.prompt import LOGIN
 from service.protocol.scope import OPENID
-from service.store.rate_limit import RateLimit
+from service.store.rate_limit import RateLimit, network_of
 from service.store.stores import Stores
 
 CALLBACK = "/account/provider/callback"

@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 import pytest
 
-from service.model.one_time import Spent
+from service.model.authorization import Spent
 from service.store import verbs
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue, open_store

@@ -11,9 +11,13 @@ from typing import Any, cast
 import msgspec
 
 from service.keys.stored_keys import RECORD as KEYS
-from service.model.authorization import Authorization
-from service.model.confirmation import Confirmation
-from service.model.one_time import AuthorizationCode, RefreshToken, Spent
+from service.model.authorization import (
+    Authorization,
+    AuthorizationCode,
+    Confirmation,
+    RefreshToken,
+    Spent,
+)
 from service.model.registered_client import RegisteredClient
 from service.model.session import (
     Answers,

@@ -1,0 +1,65 @@
+"""client_secret_basic, client_secret_post and none: a secret in the header, in the body, or no secret at all (RFC 6749 §2.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from service.model.catalogue import Credential
+from service.model.client import Client, verifies_any
+from service.model.credentials import Evidence, RequestCredentials
+from service.protocol.http_authentication import parse_basic_auth
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSecretBasic:
+    name: ClassVar[str] = "client_secret_basic"
+    credential: ClassVar[Credential] = Credential.SECRET
+    algorithms: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[frozenset[str]] = frozenset({"Authorization"})
+
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        credentials = request.authorization and parse_basic_auth(request.authorization)
+        if not credentials:
+            return None
+        return Evidence(client_id=credentials.name, proof=credentials.secret, request=request)
+
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        secrets = client.client_secrets if client else ()
+        return verifies_any(secrets, evidence.proof, now=evidence.request.now)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSecretPost:
+    name: ClassVar[str] = "client_secret_post"
+    credential: ClassVar[Credential] = Credential.SECRET
+    algorithms: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[frozenset[str]] = frozenset({"client_secret"})
+
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        secret, client_id = request.params.get("client_secret"), request.params.get("client_id")
+        if secret is None:
+            return None
+        return Evidence(client_id=client_id or "", proof=secret, request=request)
+
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        secrets = client.client_secrets if client else ()
+        return verifies_any(secrets, evidence.proof, now=evidence.request.now)
+
+
+@dataclass(frozen=True, slots=True)
+class NoAuthentication:
+    """A public client sends its client_id and proves nothing (RFC 6749 §2.1, RFC 7591 §2)."""
+
+    name: ClassVar[str] = "none"
+    credential: ClassVar[Credential] = Credential.NOTHING
+    algorithms: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[frozenset[str]] = frozenset()
+
+    def read_evidence(self, request: RequestCredentials) -> Evidence | None:
+        client_id = request.params.get("client_id")
+        return Evidence(client_id=client_id, request=request) if client_id else None
+
+    async def proves(self, evidence: Evidence, client: Client | None) -> bool:
+        verifies_any((), "", now=evidence.request.now)  # takes as long as a wrong secret
+        return client is not None and client.is_public
