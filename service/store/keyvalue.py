@@ -16,8 +16,7 @@ from service.model.timings import StoreAnswered, ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
 from service.store.engine.connection import open_engine
-from service.store.engine.engine import Engine, Line
-from service.store.engine.errors import TROUBLE, NotAsked, ResponseError
+from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked
 from service.store.verbs import Command, Read
 
 log = structlog.stdlib.get_logger(__name__)
@@ -181,7 +180,7 @@ class KeyValue:
             answers = await line.ask(commands, seconds=seconds)
             for answer in answers:
                 if isinstance(answer, Exception):
-                    raise ResponseError(str(answer))
+                    raise answer
             trouble = None
         except TROUBLE as error:
             trouble = type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from service.store.engine.circuit import Circuit
+from service.store.engine.multiplexed import Circuit
 
 
 async def test_a_probe_that_fails_unexpectedly_is_followed_by_another() -> None:

@@ -3,18 +3,115 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import chain, groupby
 from time import monotonic
 from typing import Any
 
-from service.store.engine.engine import Line
-from service.store.engine.errors import UNREACHABLE, ConnectionLost
-from service.store.engine.slots import Address, Slots
+from redis.crc import key_slot
+
+from service.caching import SingleFlight
+from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line
 from service.store.verbs import Command
+
+Address = tuple[str, int]
+
+COUNT = 16384
+"""Slots of every Cluster."""
+
+PATIENCE = 0.5
+"""Seconds for one server to answer; then another is asked."""
+
+REST = 0.2
+"""Seconds between two rounds of questions at least."""
 
 REDIRECTIONS = 3
 """Servers that one command follows its key to; more than one only while servers disagree."""
+
+
+class Slots:
+    """The last answer; the servers are asked again when one redirects or is lost."""
+
+    def __init__(self, seeds: Iterable[Address], connect: Callable[[Address], Any]) -> None:
+        """Take the servers of the URL, and what makes a connection of redis-py to one."""
+        self._seeds = self._servers = frozenset(seeds)
+        self._connect = connect
+        self._owners: list[Address | None] = []
+        self._asking: SingleFlight[None, None] = SingleFlight()
+        self._asked_at = 0.0
+
+    @property
+    def are_known(self) -> bool:
+        return bool(self._owners)
+
+    @property
+    def masters(self) -> frozenset[Address]:
+        """The servers that have slots; none before the first answer."""
+        return frozenset(owner for owner in self._owners if owner is not None)
+
+    def find_owner(self, command: Command) -> Address:
+        """Return the server that has the key of a command; any server if it has no key."""
+        key = _key(command)
+        slot = random.randrange(COUNT) if key is None else key_slot(key.encode())  # noqa: S311 - no secret
+        owner = self._owners[slot]
+        if owner is None:
+            self.refresh()  # no server will redirect us
+            raise ConnectionLost("no server of the Cluster has this slot")
+        return owner
+
+    async def ask_again(self, *, due: float) -> None:
+        """Wait for a new answer, unless the last is new enough."""
+        self.refresh()
+        asking = self._asking.get(None)
+        if asking is not None:
+            async with asyncio.timeout(due - monotonic()):
+                await asyncio.shield(asking)
+
+    def refresh(self) -> None:
+        """Begin to ask the servers, once for all callers at the same time, and not too often."""
+        if monotonic() - self._asked_at >= REST or not self._owners:
+            self._asking.start(None, self._ask)
+
+    def close(self) -> None:
+        """Stop asking."""
+        self._asking.cancel_all()
+
+    async def _ask(self) -> None:
+        try:
+            for address in random.sample(sorted(self._servers), len(self._servers)):
+                with suppress(*TROUBLE):
+                    self._learn(await self._ask_server(address), address[0])
+                    return
+            raise ConnectionLost("no server of the Cluster answers")
+        finally:
+            self._asked_at = monotonic()
+
+    async def _ask_server(self, address: Address) -> Sequence[Any]:
+        connection = self._connect(address)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await connection.connect()
+                await connection.send_command("CLUSTER", "SLOTS")
+                ranges: Sequence[Any] = await connection.read_response()
+                return ranges
+        finally:
+            await connection.disconnect(nowait=True)
+
+    def _learn(self, ranges: Sequence[Any], asked: str) -> None:
+        """Take in the ranges of slots, each with its master first and then its replicas."""
+        owners: list[Address | None] = [None] * COUNT
+        servers = set(self._seeds)
+        for first, last, *nodes in ranges:
+            # A server that does not know its own name sends nothing, or a question mark.
+            addresses = [
+                (asked if name in (None, b"", b"?") else name.decode(), int(port))
+                for name, port, *_ in nodes
+            ]
+            servers |= set(addresses)
+            owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
+        self._owners, self._servers = owners, frozenset(servers)
 
 
 class Clustered:
@@ -33,14 +130,15 @@ class Clustered:
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """Return the replies, in order; reads go to all servers at once, writes in their order."""
         due = monotonic() + seconds
-        await self._slots.ask_once(due=due)
-        parts = [list(part) for _, part in groupby(commands, self._slots.find_owner)]
+        if not self._slots.are_known:
+            await self._slots.ask_again(due=due)
+        parts = [(owner, list(part)) for owner, part in groupby(commands, self._slots.find_owner)]
         if len(parts) == 1:
-            return await self._ask(parts[0], due=due)
+            return await self._ask(*parts[0], due=due)
         if all(command[0] == "GET" for command in commands):
-            answers = await asyncio.gather(*[self._ask(part, due=due) for part in parts])
+            answers = await asyncio.gather(*[self._ask(*part, due=due) for part in parts])
         else:
-            answers = [await self._ask(part, due=due) for part in parts]
+            answers = [await self._ask(*part, due=due) for part in parts]
         return list(chain.from_iterable(answers))
 
     def close(self) -> None:
@@ -48,9 +146,8 @@ class Clustered:
         for line in self._lines.values():
             line.close()
 
-    async def _ask(self, commands: list[Command], *, due: float) -> list[Any]:
+    async def _ask(self, owner: Address, commands: list[Command], *, due: float) -> list[Any]:
         """Ask the one server that has all these keys, or the one that has taken over from it meanwhile."""
-        owner = self._slots.find_owner(commands[0])
         line = self._line(owner)
         known_to_be_away = line.circuit_open
         try:
@@ -99,3 +196,10 @@ class Clustered:
                 self._lines.pop(gone).close()
             line = self._lines[address] = self._line_to(address)
         return line
+
+
+def _key(command: Command) -> str | None:
+    """Return the one key that a command touches; in a script it comes after the text and the number of keys."""
+    if command[0] == "PING":
+        return None
+    return str(command[3 if command[0] == "EVAL" else 1])

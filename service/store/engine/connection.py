@@ -14,11 +14,10 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 
-from service.store.engine.clustered import Clustered
+from service.store.engine.clustered import Address, Clustered, Slots
 from service.store.engine.engine import Engine, Line, PipelinedLine
 from service.store.engine.group_commit import GroupCommit
 from service.store.engine.multiplexed import Multiplexed
-from service.store.engine.slots import Address, Slots
 
 RETRIES = 2
 """Further attempts to connect, with jitter, before Redis counts as away."""

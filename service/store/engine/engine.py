@@ -1,4 +1,7 @@
-"""The seam: all that `store/keyvalue.py` needs of Redis. `PipelinedLine` shows that redis-py alone could be behind it."""
+"""The seam: all that `store/keyvalue.py` needs of Redis, and what can go wrong behind it.
+
+`PipelinedLine` shows that redis-py alone could be behind it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,31 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from redis import exceptions
+
 from service.store.verbs import Command
+
+ConnectionLost = exceptions.ConnectionError
+RedisError = exceptions.RedisError
+ResponseError = exceptions.ResponseError
+
+UNREACHABLE = (ConnectionLost, exceptions.TimeoutError, OSError)
+"""Redis was not there, or has not answered; it may or may not have executed the commands."""
+
+TROUBLE = (RedisError, OSError)
+"""Everything; asyncio's TimeoutError is an OSError."""
+
+
+class NotAsked(ConnectionLost):
+    """Redis has not answered lately, so nothing was sent."""
+
+
+class Overwhelmed(RedisError):
+    """Too many commands wait for Redis already; nothing was sent."""
+
+
+class NotReplicated(RedisError):
+    """Fewer replicas than are configured have confirmed a write in time; the master has executed it."""
 
 
 class Line(Protocol):

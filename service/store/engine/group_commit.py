@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from time import monotonic
 from typing import Any
 
-from service.store.engine.engine import Line
-from service.store.engine.errors import TROUBLE, NotReplicated, Overwhelmed
+from service.store.engine.engine import TROUBLE, Line, NotReplicated, Overwhelmed
 from service.store.engine.link import MAX_WAITING
 from service.store.verbs import Command
 
@@ -28,10 +28,6 @@ class _Commit:
     commands: Sequence[Command]
     due: float
     answered: asyncio.Future[list[Any]]
-
-    def fail(self, error: Exception) -> None:
-        if not self.answered.done():
-            self.answered.set_exception(error)
 
 
 class GroupCommit:
@@ -84,15 +80,17 @@ class GroupCommit:
         wait = ("WAIT", self._replicas, max(int(seconds * PATIENCE * 1000), 1))
         try:
             *replies, confirmed = await self._line.ask([*commands, wait], seconds=seconds)
+            if isinstance(confirmed, Exception):
+                raise confirmed
+            if confirmed < self._replicas:
+                raise NotReplicated(f"{confirmed} replicas have confirmed the write")
         except TROUBLE as error:
             for each in commits:
-                each.fail(error)
+                if not each.answered.done():
+                    each.answered.set_exception(error)
             return
+        remaining = iter(replies)
         for each in commits:
-            own, replies = replies[: len(each.commands)], replies[len(each.commands) :]
-            if isinstance(confirmed, Exception):
-                each.fail(confirmed)
-            elif confirmed < self._replicas:
-                each.fail(NotReplicated(f"{confirmed} replicas have confirmed the write"))
-            elif not each.answered.done():
+            own = list(islice(remaining, len(each.commands)))
+            if not each.answered.done():
                 each.answered.set_result(own)

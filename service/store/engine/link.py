@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import hiredis
 
-from service.store.engine.errors import ConnectionLost, Overwhelmed
+from service.store.engine.engine import ConnectionLost, Overwhelmed, ResponseError
 from service.store.verbs import Command
 
 MAX_WAITING = 10_000
@@ -49,7 +49,7 @@ class Link(asyncio.Protocol):
         """Take over a connection that is authenticated and has nothing left to read."""
         self._writer = writer  # it would close the socket if nobody held it
         self._loop = asyncio.get_running_loop()
-        self._reader = hiredis.Reader()
+        self._reader = hiredis.Reader(replyError=ResponseError)
         self._waiting: deque[_Question] = deque()
         self._outgoing: list[bytes] = []
         self._paused = False
