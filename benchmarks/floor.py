@@ -20,8 +20,7 @@ from redis.asyncio import Redis
 
 from service.keys.jose import Key, verify
 from service.store.engine.multiplexed import Multiplexed
-from service.store.scripts import INDEX_ADD
-from service.store.verbs import Command
+from service.store.verbs import INDEX_ADD, Command
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
 DIGEST = "d" * 43

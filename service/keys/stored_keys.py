@@ -19,8 +19,8 @@ from service.keys.schedule import (
 from service.keys.sealing import Vault
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
 from service.model.signing_key import KeyRecord
-from service.store.encoding import Encoding
 from service.store.keyvalue import KeyValue, StoreUnavailable
+from service.store.records import Encoding
 
 log = structlog.stdlib.get_logger(__name__)
 

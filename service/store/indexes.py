@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service.store import scripts, verbs
+from service.store import verbs
 from service.store.verbs import Command
 
 
@@ -24,11 +24,11 @@ class Index:
         self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
     ) -> Command:
         """Note a member until it expires, and forget those that have; answers how many there are."""
-        return ("EVAL", scripts.INDEX_ADD, 1, self.key(selector, digest), now, expires_at, member)
+        return ("EVAL", verbs.INDEX_ADD, 1, self.key(selector, digest), now, expires_at, member)
 
     def keep(self, selector: str, *, expires_at: int, now: int) -> Command:
         """Let all members last until `expires_at`."""
-        return ("EVAL", scripts.INDEX_KEEP, 1, self.key(selector), now, expires_at)
+        return ("EVAL", verbs.INDEX_KEEP, 1, self.key(selector), now, expires_at)
 
     def members(self, selector: str, digest: str = "", *, now: int) -> Command:
         """Ask for the members that have not expired, after the commands before."""
@@ -68,7 +68,7 @@ class Queue:
 
     def add(self, member: str, *, due: int) -> Command:
         """Note a member, or give it another time, and forget what has been due for longer than `ttl`."""
-        return ("EVAL", scripts.ENQUEUE, 1, self.key, due, member, self.ttl)
+        return ("EVAL", verbs.ENQUEUE, 1, self.key, due, member, self.ttl)
 
     def defer(self, member: str, *, due: int) -> Command:
         """Give a member another time, if it is still there."""

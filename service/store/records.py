@@ -1,18 +1,82 @@
-"""Records: the keys, the values and the commands for one kind of thing that is stored."""
+"""Records: the keys, the bytes and the commands for one kind of thing that is stored.
+
+Neighbouring releases can read each other's (docs/decisions/record-versions.md).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from copy import copy
+from typing import Generic, TypeVar, cast
+
+import msgspec
+import structlog
 
 from service.model.authorization import Spent
 from service.store import verbs
-from service.store.encoding import FIRST, Encoding
 from service.store.verbs import Command, Read
+
+log = structlog.stdlib.get_logger(__name__)
 
 T = TypeVar("T")
 
+FIRST = 1
+"""The version of bytes without a mark."""
+
 _LIVE, _SPENT = b"+", b"-"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class TooNew(ValueError):
+    """A release that is more than one ahead wrote these bytes."""
+
+
+class Encoding(Generic[T]):
+    """JSON, after `v2 `, `v3 `, … if the kind of record has changed since its first version.
+
+    Unknown members are ignored and missing ones have defaults: so every release reads what earlier
+    releases wrote, and what the next one writes.
+    """
+
+    def __init__(self, kind: str, type: type[T], version: int = FIRST) -> None:  # noqa: A002
+        self.kind, self.type, self.version = kind, type, version
+        self._mark = b"" if version == FIRST else b"v%d " % version
+        self._decode = msgspec.json.Decoder(type).decode
+
+    def encode(self, record: T) -> bytes:
+        return self._mark + _encode(record)
+
+    def decode(self, value: bytes) -> T:
+        """Return the record; ValueError for bytes that this release does not understand."""
+        try:
+            return self._decode(value.removeprefix(self._mark))
+        except msgspec.DecodeError:
+            return self._decode(self._remove_mark(value))
+
+    def is_newer(self, value: bytes) -> bool:
+        """Whether the next release wrote these bytes, which may have members that are unknown here."""
+        return value[:1] == b"v" and _version(value) > self.version
+
+    def _remove_mark(self, value: bytes) -> bytes:
+        """Return the JSON after a mark that can be understood."""
+        if value[:1] != b"v":
+            raise ValueError("it is neither JSON of this kind nor marked with a version")
+        version = _version(value)
+        if version > self.version + 1:
+            log.error(
+                "a record is of a release that is more than one ahead",
+                kind=self.kind,
+                version=version,
+                known=self.version,
+            )
+            raise TooNew(f"{self.kind} {version}")
+        return value.partition(b" ")[2]
+
+
+def _version(value: bytes) -> int:
+    return int(value.partition(b" ")[0][1:])
+
+
 SPENT = Encoding("spent", Spent, 3)
 
 
@@ -36,7 +100,7 @@ class Records(Generic[T]):
 
     def put(self, record: T, selector: str, digest: str = "", *, ttl: int) -> Command:
         """Write the record for `ttl` seconds."""
-        return _set(self.key(selector, digest), self.encode(record), ttl)
+        return ("SET", self.key(selector, digest), self.encode(record), "EX", max(ttl, 1))
 
     def put_lasting(self, record: T, selector: str, digest: str = "") -> Command:
         """Write the record, which stays until it is dropped."""
@@ -66,42 +130,25 @@ class Records(Generic[T]):
         return verbs.drop(self.key(selector, digest))
 
 
-@dataclass(frozen=True, slots=True)
-class OneTimeRecords(Generic[T]):
-    """Records that are used once: a `Spent` marker takes the record's place in one atomic step."""
+def used_once(records: Records[T]) -> Records[T | Spent]:
+    """Let `swap` put a `Spent` marker in the place of a record, in one atomic step."""
+    encode, decode = records.encode, records.decode
 
-    live: Records[T]
+    def encode_either(record: T | Spent) -> bytes:
+        if isinstance(record, Spent):
+            return _SPENT + SPENT.encode(record)
+        return _LIVE + encode(record)
 
-    def decode(self, value: bytes) -> T | Spent:
-        """Return the record, or the marker that it was spent."""
-        return self.live.decode(value[1:]) if value[:1] == _LIVE else SPENT.decode(value[1:])
+    def decode_either(value: bytes) -> T | Spent:
+        return decode(value[1:]) if value[:1] == _LIVE else SPENT.decode(value[1:])
 
-    def read(self, selector: str, digest: str) -> Read[T | Spent]:
-        return Read(self.live.key(selector, digest), self.decode)
-
-    def put(self, record: T, selector: str, digest: str, *, ttl: int) -> Command:
-        """Write an unspent record for `ttl` seconds."""
-        return _set(self.live.key(selector, digest), _LIVE + self.live.encode(record), ttl)
-
-    def put_new(self, record: T, selector: str, digest: str, *, ttl: int) -> Command:
-        """Write an unspent record unless there is one, spent or not; answers whether it was written."""
-        return (*self.put(record, selector, digest, ttl=ttl), "NX")
-
-    def extend(self, selector: str, digest: str, *, ttl: int) -> Command:
-        """Keep a record that is still there for `ttl` seconds from now."""
-        return self.live.extend(selector, digest, ttl=ttl)
-
-    def spend(self, marker: Spent, selector: str, digest: str, *, ttl: int) -> Command:
-        """Write the marker in the record's place for `ttl` seconds; answers what was there, or None."""
-        key = self.live.key(selector, digest)
-        return (*_set(key, _SPENT + SPENT.encode(marker), ttl), "XX", "GET")
-
-    def was_won(self, before: bytes | None, *, attempt: str) -> bool:
-        """Return whether the answer to `spend` says that this attempt is the one that used the record."""
-        if before is None:
-            return False
-        return before[:1] == _LIVE or SPENT.decode(before[1:]).attempt == attempt
+    once = cast("Records[T | Spent]", copy(records))
+    once.encode, once.decode = encode_either, decode_either
+    return once
 
 
-def _set(key: str, value: bytes, ttl: int) -> Command:
-    return ("SET", key, value, "EX", max(ttl, 1))
+def was_won(before: bytes | None, *, attempt: str) -> bool:
+    """Return whether the answer to the swap of a marker says that this attempt used the record."""
+    if before is None:
+        return False
+    return before[:1] == _LIVE or SPENT.decode(before[1:]).attempt == attempt

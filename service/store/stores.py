@@ -17,7 +17,7 @@ from service.model.session import (
 )
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
-from service.store.records import OneTimeRecords, Records
+from service.store.records import Records, used_once
 from service.store.verbs import Command, Read
 
 T = TypeVar("T")
@@ -48,9 +48,9 @@ class Stores:
         self.kv = kv
         # Under an authorization's id:                              until
         self.authorizations = Records(prefix, "az", Authorization, 3)  # its last token expires
-        self.codes = OneTimeRecords(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
+        self.codes = used_once(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
         self.access_tokens = Records(prefix, "at", dict[str, object])  # its lifetime ends
-        self.refresh_tokens = OneTimeRecords(Records(prefix, "rt", RefreshToken, 3))  # its end
+        self.refresh_tokens = used_once(Records(prefix, "rt", RefreshToken, 3))  # its end
         self.revoked = Records(prefix, "rv", bool)  # the JWT with that jti expires
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:
@@ -70,7 +70,7 @@ class Stores:
         # Under the digest of an opaque id, for 15 minutes:
         self.parked = Records(prefix, "pk", SealedRequest)
         self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
-        self.pending_sign_ins = OneTimeRecords(Records(prefix, "ps", PendingSignIn))
+        self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn))
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
         # Under a part of the client_id:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any

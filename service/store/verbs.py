@@ -1,4 +1,8 @@
-"""Commands of Redis as values; records and indexes make those on their keys, and this file those on plain keys."""
+"""Commands of Redis as values; records and indexes make those on their keys, and this file those on plain keys.
+
+Several commands that must be executed together, such as a write and its expiry, are a script: only that
+is complete on a connection that dies in the middle of a write, in a Cluster, and on Redis 6.2.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,44 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from service.store import scripts
-
 Command = tuple[str | bytes | int, ...]
 """A command of Redis with its arguments, as a value: one atomic change or look at one key."""
 
 T_co = TypeVar("T_co", covariant=True)
+
+LINGERS = 60
+"""Seconds that an index outlives its last member: clocks of replicas differ."""
+
+COUNT = """\
+local count, amount = 0, tonumber(ARGV[2])
+for _ = 1, amount do count = redis.call('INCR', KEYS[1]) end
+if count == amount then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+return count"""
+
+REPLACE = """\
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1"""
+
+_END = f"""
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] then redis.call('EXPIRE', KEYS[1], math.max(last[2] - ARGV[1], 0) + {LINGERS}) end"""
+"""The index lives as long as the member that expires last."""
+
+INDEX_ADD = f"""\
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3]){_END}
+return redis.call('ZCARD', KEYS[1])"""
+
+INDEX_KEEP = f"""\
+for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  redis.call('ZADD', KEYS[1], ARGV[2], member)
+end{_END}"""
+
+ENQUEUE = """\
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. (ARGV[1] - ARGV[3]))
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[3])"""
 
 
 class Read(msgspec.Struct, Generic[T_co], frozen=True):
@@ -34,11 +70,11 @@ def drop(key: str) -> Command:
 
 def count(key: str, ttl: int, amount: int = 1) -> Command:
     """Add to a counter that lasts `ttl` seconds from its first use; answers the new count."""
-    return ("EVAL", scripts.COUNT, 1, key, max(ttl, 1), amount)
+    return ("EVAL", COUNT, 1, key, max(ttl, 1), amount)
 
 
 def replace(key: str, old: bytes | None, new: bytes) -> Command:
     """Put a lasting value in the place of `old`, None if there is no value; answers whether `old` was there."""
     if old is None:
         return ("SET", key, new, "NX")
-    return ("EVAL", scripts.REPLACE, 1, key, old, new)
+    return ("EVAL", REPLACE, 1, key, old, new)

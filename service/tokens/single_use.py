@@ -10,7 +10,7 @@ import msgspec
 from service.model.authorization import Spent
 from service.model.handle import Handle
 from service.protocol.errors import OAuthError
-from service.store.records import OneTimeRecords
+from service.store.records import Records, was_won
 from service.store.verbs import Command
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class SingleUse(msgspec.Struct, frozen=True):
 
 
 def use_once(
-    records: OneTimeRecords[T],
+    records: Records[T | Spent],
     handle: Handle,
     marker: Spent,
     *,
@@ -35,9 +35,9 @@ def use_once(
 ) -> SingleUse:
     """Put the marker in the place of the record; with `is_repeatable` every request wins that finds either."""
 
-    def was_won(before: bytes | None) -> bool:
+    def is_won(before: bytes | None) -> bool:
         is_repeat = is_repeatable and before is not None
-        return is_repeat or records.was_won(before, attempt=marker.attempt)
+        return is_repeat or was_won(before, attempt=marker.attempt)
 
-    swap = records.spend(marker, handle.selector, handle.digest, ttl=ttl)
-    return SingleUse(swap, was_won, report_replay)
+    swap = records.swap(marker, handle.selector, handle.digest, ttl=ttl)
+    return SingleUse(swap, is_won, report_replay)

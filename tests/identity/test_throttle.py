@@ -9,7 +9,7 @@ import time_machine
 
 from service.identity.sign_in import LocalSignIn
 from service.model.events import LoginFailed, LoginLocked
-from service.store import scripts
+from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import network_of
 from tests.identity.people import ADDRESS, ALICE, PASSWORD
@@ -48,8 +48,8 @@ async def test_a_failure_that_was_counted_twice_locks_as_well(
     sign_in: LocalSignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fail(sign_in)
-    by_two = scripts.COUNT.replace("'INCR', KEYS[1]", "'INCRBY', KEYS[1], 2")
-    monkeypatch.setattr(scripts, "COUNT", by_two)
+    by_two = verbs.COUNT.replace("'INCR', KEYS[1]", "'INCRBY', KEYS[1], 2")
+    monkeypatch.setattr(verbs, "COUNT", by_two)
     assert await sign_in.throttle.count_failure("alice", ADDRESS)
 
 

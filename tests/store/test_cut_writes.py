@@ -27,7 +27,7 @@ def writes(stores: Stores) -> list[Command]:
     return [
         stores.authorizations.put(EXAMPLES["az"], "id", ttl=60),  # type: ignore[arg-type]
         stores.codes.put(EXAMPLES["ac"], "id", "code", ttl=60),  # type: ignore[arg-type]
-        stores.codes.spend(Spent(attempt="a", at=NOON), "id", "code", ttl=60),
+        stores.codes.swap(Spent(attempt="a", at=NOON), "id", "code", ttl=60),
         stores.logout_leases.put_new(True, LOGOUT, "delivery", ttl=60),
         stores.subject_sessions.add("who", "session", expires_at=NOON + 60, now=NOON),
         stores.session_clients.keep("who", expires_at=NOON + 90, now=NOON),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.store.indexes import Index, Queue
-from service.store.records import OneTimeRecords, Records
+from service.store.records import Records
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import fake as fake  # noqa: PLC0414 - a fixture
@@ -66,6 +66,4 @@ def kinds(service: RunningService) -> set[str]:
     for kind in vars(stores).values():
         if isinstance(kind, Records | Index | Queue):
             found.add(kind.name)
-        elif isinstance(kind, OneTimeRecords):
-            found.add(kind.live.name)
     return found

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.model.handle import parse_handle
-from service.store.encoding import Encoding, TooNew
+from service.store.records import Encoding, TooNew
 from tests.driving.service import RunningService
 from tests.store.records.example import EXAMPLES, FOLDER, SHAPES, encodings, golden, shape
 

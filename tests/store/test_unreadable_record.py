@@ -29,7 +29,7 @@ async def test_a_code_that_cannot_be_read_is_a_503(app: ClientApp, service: Runn
     code = await app.code()
     handle = parse_handle(code, "authorization_code")
     assert handle is not None
-    key = service.parts.shared.stores.codes.live.key(handle.selector, handle.digest)
+    key = service.parts.shared.stores.codes.key(handle.selector, handle.digest)
     await service.parts.shared.kv.write(("SET", key, b"+{}", "EX", 60))
     assert (await app.redeem(code)).refusal == (503, "temporarily_unavailable")
 

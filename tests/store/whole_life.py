@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.identity.sign_ins import SignIn
-from service.store import scripts
+from service.store import verbs
 from tests.clients.signing import SECRET, Signer
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -52,8 +52,8 @@ def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in CONSTANTS.items():
         monkeypatch.setattr(name, value)
     for script in ("INDEX_ADD", "INDEX_KEEP"):
-        text: str = getattr(scripts, script)
-        monkeypatch.setattr(scripts, script, text.replace(f"+ {scripts.LINGERS})", "+ 1)"))
+        text: str = getattr(verbs, script)
+        monkeypatch.setattr(verbs, script, text.replace(f"+ {verbs.LINGERS})", "+ 1)"))
 
 
 def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:

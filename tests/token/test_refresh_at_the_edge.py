@@ -48,7 +48,7 @@ async def test_a_repeat_writes_the_successor_that_redis_lost(service: RunningSer
     token = await first_token(service)
     successor = (await refresh(service, token))["refresh_token"]
     stores, lost = service.parts.shared.stores, parse(successor)
-    await stores.kv.write(stores.refresh_tokens.live.drop(lost.selector, lost.digest))
+    await stores.kv.write(stores.refresh_tokens.drop(lost.selector, lost.digest))
     assert (await refresh(service, token))["refresh_token"] == successor
     assert (await refresh(service, successor)).status == 200
 
@@ -123,4 +123,4 @@ async def test_revoking_a_token_of_which_nothing_is_stored_ends_its_grant(
 async def forget(service: RunningService, token: str) -> None:
     """As when the marker of a used token has expired."""
     spent, stores = parse(token), service.parts.shared.stores
-    await stores.kv.write(stores.refresh_tokens.live.drop(spent.selector, spent.digest))
+    await stores.kv.write(stores.refresh_tokens.drop(spent.selector, spent.digest))

@@ -34,6 +34,7 @@ from service.protocol.params import Params
 from service.protocol.prompt import LOGIN
 from service.protocol.scope import OPENID
 from service.store.rate_limit import RateLimit, network_of
+from service.store.records import was_won
 from service.store.stores import Stores
 
 CALLBACK = "/account/provider/callback"
@@ -117,9 +118,9 @@ class ProviderSignIn:
             raise InvalidRequest("the answer is not from the identity provider that was asked")
         attempt = secrets.token_urlsafe(12)
         marker = Spent(attempt=attempt, at=self.now())
-        spending = records.spend(marker, selector, "", ttl=LIFETIME)
+        spending = records.swap(marker, selector, "", ttl=LIFETIME)
         (before,) = await self.stores.kv.write(spending, durable=True)
-        if not records.was_won(before, attempt=attempt):
+        if not was_won(before, attempt=attempt):
             raise InvalidRequest("this answer has been used")
         return pending, provider
 

@@ -11,7 +11,7 @@ from service.model.authorization import Spent
 from service.store import verbs
 from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue, open_store
-from service.store.records import OneTimeRecords, Records
+from service.store.records import Records, used_once, was_won
 from service.store.verbs import Command, Read
 from tests.driving.redis_servers import RedisCluster
 
@@ -21,10 +21,9 @@ NOW = 1_800_000_000
 LATER = NOW + 60
 
 RECORDS = Records("ts", "x", str)
-CODES = OneTimeRecords(RECORDS)
+CODES = used_once(RECORDS)
 INDEX = Index("ts", "i", 100)
 QUEUE = Queue("ts", "q", "q", 600)
-SPENT = Spent(attempt="a", at=NOW)
 
 SAMPLES: dict[str, Command] = {
     "verbs.extend": verbs.extend(RECORDS.key("v"), 60),
@@ -39,10 +38,6 @@ SAMPLES: dict[str, Command] = {
     "Records.extend": RECORDS.extend("r", ttl=60),
     "Records.exists": RECORDS.exists("r"),
     "Records.drop": RECORDS.drop("r"),
-    "OneTimeRecords.put": CODES.put("new", "c", "d", ttl=60),
-    "OneTimeRecords.put_new": CODES.put_new("new", "c", "d", ttl=60),
-    "OneTimeRecords.extend": CODES.extend("c", "d", ttl=60),
-    "OneTimeRecords.spend": CODES.spend(SPENT, "c", "d", ttl=60),
     "Index.add": INDEX.add("i", "new", expires_at=LATER, now=NOW),
     "Index.keep": INDEX.keep("i", expires_at=LATER, now=NOW),
     "Index.members": INDEX.members("i", now=NOW),
@@ -63,7 +58,7 @@ SAMPLES: dict[str, Command] = {
 def every_verb() -> set[str]:
     """The functions that make a command, by the names of the module or class that they belong to."""
     places: dict[str, object] = {"verbs": verbs, "Records": Records, "Index": Index}
-    places |= {"OneTimeRecords": OneTimeRecords, "Queue": Queue}
+    places |= {"Queue": Queue}
     return {
         f"{place}.{name}"
         for place, owner in places.items()
@@ -87,8 +82,7 @@ async def prepare(kv: KeyValue, key: str) -> None:
     if key.endswith((":i", ":q")):
         await kv.write(("ZADD", key, NOW + 30, "old"))
     elif "count" not in key:
-        old = b'+"old"' if ":x:d" in key else b'"old"'
-        await kv.write(("SET", key, old, "EX", 30))
+        await kv.write(("SET", key, b'"old"', "EX", 30))
 
 
 async def content(kv: KeyValue, key: str) -> object:
@@ -127,6 +121,16 @@ async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
         RECORDS.drop("a"),
     )
     assert added == [1, [b"m"], 1]
+
+
+async def test_a_record_is_used_by_one_attempt(kv: KeyValue) -> None:
+    _, *before = await kv.write(
+        CODES.put("new", "c", "d", ttl=60),
+        *[CODES.swap(Spent(attempt=one, at=NOW), "c", "d", ttl=60) for one in ("a", "a", "b")],
+        CODES.swap(Spent(attempt="a", at=NOW), "c", "unknown", ttl=60),
+    )
+    won = [was_won(one, attempt=who) for one, who in zip(before, "aaba", strict=True)]
+    assert won == [True, True, False, False]
 
 
 async def test_many_keys_are_read_in_the_order_of_the_question(kv: KeyValue) -> None:

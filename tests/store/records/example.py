@@ -31,8 +31,7 @@ from service.model.session import (
 from service.model.signing_key import KeyRecord, SigningKey
 from service.protocol.claims_request import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
-from service.store.encoding import Encoding
-from service.store.records import SPENT, OneTimeRecords, Records
+from service.store.records import SPENT, Encoding, Records
 from service.store.stores import Stores
 
 FOLDER = Path(__file__).parent
@@ -165,9 +164,7 @@ def encodings() -> dict[str, Encoding[Any]]:
     """Return the encoding of every kind of record, by its name."""
     stores = Stores(cast("Any", None), prefix="ts")
     kinds = vars(stores).values()
-    one_time = [kind.live for kind in kinds if isinstance(kind, OneTimeRecords)]
-    plain = [kind for kind in kinds if isinstance(kind, Records)]
-    found: list[Encoding[Any]] = [one.encoding for one in (*plain, *one_time)]
+    found: list[Encoding[Any]] = [kind.encoding for kind in kinds if isinstance(kind, Records)]
     return {one.kind: one for one in (*found, SPENT, KEYS)}
 
 
