@@ -11,8 +11,8 @@ from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.registry import LiveRegistry
-from service.protocol.prompt import PROMPTS
-from service.protocol.refused_value import RefusedValue
+from service.protocol.authorization_request import PROMPTS
+from service.protocol.errors import RefusedValue
 
 MOST = 20
 """Values that are listed; the nearest ones."""

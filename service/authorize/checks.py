@@ -13,9 +13,8 @@ from typing import Generic, TypeVar
 from service.authorize.parameters import EndpointKind
 from service.authorize.request import AuthorizeRequest
 from service.model.registry import Registry
-from service.protocol.errors import InvalidRequest, InvalidScope, UnauthorizedClient
+from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
 from service.protocol.pkce import PLAIN
-from service.protocol.refused_value import RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
 from service.tokens.requested_scope import check_allowed, check_resources
 

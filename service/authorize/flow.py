@@ -29,7 +29,6 @@ from service.protocol.errors import (
     UnmetAuthenticationRequirements,
 )
 from service.protocol.params import Params
-from service.protocol.prompt import NONE
 from service.protocol.session_state import SIGNED_OUT
 from service.tokens.claims import claims_of_scope
 
@@ -127,7 +126,7 @@ class AuthorizeFlow:
             step = self._find_step(interaction, visitor, parked_id)
             if step is None:
                 return await self._answer(interaction, reply_to, claim)
-            if NONE in request.prompt:
+            if "none" in request.prompt:
                 raise step.refusal("prompt is none, and the user would have to be asked")
             parked_id = parked_id or await self.parking.park(
                 arrival.params, browser=visitor.browser, address=arrival.client_address

@@ -10,7 +10,6 @@ from service.identity.sign_ins import SignIn
 from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.protocol.errors import LoginRequired, OAuthError
-from service.protocol.prompt import LOGIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Interaction:
             return False
         if self.lacks_acr and self.acr_step is None:
             return True
-        return LOGIN in self.request.prompt or self._is_too_old(session)
+        return "login" in self.request.prompt or self._is_too_old(session)
 
     def refuse_another_user(self) -> None:
         """Raise LoginRequired if another user signed in than the client names (OIDC Core §3.1.2.2)."""

@@ -12,11 +12,14 @@ from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.delivery import Delivery
-from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.authorization_request import (
+    NO_RESPONSE,
+    check_response_mode,
+    parse_response_type,
+)
+from service.protocol.errors import InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import origin_of
-from service.protocol.refused_value import RefusedValue
-from service.protocol.response_type import NO_RESPONSE, check_response_mode, parse_response_type
 from service.protocol.scope import OPENID
 from service.protocol.session_state import OPAQUE_ORIGIN, session_state
 

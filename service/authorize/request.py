@@ -11,19 +11,22 @@ from service.authorize.response_modes import RESPONSE_MODES
 from service.model.client import Client
 from service.model.registry import Registry, Tenant
 from service.model.session import Session
-from service.protocol.claim_names import parse_locales
-from service.protocol.claims_request import ClaimsParameter, ClaimsRequest, parse_claims
-from service.protocol.errors import InvalidRequest, InvalidScope, RegistrationNotSupported
-from service.protocol.params import Params
-from service.protocol.pkce import CodeChallenge, parse_code_challenge
-from service.protocol.prompt import parse_prompt
-from service.protocol.refused_value import RefusedValue
-from service.protocol.response_type import (
+from service.protocol.authorization_request import (
     NO_RESPONSE,
     ResponseType,
     check_response_mode,
+    parse_prompt,
     parse_response_type,
 )
+from service.protocol.claims import ClaimsParameter, ClaimsRequest, parse_claims, parse_locales
+from service.protocol.errors import (
+    InvalidRequest,
+    InvalidScope,
+    RefusedValue,
+    RegistrationNotSupported,
+)
+from service.protocol.params import Params
+from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
 from service.tokens.claims import askable, claims_of_scope
 from service.tokens.id_token_hint import IdTokenHints

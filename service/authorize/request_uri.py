@@ -16,9 +16,8 @@ from service.clients.client_http import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
-from service.protocol.errors import InvalidRequest, InvalidRequestUri
+from service.protocol.errors import InvalidRequest, InvalidRequestUri, RefusedValue
 from service.protocol.params import MAX_LENGTH
-from service.protocol.refused_value import RefusedValue
 from service.store.rate_limit import network_of
 
 log = structlog.stdlib.get_logger(__name__)

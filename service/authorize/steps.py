@@ -6,14 +6,13 @@ from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
 from service.identity.sign_in import AMR
 from service.model.registry import Registry
-from service.protocol import prompt
 from service.protocol.errors import AccountSelectionRequired, ConsentRequired, LoginRequired
 
 
 def _needs_account(interaction: Interaction) -> bool:
     """Ask once per request; without a session the login page asks anyway."""
     return (
-        prompt.SELECT_ACCOUNT in interaction.request.prompt
+        "select_account" in interaction.request.prompt
         and interaction.session is not None
         and not interaction.answers.account_selected
         and not interaction.answers.authenticated
@@ -54,7 +53,7 @@ def _needs_consent(interaction: Interaction) -> bool:
     if interaction.answers.consented_scope is not None:
         return False
     request, client = interaction.request, interaction.request.client
-    if prompt.CONSENT in request.prompt:
+    if "consent" in request.prompt:
         return True
     is_remembered = (
         client.allow_remember_consent

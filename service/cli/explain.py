@@ -25,8 +25,7 @@ from service.config.configuration import Configuration
 from service.keys.stored_keys import KeysUnreadable
 from service.parts import Parts
 from service.parts.shared import Shared
-from service.protocol.errors import InvalidRequest
-from service.protocol.refused_value import RefusedValue
+from service.protocol.errors import InvalidRequest, RefusedValue
 
 Line = dict[str, Any]
 

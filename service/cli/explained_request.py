@@ -15,9 +15,13 @@ from service.authorize.checks import (
 )
 from service.endpoints.authorize import PATH
 from service.parts import Parts
-from service.protocol.errors import OAuthError, TemporarilyUnavailable
+from service.protocol.errors import (
+    OAuthError,
+    RefusedValue,
+    TemporarilyUnavailable,
+    hide_credentials,
+)
 from service.protocol.params import Params
-from service.protocol.refused_value import RefusedValue, hide_credentials
 from service.protocol.scope import OFFLINE_ACCESS
 
 Rows = list[tuple[str, str]]

@@ -13,7 +13,7 @@ from service.model.credentials import ClientAuthMethod, Evidence, RequestCredent
 from service.model.registry import LiveRegistry
 from service.model.resources import Api
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
-from service.protocol.http_authentication import basic_challenge
+from service.protocol.http_headers import basic_challenge
 
 Candidate = tuple[ClientAuthMethod, Evidence]
 

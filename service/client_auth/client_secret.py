@@ -8,7 +8,7 @@ from typing import ClassVar
 from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import Evidence, RequestCredentials
-from service.protocol.http_authentication import parse_basic_auth
+from service.protocol.http_headers import parse_basic_auth
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class ClientSecretBasic:
         credentials = request.authorization and parse_basic_auth(request.authorization)
         if not credentials:
             return None
-        return Evidence(client_id=credentials.name, proof=credentials.secret, request=request)
+        client_id, secret = credentials
+        return Evidence(client_id=client_id, proof=secret, request=request)
 
     async def proves(self, evidence: Evidence, client: Client | None) -> bool:
         secrets = client.client_secrets if client else ()

@@ -24,8 +24,8 @@ from service.model.registry import (
 )
 from service.model.resources import ApiResource, ApiScope, IdentityResource
 from service.model.user import User
+from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
-from service.protocol.response_type import RESPONSE_TYPES
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -13,11 +13,10 @@ from service.authorize.response_modes import RESPONSE_MODES
 from service.http.parameters import query_params, raw_form_params
 from service.model.catalogue import Registrable
 from service.pages.sign_in_pages import SignInPages
+from service.protocol.authorization_request import PROMPTS, RESPONSE_TYPES
 from service.protocol.errors import ServerError, TemporarilyUnavailable, TooManyRequests
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
-from service.protocol.prompt import PROMPTS
-from service.protocol.response_type import RESPONSE_TYPES
 
 log = structlog.stdlib.get_logger(__name__)
 

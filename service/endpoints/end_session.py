@@ -23,9 +23,8 @@ from service.pages.error_page import ErrorPages
 from service.pages.pages import Pages
 from service.pages.sign_in_pages import ACCOUNT
 from service.pages.visits import Visits
-from service.protocol.errors import AlreadyAnswered, InvalidRequest
+from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
-from service.protocol.refused_value import RefusedValue
 from service.tokens.id_token_hint import IdTokenHints
 
 log = structlog.stdlib.get_logger(__name__)

@@ -17,8 +17,8 @@ from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenIntrospected
 from service.model.registry import LiveRegistry
 from service.model.resources import Api, ApiResource
-from service.protocol.accept import prefers
 from service.protocol.errors import InvalidClient
+from service.protocol.http_headers import prefers
 from service.protocol.scope import format_scope
 from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims

@@ -18,7 +18,7 @@ from service.http.proxy import ClientAddress
 from service.model.events import Emit, RegistrationRefused
 from service.model.registered_client import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
-from service.protocol.http_authentication import bearer_challenge
+from service.protocol.http_headers import bearer_challenge
 from service.store.rate_limit import RateLimit, network_of
 
 PATH = "/connect/register"

@@ -19,14 +19,13 @@ from service.model.credentials import RequestCredentials
 from service.model.events import Emit, TokenRefused
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
-    InvalidClient,
     InvalidGrant,
     OAuthError,
+    RefusedValue,
     UnauthorizedClient,
     UnsupportedGrantType,
 )
 from service.protocol.params import Params
-from service.protocol.refused_value import RefusedValue
 from service.store.rate_limit import RateLimit
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
@@ -119,10 +118,9 @@ class TokenEndpoint:
 
     def _emit_refusal(self, params: Params, client: Client | None, error: OAuthError) -> None:
         sent = params.get("grant_type")
-        claimed = error.claimed if isinstance(error, InvalidClient) else None
         self.emit(
             TokenRefused(
-                client_id=client.client_id if client else claimed,
+                client_id=client.client_id if client else error.claimed,
                 grant_type=sent if sent in self.grants.types else None,  # no credential by mistake
                 error=error.code,
                 cause=error.description,

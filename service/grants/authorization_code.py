@@ -11,9 +11,8 @@ from service.model.client import Client
 from service.model.events import CodeReplayed, Emit
 from service.model.handle import Handle, parse_handle
 from service.model.registry import LiveRegistry
-from service.protocol.errors import InvalidGrant, OAuthError
+from service.protocol.errors import InvalidGrant, OAuthError, RefusedValue
 from service.protocol.params import Params
-from service.protocol.refused_value import RefusedValue
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.tokens.granting import (
     ContinuedGrant,

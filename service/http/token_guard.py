@@ -9,7 +9,7 @@ from service.http.credentials import CredentialReader, bearer_token
 from service.http.message import Message
 from service.http.parameters import FORM, form_params, media_type
 from service.protocol.errors import InvalidRequest, InvalidToken, MissingToken, OAuthError
-from service.protocol.http_authentication import bearer_challenge
+from service.protocol.http_headers import bearer_challenge
 from service.tokens.active import ActiveToken, ActiveTokens
 
 E = TypeVar("E", bound=OAuthError)

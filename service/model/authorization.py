@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from service.protocol.claims_request import ClaimsRequest
+from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import CodeChallenge
 from service.protocol.scope import OFFLINE_ACCESS
 

@@ -4,47 +4,87 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from service.protocol.refused_value import NO_VALUE, RefusedValue
+LONGEST = 200
+HIDDEN = "(hidden)"
 
-_NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+_USERINFO = re.compile(r"(?<=//)[^/?#]*@")
+_START_OF_URL = re.compile(
+    r"[a-z][a-z0-9+.-]*://(?:[^/?#@]*@)?(?:(?:[a-z0-9-]+\.)*[a-z0-9-]+(?=[:/?#]|$))?", re.IGNORECASE
+)
+_LONG_RUN = re.compile(r"[A-Za-z0-9_~+=-]{20,}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NOT_FOR_DESCRIPTIONS = re.compile(r"[^\x20-\x21\x23-\x5B\x5D-\x7E]")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedValue:
+    """A parameter of a request, and the value that was refused, as the log and developers may see it."""
+
+    parameter: str | None = None
+    value: str | None = field(default=None, repr=False)
+    client_id: str | None = None
+    """The client whose registration does not allow the value."""
+
+    @property
+    def shown(self) -> str | None:
+        """The value, shortened and without texts that look like a credential."""
+        if self.value is None:
+            return None
+        text = hide_credentials(self.value)
+        return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def hide_credentials(text: str) -> str:
+    """Replace what looks like a credential: userinfo of URLs, and long runs of random characters.
+
+    The host of a URL is kept, because it is the part that operators need most.
+    """
+    text = _USERINFO.sub(f"{HIDDEN}@", text)
+    url = _START_OF_URL.match(text)
+    kept = url[0] if url else ""
+    return kept + _LONG_RUN.sub(_hide, text[len(kept) :])
+
+
+def _hide(run: re.Match[str]) -> str:
+    text = run[0]
+    is_words = not re.search(r"[0-9]", text) and (text.islower() or text.isupper())
+    return text if is_words or _UUID.fullmatch(text) else HIDDEN
 
 
 class OAuthError(Exception):
     """An error for the caller; its description says what to change (RFC 6749 §5.2)."""
 
-    code: ClassVar[str]
+    code: ClassVar[str] = ""
     status: ClassVar[int] = 400
 
     def __init_subclass__(cls, *, code: str | None = None, status: int | None = None) -> None:
         super().__init_subclass__()
-        if code is not None:
-            cls.code = code
-        if status is not None:
-            cls.status = status
+        cls.code, cls.status = code or cls.code, status or cls.status
 
     def __init__(
         self,
         description: str,
         *,
-        members: Mapping[str, object] = _NO_MEMBERS,
-        headers: Mapping[str, str] = _NO_HEADERS,
-        refused: RefusedValue = NO_VALUE,
+        members: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+        refused: RefusedValue | None = None,
+        claimed: str | None = None,
     ) -> None:
         """Take a description without secrets, members that a grant adds at the top level, headers
-        of the answer such as `WWW-Authenticate`, and for the log the refused value.
+        of the answer such as `WWW-Authenticate`, and for the log the refused value, and the
+        client_id that the caller claimed, if there is such a client.
 
         Characters that a description must not hold are replaced: extensions write descriptions, too (RFC 6749 §5.2).
         """
         super().__init__(description)
         self.description = _NOT_FOR_DESCRIPTIONS.sub("?", description)
-        self.members = members
-        self.headers = headers
-        self.refused = refused
+        self.members = members or {}
+        self.headers = headers or {}
+        self.refused = refused or RefusedValue()
+        self.claimed = claimed
 
 
 class InvalidRequest(OAuthError, code="invalid_request"):
@@ -65,18 +105,6 @@ class ContentTooLarge(InvalidRequest, status=413):
 
 class InvalidClient(OAuthError, code="invalid_client", status=401):
     """The client is unknown or did not authenticate (RFC 6749 §5.2)."""
-
-    def __init__(
-        self,
-        description: str,
-        *,
-        members: Mapping[str, object] = _NO_MEMBERS,
-        headers: Mapping[str, str] = _NO_HEADERS,
-        claimed: str | None = None,
-    ) -> None:
-        """Take for the log the client_id that the caller claimed, if there is such a client."""
-        super().__init__(description, members=members, headers=headers)
-        self.claimed = claimed
 
 
 class InvalidGrant(OAuthError, code="invalid_grant"):

@@ -9,8 +9,7 @@ from hashlib import sha256
 from typing import Final, Literal
 
 from service.protocol.base64url import base64url
-from service.protocol.errors import InvalidRequest
-from service.protocol.refused_value import RefusedValue
+from service.protocol.errors import InvalidRequest, RefusedValue
 
 PLAIN: Final = "plain"
 S256: Final = "S256"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from service.protocol.errors import InvalidScope
-from service.protocol.refused_value import RefusedValue
+from service.protocol.errors import InvalidScope, RefusedValue
 
 OPENID = "openid"
 OFFLINE_ACCESS = "offline_access"

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.resources import Api, ApiResource
-from service.protocol.claim_names import find_claim, remove_language
-from service.protocol.claims_request import ClaimsRequest
+from service.protocol.claims import ClaimsRequest, find_claim, remove_language
 
 PROTOCOL_CLAIMS = frozenset(
     (

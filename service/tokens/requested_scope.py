@@ -7,9 +7,8 @@ from collections.abc import Collection
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import Registry
-from service.protocol.errors import InvalidScope, InvalidTarget
+from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
-from service.protocol.refused_value import RefusedValue
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.audience import scopes_of
 from service.tokens.granting import ScopeRule

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.model.events import AuthorizationRefused, TokenRefused
-from service.protocol.refused_value import LONGEST, RefusedValue
+from service.protocol.errors import LONGEST, RefusedValue
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

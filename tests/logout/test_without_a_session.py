@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from service.protocol.refused_value import LONGEST
+from service.protocol.errors import LONGEST
 from tests.conftest import Clock
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService

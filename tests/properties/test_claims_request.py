@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.protocol.claim_names import find_claim, parse_locales, remove_language
-from service.protocol.claims_request import ClaimsRequest, parse_claims
+from service.protocol.claims import (
+    ClaimsRequest,
+    find_claim,
+    parse_claims,
+    parse_locales,
+    remove_language,
+)
 from service.protocol.errors import InvalidRequest
 
 JSON = st.recursive(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from service.model.handle import PREFIXES, handle_from_secret, new_selector, parse_handle
 from service.protocol.errors import InvalidClient, OAuthError
-from service.protocol.http_authentication import parse_basic_auth
+from service.protocol.http_headers import parse_basic_auth
 from service.protocol.params import Params
 from service.protocol.pkce import parse_code_challenge, s256
 from service.protocol.redirect_uri import is_registered

@@ -18,7 +18,7 @@ from service.clients.registration.metadata_names import (
 from service.config.problem import Finding
 from service.config.registry import client_of
 from service.config.rules import supported
-from service.config.rules.registered_client import RULES, Offered
+from service.config.rules.registered_client import RULES, Offered, unfit_name
 from service.config.rules.table import client_rules
 from service.config.schema.client import ClientEntry
 from service.config.schema.findings import schema_findings
@@ -27,15 +27,14 @@ from service.model.catalogue import Credential, Registrable
 from service.model.client import Client, Secret
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.registered_client import RegisteredClient
+from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import (
     InvalidClientMetadata,
     InvalidRedirectUri,
     InvalidScope,
     OAuthError,
 )
-from service.protocol.response_type import RESPONSE_TYPES
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
-from service.protocol.shown_name import unfit_name
 
 REGISTERED_TOKEN_LIFETIME: int = ClientEntry.model_fields["access_token_lifetime"].default
 """Seconds; no registered client's JWT is valid for longer."""

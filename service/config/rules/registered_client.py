@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -10,10 +12,11 @@ from service.config.rules.uris import is_loopback, split_uri
 from service.config.schema.client import ClientEntry
 from service.model.catalogue import Catalogue
 from service.protocol.redirect_uri import redirect_hosts
-from service.protocol.shown_name import unfit_name
 
 MAX_LENGTH = 2048
 """Characters of one value, except keys."""
+MAX_NAME = 80
+"""Characters of the name that a client chose for itself."""
 MAX_VALUES = 100
 """Entries of one list."""
 SYMMETRIC = ("A128KW", "A256KW", "dir")
@@ -42,6 +45,18 @@ _URLS = (
     *("jwks_uri", *_HTTPS_ONLY, "client_uri", "logo_uri", "policy_uri", "tos_uri"),
     *("backchannel_logout_uri", "frontchannel_logout_uri"),
 )
+_INVISIBLE = re.compile(
+    "["
+    # control characters, surrogates, and separators of lines
+    "\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029"
+    # Default_Ignorable_Code_Point, which includes Bidi_Control (DerivedCoreProperties.txt)
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "]"
+)
+_BLANK = "\u2800"
+"""The Braille pattern without a dot: Unicode calls it a symbol, and it looks like a space."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +174,17 @@ def values_are_bounded(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     unfit = None if client.client_name is None else unfit_name(str(client.client_name))
     if unfit is not None:
         yield Finding(("client_name",), unfit)
+
+
+def unfit_name(name: str) -> str | None:
+    """Return what is wrong with a name that users will read, if anything (OpenID Connect Registration §2)."""
+    if len(name) > MAX_NAME:
+        return f"is longer than {MAX_NAME} characters"
+    if _INVISIBLE.search(name):
+        return "has characters that cannot be seen"
+    if not any(unicodedata.category(each)[0] in "LNPS" and each != _BLANK for each in name):
+        return "has nothing in it that can be seen"
+    return None
 
 
 RULES: tuple[RegistrationRule, ...] = (

@@ -12,7 +12,7 @@ from service.config.rules.names import api_scope_names
 from service.config.rules.rule import FileRule
 from service.config.rules.uris import is_loopback
 from service.config.schema.file import ConfigurationFile
-from service.protocol.claim_names import find_expected_type
+from service.protocol.claims import find_expected_type
 
 _NEW_KEY = "`python -m service new-key` makes one"
 

@@ -25,8 +25,8 @@ from service.config.schema.types import (
     WebUrl,
     expected,
 )
+from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
 from service.protocol.errors import UnsupportedResponseType
-from service.protocol.response_type import RESPONSE_TYPES, parse_response_type
 
 
 def _response_type(value: str) -> str:

@@ -16,8 +16,8 @@ from service.keys.algorithms import SIGNING_ALGORITHMS
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.registry import IdentityProvider
 from service.model.session import PendingSignIn
+from service.protocol.authorization_request import PROMPTS
 from service.protocol.pkce import S256, s256
-from service.protocol.prompt import PROMPTS
 from service.protocol.redirect_uri import with_query
 
 T = TypeVar("T")

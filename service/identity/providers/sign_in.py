@@ -31,7 +31,6 @@ from service.model.registry import IdentityProvider, LiveRegistry
 from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
-from service.protocol.prompt import LOGIN
 from service.protocol.scope import OPENID
 from service.store.rate_limit import RateLimit, network_of
 from service.store.records import was_won
@@ -90,7 +89,7 @@ class ProviderSignIn:
             nonce=secrets.token_urlsafe(32),
             code_verifier=secrets.token_urlsafe(48),
             began_at=self.now(),
-            anew=LOGIN in wishes.prompt,
+            anew="login" in wishes.prompt,
             max_age=wishes.max_age,
         )
         state = f"{secrets.token_urlsafe(32)}.{parked_id or ''}"

@@ -29,7 +29,7 @@ from service.model.session import (
     Session,
 )
 from service.model.signing_key import KeyRecord, SigningKey
-from service.protocol.claims_request import ClaimsRequest
+from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
 from service.store.records import SPENT, Encoding, Records
 from service.store.stores import Stores

@@ -1,12 +1,14 @@
-"""The response types and response modes of authorization requests (OAuth 2.0 Multiple Response Type Encoding Practices §3, §5)."""
+"""The response types, response modes and prompts of authorization requests (OAuth 2.0 Multiple Response Types §3, §5)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from service.protocol.errors import InvalidRequest, UnsupportedResponseType
-from service.protocol.refused_value import RefusedValue
+from service.protocol.errors import InvalidRequest, RefusedValue, UnsupportedResponseType
+
+PROMPTS = ("none", "login", "consent", "select_account")
+"""The pages that the client demands, or none at all (OIDC Core §3.1.2.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +17,9 @@ class ResponseType:
 
     name: str
     """The words in the order of the specification."""
-    code: bool
-    token: bool
-    id_token: bool
+    code: bool = False
+    token: bool = False
+    id_token: bool = False
 
     @property
     def from_front_channel(self) -> bool:
@@ -29,19 +31,15 @@ class ResponseType:
         return "fragment" if self.from_front_channel else "query"
 
 
-def _build(name: str) -> ResponseType:
-    words = name.split(" ")
-    return ResponseType(name, "code" in words, "token" in words, "id_token" in words)
-
-
-NO_RESPONSE = ResponseType("", code=False, token=False, id_token=False)
+NO_RESPONSE = ResponseType("")
 """Of a request that is not answered through the browser, or whose response type is unknown."""
 
+_NAMES = ("code", "id_token", "token", "id_token token")
 _HYBRID = ("code id_token", "code token", "code id_token token")
-RESPONSE_TYPES = tuple(map(_build, ("code", "id_token", "token", "id_token token", *_HYBRID)))
-_BY_WORDS: Mapping[frozenset[str], ResponseType] = {
-    frozenset(known.name.split(" ")): known for known in RESPONSE_TYPES
-}
+RESPONSE_TYPES = tuple(
+    ResponseType(name, **dict.fromkeys(name.split(" "), True)) for name in (*_NAMES, *_HYBRID)
+)
+_BY_WORDS = {frozenset(known.name.split(" ")): known for known in RESPONSE_TYPES}
 
 
 def parse_response_type(text: str) -> ResponseType:
@@ -65,3 +63,16 @@ def check_response_mode(mode: str, response_type: ResponseType, supported: Colle
         )
     if mode == "query" and response_type.from_front_channel:
         raise InvalidRequest("response_mode query is not allowed where a token is returned")
+
+
+def parse_prompt(text: str | None) -> frozenset[str]:
+    """Read a prompt parameter; none allows no other value."""
+    prompt = frozenset((text or "").split(" ")) - {""}
+    if not prompt <= frozenset(PROMPTS):
+        raise InvalidRequest(
+            "prompt holds a value that is not one of " + ", ".join(PROMPTS),
+            refused=RefusedValue("prompt", text),
+        )
+    if "none" in prompt and len(prompt) > 1:
+        raise InvalidRequest("prompt none cannot stand with another value")
+    return prompt

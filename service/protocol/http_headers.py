@@ -1,0 +1,77 @@
+"""Reads Authorization and Accept, and writes WWW-Authenticate (RFC 7617, RFC 6750 §3, RFC 9110 §12.5.1)."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Mapping
+
+from service.protocol.errors import InvalidClient, MissingToken, OAuthError
+from service.protocol.params import Params, form_decoded
+
+MAX_ACCEPT = 1000
+"""Characters; a longer Accept header is not read."""
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')  # an open quote ends with the header, so this is linear
+_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
+
+
+def parse_basic_auth(header: str) -> tuple[str, str] | None:
+    """Return the name and the secret of an Authorization header, or None if it is of another scheme.
+
+    Both are form-url-encoded inside Basic (RFC 6749 §2.3.1).
+    """
+    scheme, _, encoded = header.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        name, colon, secret = b64decode(encoded.strip(), validate=True).decode().partition(":")
+        if not colon:
+            raise InvalidClient("the Basic credentials hold no colon")
+        name, secret = form_decoded(name), form_decoded(secret)
+    except ValueError as error:
+        raise InvalidClient("the Basic credentials are not base64 of form-encoded UTF-8") from error
+    Params({"client_id": (name,), "client_secret": (secret,)}).refuse_too_long()
+    return name, secret
+
+
+def basic_challenge(realm: str) -> Mapping[str, str]:
+    """Ask for Basic credentials (RFC 7617 §2)."""
+    return {"WWW-Authenticate": f'Basic realm="{_quote(realm)}", charset="UTF-8"'}
+
+
+def bearer_challenge(realm: str, error: OAuthError) -> Mapping[str, str]:
+    """Ask for a bearer token, and name the error unless the request held no token (RFC 6750 §3)."""
+    challenge = f'Bearer realm="{_quote(realm)}"'
+    if not isinstance(error, MissingToken):
+        challenge += f', error="{error.code}", error_description="{_quote(error.description)}"'
+    return {"WWW-Authenticate": challenge}
+
+
+def _quote(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def prefers(accept: str, media_type: str, *, to: str) -> bool:
+    """Return whether an Accept header names `media_type`, with no less quality than it gives to `to`.
+
+    A range such as */* names no type: a caller that does not know `media_type` never gets it.
+    """
+    if len(accept) > MAX_ACCEPT or media_type not in accept.lower():
+        return False
+    qualities = _read_qualities(accept)
+    preferred = qualities.get(media_type, 0)
+    ranges = (to, f"{to.partition('/')[0]}/*", "*/*")
+    usual = next((qualities[each] for each in ranges if each in qualities), 0)
+    return preferred > 0 and preferred >= usual
+
+
+def _read_qualities(accept: str) -> Mapping[str, float]:
+    """Return the quality of each media range; a range with a malformed quality is left out."""
+    qualities: dict[str, float] = {}
+    for entry in _QUOTED.sub("", accept).lower().split(","):
+        media_range, *parameters = [part.strip() for part in entry.split(";")]
+        weight = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+        if _QUALITY.fullmatch(weight):
+            qualities[media_range] = float(weight)
+    return qualities
