@@ -89,9 +89,8 @@ async def refresh_family(parts: Parts, number: int) -> None:
     granted, now = _authorization(parts, number, offline=True), parts.shared.now()
     client = parts.shared.registry.current.clients["web"]
     first = begin_family(parts.shared.stores, granted, client, user_claims={}, now=now)
-    await parts.shared.kv.write(
-        *begin(parts.shared.stores, granted, ttl=DAY, now=now), *first.writes
-    )
+    assert first is not None
+    await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=DAY, now=now), first.write)
 
 
 async def code(parts: Parts, number: int) -> None:

@@ -20,8 +20,9 @@ from service.model.resources import Api, ApiResource
 from service.protocol.errors import InvalidClient
 from service.protocol.http_headers import prefers
 from service.protocol.scope import format_scope
-from service.tokens.active import ActiveRefreshToken, ActiveToken, ActiveTokens
+from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.claims import foreign_claims
+from service.tokens.refresh_token import ActiveRefreshToken
 from service.tokens.subject import SubjectIdentifiers
 
 Caller = Api | Client

@@ -57,6 +57,7 @@ class RevocationEndpoint:
             return "refresh_token"
         access = await self.active_tokens.find_to_revoke(token)
         if access is not None and access.claims["client_id"] == client.client_id:
-            await self.revocation.revoke(access)
+            revoke = self.revocation.revoke
+            await revoke(access.selector, access.name, expires_at=access.expires_at)
             return "access_token"
         return None

@@ -36,13 +36,10 @@ class BuiltinGrant(Grant, Protocol):
 
 BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     AuthorizationCodeGrant: lambda parts: AuthorizationCodeGrant(
-        parts.services.registry, parts.stores, parts.revocation, parts.services.emit
+        parts.services.registry, parts.stores, parts.revocation
     ),
     RefreshTokenGrant: lambda parts: RefreshTokenGrant(
-        parts.services.registry,
-        parts.stores,
-        parts.revocation,
-        parts.services.emit,
+        parts.services.registry, parts.stores, parts.revocation
     ),
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),

@@ -6,12 +6,12 @@ import secrets
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.authorization import Authorization, AuthorizationCode, Spent
+from service.model.authorization import AuthorizationCode, Spent
 from service.model.client import Client
-from service.model.events import CodeReplayed, Emit
-from service.model.handle import Handle, parse_handle
+from service.model.events import CodeReplayed
+from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
-from service.protocol.errors import InvalidGrant, OAuthError, RefusedValue
+from service.protocol.errors import InvalidGrant, RefusedValue
 from service.protocol.params import Params
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.tokens.granting import (
@@ -22,8 +22,7 @@ from service.tokens.granting import (
 )
 from service.tokens.permitted import continue_authorization
 from service.tokens.requested_scope import narrowed_resources
-from service.tokens.revocation import Revocation
-from service.tokens.single_use import SingleUse, use_once
+from service.tokens.revocation import Revocation, SingleUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,6 @@ class AuthorizationCodeGrant:
     registry: LiveRegistry
     stores: Stores
     revocation: Revocation
-    emit: Emit
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant what was authorized; another client's attempt does not use the code up."""
@@ -52,15 +50,22 @@ class AuthorizationCodeGrant:
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the code was issued to another client")
         if isinstance(code, Spent):
-            return await self._revoke_replayed(authorization)
+            return await self.revocation.end_replayed(authorization, CodeReplayed)
         _check_redirect_uri(code, request.client)
         authorization = continue_authorization(authorization, request.client.permissions)
-        single_use = self._use_up(handle, authorization, request.client, request.now)
+        marker = Spent(attempt=secrets.token_urlsafe(12), at=request.now)
+        ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
+        single_use = SingleUse(
+            swap=self.stores.codes.swap(marker, handle.selector, handle.digest, ttl=ttl),
+            attempt=marker.attempt,
+            replay=CodeReplayed,
+        )
         mismatch = _find_mismatch(code, request.params)
         if mismatch is not None:
             (before,) = await self.stores.kv.write(single_use.swap, durable=True)
-            won = single_use.was_won(before)
-            return mismatch if won else await self._revoke_replayed(authorization)
+            if not single_use.was_won(before):
+                mismatch = await self.revocation.end_replayed(authorization, CodeReplayed)
+            return mismatch
         return ContinuedGrant(
             authorization=request.bind(authorization),
             scope=authorization.scope,
@@ -69,26 +74,6 @@ class AuthorizationCodeGrant:
             single_use=single_use,
             nonce=code.nonce,
         )
-
-    def _use_up(
-        self, handle: Handle, authorization: Authorization, client: Client, now: int
-    ) -> SingleUse:
-        return use_once(
-            self.stores.codes,
-            handle,
-            Spent(attempt=secrets.token_urlsafe(12), at=now),
-            ttl=client.authorization_code_lifetime + REPLAY_WINDOW,
-            report_replay=lambda: self._report_replay(authorization),
-        )
-
-    async def _revoke_replayed(self, authorization: Authorization) -> OAuthError:
-        """Revoke all tokens, because either of the two requests may be an attacker's (RFC 6749 §4.1.2)."""
-        await self.revocation.end_authorization(authorization.id)
-        return self._report_replay(authorization)
-
-    def _report_replay(self, authorization: Authorization) -> OAuthError:
-        self.emit(CodeReplayed(client_id=authorization.client_id, subject=authorization.subject))
-        return InvalidGrant("the code has been used")
 
 
 def _check_redirect_uri(code: AuthorizationCode, client: Client) -> None:

@@ -7,27 +7,25 @@ from typing import ClassVar
 
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
-from service.model.events import Emit, RefreshTokenReused
+from service.model.events import RefreshTokenReused
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
-from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
+from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
-from service.tokens.active import ActiveRefreshToken
-from service.tokens.family import is_of_family
-from service.tokens.granting import (
-    ContinuedGrant,
-    GrantResult,
-    MintedRefreshToken,
-    ScopeRule,
-    TokenRequest,
-)
+from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
 from service.tokens.permitted import continue_offline
-from service.tokens.refresh_token import keep, rotate, use_up
+from service.tokens.refresh_token import (
+    ActiveRefreshToken,
+    MintedRefreshToken,
+    is_of_family,
+    keep,
+    open_claims,
+    rotate,
+    use_up,
+)
 from service.tokens.requested_scope import narrowed_resources
-from service.tokens.revocation import Revocation
-from service.tokens.sealed_claims import open_claims
-from service.tokens.single_use import SingleUse
+from service.tokens.revocation import Revocation, SingleUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,6 @@ class RefreshTokenGrant:
     registry: LiveRegistry
     stores: Stores
     revocation: Revocation
-    emit: Emit
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant what was authorized, or less; another client's attempt does not use the token up."""
@@ -57,8 +54,7 @@ class RefreshTokenGrant:
             return InvalidGrant("the refresh token was issued to another client")
         record = _find_usable(found, request.client, now=request.now)
         if found is None or record is None:
-            await self.revocation.end_authorization(authorization.id)
-            return self._report_replay(authorization)
+            return await self.revocation.end_replayed(authorization, RefreshTokenReused)
         _check_record(record, request)
         authorization = continue_offline(authorization, request.client.permissions)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
@@ -83,19 +79,7 @@ class RefreshTokenGrant:
         if not is_spent and client.refresh_token_usage == "reuse":
             return None, keep(stores, token, client, now)
         following = rotate(stores, token, client, now)
-        if is_spent:
-            return None, following
-
-        def report_replay() -> OAuthError:
-            return self._report_replay(token.authorization)
-
-        return use_up(stores, token, client, now, report_replay=report_replay), following
-
-    def _report_replay(self, authorization: Authorization) -> OAuthError:
-        self.emit(
-            RefreshTokenReused(client_id=authorization.client_id, subject=authorization.subject)
-        )
-        return InvalidGrant("the refresh token has been used")
+        return None if is_spent else use_up(stores, token, client, now), following
 
 
 def _find_usable(

@@ -126,7 +126,7 @@ class TokenParts:
         self.id_token_hints = IdTokenHints(
             issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
         )
-        self.revocation = Revocation(stores=stores, now=now)
+        self.revocation = Revocation(stores=stores, emit=shared.emit, now=now)
         self.active_tokens = ActiveTokens(
             issuer=issuer,
             keys=keys.ring,

@@ -29,7 +29,6 @@ from service.model.user import UserStore
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope
 from service.store.stores import Stores
-from service.tokens.family import is_of_family
 from service.tokens.permitted import (
     check_derived,
     check_permissions,
@@ -37,6 +36,7 @@ from service.tokens.permitted import (
     find_permissions,
     permitted_scope,
 )
+from service.tokens.refresh_token import ActiveRefreshToken, is_of_family
 
 ACCESS_TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
 """The `typ` header of a JWT access token (RFC 9068 §2.1)."""
@@ -60,8 +60,6 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     """The token's name in an index: the handle's digest, or the `jti`."""
     selector: str
     """The part of their keys that its records share."""
-    is_reference: bool
-    """Whether it is a reference token, and not a JWT."""
     authorization: Authorization | None
     """None if the client acts for itself."""
     scope: frozenset[str]
@@ -83,15 +81,6 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def expires_at(self) -> int:
         return cast("int", self.claims["exp"])
-
-
-class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A refresh token that could be used now."""
-
-    handle: Handle
-    authorization: Authorization
-    """With the scope that is still allowed."""
-    record: RefreshToken
 
 
 class Inactive(Exception):
@@ -208,7 +197,6 @@ class ActiveTokens:
             claims=claims,
             name=str(claims["jti"]) if handle is None else handle.digest,
             selector=selector_of(str(claims["jti"])) if handle is None else handle.selector,
-            is_reference=handle is not None,
             authorization=authorization,
             scope=split_scope(str(claims.get("scope", ""))),
             cnf=cnf,

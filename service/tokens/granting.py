@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
 from service.model.events import Emit
-from service.model.handle import Handle, new_selector
+from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.model.user import LOCAL, UserStore
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
-from service.store.verbs import Command
 from service.tokens.active import ActiveToken, ActiveTokens
-from service.tokens.single_use import SingleUse
+from service.tokens.refresh_token import MintedRefreshToken
+from service.tokens.revocation import SingleUse
 
 
 class ScopeRule(Enum):
@@ -93,14 +93,6 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     def bind(self, authorization: Authorization) -> Authorization:
         """Return the authorization with the key of this request, or else with the one that it has."""
         return authorization if self.cnf is None else replace(authorization, cnf=self.cnf)
-
-
-class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A refresh token and the writes that make it usable."""
-
-    handle: Handle
-    lifetime: int
-    writes: tuple[Command, ...]
 
 
 class NewGrant(msgspec.Struct, frozen=True, kw_only=True):

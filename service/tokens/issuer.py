@@ -9,7 +9,7 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.errors import InvalidGrant
-from service.protocol.scope import OFFLINE_ACCESS, OPENID, format_scope
+from service.protocol.scope import OPENID, format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
@@ -18,14 +18,13 @@ from service.tokens.granting import (
     ContinuedGrant,
     DerivedGrant,
     GrantSuccess,
-    MintedRefreshToken,
     NewGrant,
     TokenRequest,
 )
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import begin, make_room, prolong
-from service.tokens.refresh_token import begin_family
-from service.tokens.revocation import Revocation
+from service.tokens.refresh_token import MintedRefreshToken, begin_family
+from service.tokens.revocation import Revocation, is_reference
 
 _STANDARD_MEMBERS = frozenset(
     ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")
@@ -93,7 +92,9 @@ class TokenIssuer:
                 access = await mint(
                     authorization, client, user_claims=user_claims, now=now, at_most=at_most
                 )
-                refresh = self._begin_family(authorization, client, user_claims, now)
+                refresh = begin_family(
+                    self.stores, authorization, client, user_claims=user_claims, now=now
+                )
                 await self._store_new(authorization, access, refresh, now)
                 return access, refresh, None
             case ContinuedGrant():
@@ -126,7 +127,9 @@ class TokenIssuer:
             scope=grant.scope,
             resources=grant.resources,
         )
-        refresh = grant.refresh_token or self._begin_family(authorization, client, kept_claims, now)
+        refresh = grant.refresh_token or begin_family(
+            self.stores, authorization, client, user_claims=kept_claims, now=now
+        )
         id_token = None
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
             hashed = HashedArtifacts(access_token=access.token)
@@ -140,21 +143,8 @@ class TokenIssuer:
         once = single_use is not None or grant.refresh_token is not None
         answers = await self.stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[0]):
-            await self.revocation.end_authorization(authorization.id)
-            raise single_use.report_replay()
+            raise await self.revocation.end_replayed(authorization, single_use.replay)
         return access, refresh, id_token
-
-    def _begin_family(
-        self,
-        authorization: Authorization,
-        client: Client,
-        user_claims: Mapping[str, object],
-        now: int,
-    ) -> MintedRefreshToken | None:
-        """Mint the first refresh token if offline_access was granted (OIDC Core §11)."""
-        if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
-            return None
-        return begin_family(self.stores, authorization, client, user_claims=user_claims, now=now)
 
     async def _store_new(
         self,
@@ -177,9 +167,9 @@ class TokenIssuer:
         The index comes first: from then on a revocation of the source finds this token, too.
         """
         stores, selector, name = self.stores, source.selector, source.name
-        is_reference = source.is_reference
+        exists_while_active = is_reference(name)
         # A reference token is active while its record exists, a JWT while no revocation does.
-        fate = stores.access_tokens if is_reference else stores.revoked
+        fate = stores.access_tokens if exists_while_active else stores.revoked
         answers = await stores.kv.write(
             stores.delegated.add(
                 selector, access.name, name, expires_at=access.expires_at, now=now
@@ -187,8 +177,8 @@ class TokenIssuer:
             *access.writes,
             fate.exists(selector, name),
         )
-        if bool(answers[-1]) is not is_reference:
-            await self.revocation.drop(access.selector, access.name, expires_at=access.expires_at)
+        if bool(answers[-1]) is not exists_while_active:
+            await self.revocation.revoke(access.selector, access.name, expires_at=access.expires_at)
             raise InvalidGrant("the token has been revoked")
         if answers[0] > stores.delegated.limit:
             await self._make_room_below(source, access, answers[0])
@@ -199,7 +189,7 @@ class TokenIssuer:
         surplus = await self.stores.find_surplus(delegated, selector, source.name, count=count)
         names = [name for name in surplus if name != access.name]
         if names:
-            await self.revocation.drop(selector, *names, expires_at=source.expires_at)
+            await self.revocation.revoke(selector, *names, expires_at=source.expires_at)
             await self.stores.kv.write(
                 *[delegated.remove(selector, name, source.name) for name in names]
             )
@@ -211,4 +201,4 @@ def _writes(
     """Return the longest lifetime of the tokens, and the commands that write them."""
     if refresh is None:
         return access.lifetime, access.writes
-    return max(access.lifetime, refresh.lifetime), (*access.writes, *refresh.writes)
+    return max(access.lifetime, refresh.lifetime), (*access.writes, refresh.write)

@@ -1,26 +1,67 @@
-"""Mints refresh tokens, rotates them, and uses them up (RFC 6749 §6, RFC 9700 §4.14).
+"""Mints refresh tokens, rotates them, uses them up, and recognises every used one (RFC 6749 §6, RFC 9700 §4.14).
 
 Nothing is written here: the issuer writes all that belongs to one response in one step.
+
+The last bytes of a token's secret are a keyed hash of the others, under the family's key. So a used
+one is recognised without a record of it, and the records of a family take no more room than one.
+Both derivations are keyed BLAKE2b (RFC 7693 §2.9): a quarter of HMAC's time, 6 % of a rotation.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
+from hashlib import blake2b
+
+import msgspec
+import structlog
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
-from service.protocol.errors import OAuthError
+from service.model.events import RefreshTokenReused
+from service.model.handle import Handle, handle_from_secret
+from service.protocol.scope import OFFLINE_ACCESS
+from service.store.keyvalue import StoreUnavailable
 from service.store.stores import Stores
-from service.tokens.active import ActiveRefreshToken
-from service.tokens.family import first_token, is_of_family, successor
-from service.tokens.granting import MintedRefreshToken
-from service.tokens.sealed_claims import open_claims, seal_claims
-from service.tokens.single_use import SingleUse, use_once
+from service.store.verbs import Command
+from service.tokens.revocation import SingleUse
+
+log = structlog.stdlib.get_logger(__name__)
 
 SPENT_FOR = 60
 """Seconds for which a used token's marker outlives the reuse interval, for requests under way; then
 the token itself shows that it was used."""
+
+_RANDOM = 20
+"""Random bytes of a secret, which cannot be guessed even from the token before (RFC 6749 §10.10)."""
+
+_CODE = 12
+_IN_TEXT = slice(-49, -6)
+"""The place of the secret in a handle: before the checksum."""
+
+_NONCE = 12
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(dict[str, object]).decode
+
+
+class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A refresh token that could be used now."""
+
+    handle: Handle
+    authorization: Authorization
+    """With the scope that is still allowed."""
+    record: RefreshToken
+
+
+class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A refresh token and the write that makes it usable."""
+
+    handle: Handle
+    lifetime: int
+    write: Command
 
 
 def begin_family(
@@ -30,54 +71,59 @@ def begin_family(
     *,
     user_claims: Mapping[str, object],
     now: int,
-) -> MintedRefreshToken:
-    """Mint the first token of a family, which ends at the absolute lifetime at the latest."""
-    handle = first_token(authorization)
+) -> MintedRefreshToken | None:
+    """Mint the first token of a family if offline_access was granted (OIDC Core §11).
+
+    The family ends at the absolute lifetime at the latest.
+    """
+    if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
+        return None
+    handle = _token_of_family(authorization, secrets.token_bytes(_RANDOM))
     record = RefreshToken(
         seed=secrets.token_urlsafe(32),
         ends_at=now + client.absolute_refresh_token_lifetime,
-        sealed_claims=seal_claims(user_claims, handle),
+        sealed_claims=_seal_claims(user_claims, handle),
         # A confidential client has to authenticate anyway, and may change its key.
         cnf=authorization.cnf if client.is_public else None,
     )
     ttl = _lifetime(client, record, now)
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
-    return MintedRefreshToken(handle=handle, lifetime=ttl, writes=(write,))
+    return MintedRefreshToken(handle=handle, lifetime=ttl, write=write)
 
 
 def rotate(
     stores: Stores, token: ActiveRefreshToken, client: Client, now: int
 ) -> MintedRefreshToken:
-    """Mint the successor of a token that is used now, or was within the reuse interval."""
-    following = successor(token.authorization, token.handle, token.record.seed)
+    """Mint the successor of a token that is used now, or was within the reuse interval.
+
+    It is derived: always the same, and secret without the seed. So a client that lost the answer
+    gets it again, racing replicas agree without a lock, and neither the old token alone nor a dump
+    of Redis alone yields the new one.
+    """
+    text, seed = token.handle.text.encode(), token.record.seed.encode()
+    derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
+    following = _token_of_family(token.authorization, derived)
     record = RefreshToken(
         seed=secrets.token_urlsafe(32),
         ends_at=token.record.ends_at,
-        sealed_claims=seal_claims(open_claims(token.record, token.handle), following),
+        sealed_claims=_seal_claims(open_claims(token.record, token.handle), following),
         cnf=token.record.cnf,
     )
     ttl = _lifetime(client, record, now)
     # Only where it does not exist yet: it may be in use, or spent already. But a repeat writes it,
     # too: the failure that lost the first answer may have lost the write.
     write = stores.refresh_tokens.put_new(record, following.selector, following.digest, ttl=ttl)
-    return MintedRefreshToken(handle=following, lifetime=ttl, writes=(write,))
+    return MintedRefreshToken(handle=following, lifetime=ttl, write=write)
 
 
 def keep(stores: Stores, token: ActiveRefreshToken, client: Client, now: int) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
     ttl = _lifetime(client, token.record, now)
     write = stores.refresh_tokens.extend(token.handle.selector, token.handle.digest, ttl=ttl)
-    return MintedRefreshToken(handle=token.handle, lifetime=ttl, writes=(write,))
+    return MintedRefreshToken(handle=token.handle, lifetime=ttl, write=write)
 
 
-def use_up(
-    stores: Stores,
-    token: ActiveRefreshToken,
-    client: Client,
-    now: int,
-    *,
-    report_replay: Callable[[], OAuthError],
-) -> SingleUse:
+def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, now: int) -> SingleUse:
     """Return the single use of a token, which within the reuse interval can be repeated.
 
     Of two requests that race only one wins, or both, because both derive the same successor.
@@ -92,14 +138,57 @@ def use_up(
     ttl = token.record.ends_at - now
     if is_of_family(token.handle, token.authorization):
         ttl = min(interval + SPENT_FOR, ttl)
-    return use_once(
-        stores.refresh_tokens,
-        token.handle,
-        marker,
-        ttl=ttl,
+    return SingleUse(
+        swap=stores.refresh_tokens.swap(
+            marker, token.handle.selector, token.handle.digest, ttl=ttl
+        ),
+        attempt=marker.attempt,
         is_repeatable=is_repeatable,
-        report_replay=report_replay,
+        replay=RefreshTokenReused,
     )
+
+
+def is_of_family(token: Handle, authorization: Authorization) -> bool:
+    """Return whether the family ever had this token; one without a record was used long ago."""
+    if authorization.family_key is None:
+        return False
+    secret = urlsafe_b64decode(token.text[_IN_TEXT] + "=")
+    code = _code(authorization.family_key, secret[:_RANDOM])
+    return secrets.compare_digest(code, secret[_RANDOM:])
+
+
+def open_claims(record: RefreshToken, token: Handle) -> Mapping[str, object]:
+    """Return the claims of the record; StoreUnavailable if they were sealed for another token."""
+    sealed = record.sealed_claims
+    if not sealed:
+        return record.user_claims
+    try:
+        return _decode(_cipher(token).decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
+    except (InvalidTag, ValueError) as error:
+        log.error("the claims of a refresh token cannot be read", selector=token.selector)  # noqa: TRY400 - a traceback adds nothing
+        raise StoreUnavailable("the store holds a record that cannot be read") from error
+
+
+def _seal_claims(claims: Mapping[str, object], token: Handle) -> bytes:
+    """Return the claims as the record of this token has them; no bytes for no claims."""
+    if not claims:
+        return b""
+    nonce = secrets.token_bytes(_NONCE)
+    return nonce + _cipher(token).encrypt(nonce, _encode(claims), None)
+
+
+def _cipher(token: Handle) -> AESGCM:
+    """Derive the key by another hash of the token than the one that the store knows (RFC 9700 §4.14)."""
+    return AESGCM(blake2b(token.text.encode(), digest_size=32, person=b"user claims").digest())
+
+
+def _token_of_family(authorization: Authorization, random: bytes) -> Handle:
+    code = _code(authorization.family_key or "", random)
+    return handle_from_secret("refresh_token", authorization.id, random + code)
+
+
+def _code(family_key: str, random: bytes) -> bytes:
+    return blake2b(random, key=family_key.encode(), digest_size=_CODE).digest()
 
 
 def _lifetime(client: Client, record: RefreshToken, now: int) -> int:
