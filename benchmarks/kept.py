@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from benchmarks.works import HOUR, VERIFIER, authorization_of
-from service.identity.consents import Wishes
+from service.identity.access import Wishes
 from service.identity.sessions import queue_logouts
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, AuthorizationCode, new_family_key

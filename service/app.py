@@ -33,7 +33,7 @@ from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
 from service.http.endpoint import Endpoint
 from service.http.token_guard import TokenGuard
-from service.identity.authorizations import GrantedAccess
+from service.identity.access import GrantedAccess
 from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT

@@ -13,7 +13,7 @@ from service.authorize.flow import Visitor
 from service.authorize.steps import LOGIN
 from service.clients.directory import Clients
 from service.http.answer import see_other
-from service.identity.authorizations import ClientAccess, GrantedAccess
+from service.identity.access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
 from service.model.client import Client

@@ -10,7 +10,7 @@ from aiohttp import web
 from service.authorize.flow import Visitor
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import CONSENT
-from service.identity.consents import Wishes
+from service.identity.access import Wishes
 from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope

@@ -1,4 +1,4 @@
-"""Verifies passwords at the same cost for every user name, known or not (RFC 9106, OWASP ASVS 6.3.8)."""
+"""Verifies passwords, in fair turns and at the same cost for every user name (RFC 9106, OWASP ASVS 6.3.8)."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import asyncio
 import os
 import random
 import unicodedata
-from collections import deque
+from collections import Counter, deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from service.identity.fair_turns import FairTurns
 from service.model.registry import LiveRegistry
 from service.model.user import PASSWORD_COST, User, hashing_work
+from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
 
 MAX_PASSWORD = 200
 MAX_AT_ONCE = 4
 """Hashes computed at once in one process; each takes a core and 19 MiB."""
 
 REMEMBERED = 100
+
+PER_NETWORK = 100
+"""Requests of one network that are worked on or wait; one more is refused at once."""
+
+RETRY_AFTER = 5
+PATIENCE = 5.0
+"""Seconds to wait for a turn."""
 
 _ARGON2ID = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _SALT_AND_HASH = "HQpv9uCcHMi675yh+cTvQQ$V3kjvBuxbAkNcPX/1fjJomSXGtfWQ7zhI+BUTpQbHlY"
@@ -33,6 +43,46 @@ def hash_password(password: str) -> str:
 
 def is_plain_text(text: str, *, longest: int) -> bool:
     return len(text) <= longest and not any(unicodedata.category(c) in {"Cc", "Cs"} for c in text)
+
+
+class FairTurns:
+    """Gives out a few turns at hashing: many requests of one network wait for themselves alone.
+
+    A request gets its turn after at most one request of every other network that waits, too.
+    """
+
+    def __init__(self, turns: int) -> None:
+        self._turns = asyncio.Semaphore(turns)
+        self._places = Counter[str]()
+        self._next = WeakValueDictionary[str, asyncio.Lock]()
+        """Held by the one request of each network that waits for a turn, before its others do."""
+
+    @asynccontextmanager
+    async def place(self, network: str) -> AsyncGenerator[None]:
+        """Take one of the network's places; TooManyRequests where all are taken."""
+        if self._places[network] >= PER_NETWORK:
+            raise TooManyRequests("too many people sign in there at once", retry_after=RETRY_AFTER)
+        self._places[network] += 1
+        try:
+            yield
+        finally:
+            self._places[network] -= 1
+            if not self._places[network]:
+                del self._places[network]
+
+    @asynccontextmanager
+    async def turn(self, network: str) -> AsyncGenerator[None]:
+        """Wait for a turn; TemporarilyUnavailable where none comes in time."""
+        first = self._next.setdefault(network, asyncio.Lock())
+        try:
+            async with asyncio.timeout(PATIENCE), first:
+                await self._turns.acquire()
+        except TimeoutError as error:
+            raise TemporarilyUnavailable("too many people sign in at once") from error
+        try:
+            yield
+        finally:
+            self._turns.release()
 
 
 def turns_per_core() -> FairTurns:

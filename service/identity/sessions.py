@@ -158,7 +158,7 @@ class Sessions:
             idp=sign_in.idp,
             amr=sign_in.amr,
             acr=sign_in.acr,
-            auth_time=max([sign_in.auth_time, *(each.at for each in sign_in.second_factors)]),
+            auth_time=sign_in.auth_time,
             started_at=now,
             ends_at=now + self.max_lifetime,
             remember=sign_in.remember,
@@ -168,7 +168,7 @@ class Sessions:
             ),
             address=address,
             user_claims=sign_in.user_claims,
-            second_factor_amr=sign_in.methods[len(sign_in.amr) :],
+            second_factor_amr=sign_in.second_factor_amr,
         )
         return session, cookie
 

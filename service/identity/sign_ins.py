@@ -23,15 +23,6 @@ LIFETIME = 15 * 60
 """Seconds that a user has for the next step."""
 
 
-@dataclass(frozen=True, slots=True)
-class SecondFactor:
-    """A further proof of the same user, after the password or the identity provider."""
-
-    amr: tuple[str, ...]
-    at: int
-    """Seconds since the epoch."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
     """A user's authentication; it becomes a session when no step is missing from it."""
@@ -41,17 +32,18 @@ class SignIn:
     amr: tuple[str, ...]
     """The methods of the first factor, here or at the identity provider."""
     auth_time: int
+    """When the user last proved anything; seconds since the epoch."""
     acr: str | None = None
     """The authentication context that an identity provider named."""
     user_claims: Mapping[str, object] = field(default_factory=dict[str, object])
     """The claims from an identity provider; empty for a local user."""
     remember: bool = False
-    second_factors: tuple[SecondFactor, ...] = ()
+    second_factor_amr: tuple[str, ...] = ()
+    """The methods of further proofs, after the password or the identity provider."""
 
     @classmethod
     def of_session(cls, session: Session) -> SignIn:
         """Return the authentication that began the session, so that a factor can be added to it."""
-        done = session.second_factor_amr
         return cls(
             subject=session.subject,
             idp=session.idp,
@@ -60,15 +52,16 @@ class SignIn:
             acr=session.acr,
             user_claims=session.user_claims,
             remember=session.remember,
-            second_factors=(SecondFactor(done, session.auth_time),) if done else (),
+            second_factor_amr=session.second_factor_amr,
         )
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return (*self.amr, *(method for each in self.second_factors for method in each.amr))
+        return (*self.amr, *self.second_factor_amr)
 
     def with_second_factor(self, amr: tuple[str, ...], *, at: int) -> SignIn:
-        return replace(self, second_factors=(*self.second_factors, SecondFactor(amr, at)))
+        methods = (*self.second_factor_amr, *amr)
+        return replace(self, second_factor_amr=methods, auth_time=max(self.auth_time, at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

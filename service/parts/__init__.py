@@ -14,15 +14,13 @@ from service.authorize.reader import RequestReader
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
-from service.identity.authorizations import Authorizations
-from service.identity.consents import Consents
+from service.identity.access import Authorizations, Consents
 from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
 from service.identity.providers.directory import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
 from service.identity.sessions import Sessions
-from service.identity.sign_in import LocalSignIn
+from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
-from service.identity.throttle import Throttle
 from service.identity.users import Subjects, open_users
 from service.logout import request as logout_request
 from service.logout.back_channel import BackChannel

@@ -11,8 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
-from service.identity.sign_in import LocalSignIn
-from service.identity.throttle import Throttle
+from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue, open_store
 from service.store.stores import Stores

@@ -10,8 +10,7 @@ import pytest
 import time_machine
 from msgspec.structs import replace
 
-from service.identity.authorizations import Authorizations
-from service.identity.consents import Consents, Wishes
+from service.identity.access import Authorizations, Consents, Wishes
 from service.identity.users import FileUsers, Subjects
 from service.model.authorization import Authorization
 from service.model.client import Client

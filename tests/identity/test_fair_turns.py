@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from service.identity import fair_turns
-from service.identity.fair_turns import PER_NETWORK, FairTurns
+from service.identity import passwords
+from service.identity.passwords import PER_NETWORK, FairTurns
 from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
 
 
@@ -49,7 +49,7 @@ async def is_free(turns: FairTurns) -> bool:
 async def test_request_that_waits_too_long_for_a_turn_is_temporarily_unavailable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fair_turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(passwords, "PATIENCE", 0.01)
     turns = FairTurns(1)
     async with turns.turn("one"):
         with pytest.raises(TemporarilyUnavailable):

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.identity import fair_turns, passwords
-from service.identity.fair_turns import FairTurns
+from service.identity import passwords
+from service.identity.passwords import FairTurns
 from tests.driving.service import Answer, RunningService
 
 PLACES, SENT = 5, 12
@@ -38,8 +38,8 @@ def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterat
         return bool(matches(password, stored))
 
     monkeypatch.setattr(passwords, "_matches", hanging)
-    monkeypatch.setattr(fair_turns, "PER_NETWORK", PLACES)
-    monkeypatch.setattr(fair_turns, "PATIENCE", 60)
+    monkeypatch.setattr(passwords, "PER_NETWORK", PLACES)
+    monkeypatch.setattr(passwords, "PATIENCE", 60)
     object.__setattr__(service.parts.sign_in.local, "turns", FairTurns(1))
     yield going_on
     going_on.set()

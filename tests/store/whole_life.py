@@ -28,7 +28,7 @@ CONSTANTS = {
     "service.authorize.parking.LIFETIME": 2,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,
-    "service.identity.consents.YEAR": 2,
+    "service.identity.access.YEAR": 2,
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,

@@ -1,0 +1,209 @@
+"""The access that users have given to clients: consents, live authorizations, and both as one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
+
+from service.model.authorization import Authorization
+from service.model.client import Client
+from service.model.events import AuthorizationEnded, ConsentWithdrawn, Emit
+from service.model.handle import digest, is_selector
+from service.model.session import Consent
+from service.store.stores import Stores
+from service.store.verbs import Command
+
+YEAR = 365 * 24 * 3600
+
+AT_ONCE = 500
+"""Authorizations that end in one round trip; a program may have let a user grant thousands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    scope: frozenset[str]
+    claims: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consents:
+    """What users have allowed clients for good, one for each subject and client (OIDC Core §3.1.2.4)."""
+
+    stores: Stores
+    now: Callable[[], int]
+    emit: Emit
+
+    async def find(
+        self, subject: str, client_id: str, *, unverified_client_host: str | None
+    ) -> Consent | None:
+        """Return what the user allowed this client and did not take back.
+
+        For a dynamically registered client it counts for the one host that the user has seen:
+        such a client changes its redirect URIs as it likes (RFC 7592 §2.2).
+        """
+        (consent,) = await self.stores.kv.read(
+            self.stores.consents.read(digest(subject), digest(client_id))
+        )
+        if consent is None or consent.unverified_client_host != unverified_client_host:
+            return None
+        return consent
+
+    async def remember(
+        self,
+        subject: str,
+        client: Client,
+        *,
+        asked: Wishes,
+        allowed: Wishes,
+        unverified_client_host: str | None,
+    ) -> Consent:
+        """Add what was allowed to the earlier consent, less what was asked and is no longer allowed."""
+        host, scope, claims = unverified_client_host, allowed.scope, allowed.claims
+        before = await self.find(subject, client.client_id, unverified_client_host=host)
+        if before is not None:
+            scope |= before.scope - asked.scope
+            claims |= before.claims - asked.claims
+        consent = Consent(
+            client_id=client.client_id,
+            scope=scope,
+            claims=claims,
+            given_at=self.now(),
+            unverified_client_host=host,
+        )
+        owner, name = digest(subject), digest(client.client_id)
+        ttl = YEAR if client.consent_lifetime is None else client.consent_lifetime
+        _, count = await self.stores.kv.write(
+            self.stores.consents.put(consent, owner, name, ttl=ttl), self._list(owner, name, ttl)
+        )
+        index = self.stores.subject_consents
+        for one in await self.stores.find_surplus(index, owner, count=count):
+            await self.stores.kv.write(
+                self.stores.consents.drop(owner, one), index.remove(owner, one)
+            )
+        return consent
+
+    async def prolong(self, subject: str, client: Client) -> None:
+        """Keep a consent that was relied upon for another year, unless the client has a lifetime for it."""
+        if client.consent_lifetime is not None:
+            return
+        owner, name = digest(subject), digest(client.client_id)
+        await self.stores.kv.write(
+            self.stores.consents.extend(owner, name, ttl=YEAR), self._list(owner, name, YEAR)
+        )
+
+    async def withdraw(self, subject: str, client_id: str) -> None:
+        """Forget the consent; what was granted by it stays."""
+        owner, name = digest(subject), digest(client_id)
+        dropped, _ = await self.stores.kv.write(
+            self.stores.consents.drop(owner, name), self.stores.subject_consents.remove(owner, name)
+        )
+        if dropped:
+            self.emit(ConsentWithdrawn(subject=subject, client_id=client_id))
+
+    async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
+        owner, stores = digest(subject), self.stores
+        found = await stores.read_listed(
+            stores.subject_consents.members(owner, now=self.now()),
+            lambda name: stores.consents.read(owner, name),
+        )
+        return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
+
+    def _list(self, owner: str, name: str, ttl: int) -> Command:
+        now = self.now()
+        return self.stores.subject_consents.add(owner, name, expires_at=now + ttl, now=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorizations:
+    """The live authorizations, for the users who granted them and for operators."""
+
+    stores: Stores
+    now: Callable[[], int]
+    emit: Emit
+
+    async def find(self, authorization_id: str) -> Authorization | None:
+        """Return the authorization, while any token that came from it may live."""
+        if not is_selector(authorization_id):
+            return None
+        (found,) = await self.stores.kv.read(self.stores.authorizations.read(authorization_id))
+        return found
+
+    async def find_all_of(self, subject: str) -> tuple[Authorization, ...]:
+        listed = self.stores.subject_authorizations.members(digest(subject), now=self.now())
+        found = await self.stores.read_listed(listed, self.stores.authorizations.read)
+        return tuple(sorted(found, key=lambda each: each.created_at, reverse=True))
+
+    async def walk_all(self) -> AsyncIterator[Authorization]:
+        """Walk through the whole store, which only operators may do."""
+        async for key in self.stores.kv.find_keys(self.stores.authorizations.key("*")):
+            authorization = await self.find(key.split("{")[-1].split("}")[0])
+            if authorization is not None:
+                yield authorization
+
+    async def end(self, *authorizations: Authorization) -> None:
+        """Make every token inactive that came from them (RFC 7009 §2.1)."""
+        for first in range(0, len(authorizations), AT_ONCE):
+            ended = authorizations[first : first + AT_ONCE]
+            writes = [write for one in ended for write in self._drop(one)]
+            await self.stores.kv.write(*writes, durable=True)
+            for one in ended:
+                self.emit(
+                    AuthorizationEnded(
+                        authorization_id=one.id, client_id=one.client_id, subject=one.subject
+                    )
+                )
+
+    def _drop(self, authorization: Authorization) -> Iterator[Command]:
+        stores, one = self.stores, authorization.id
+        yield stores.authorizations.drop(one)
+        if authorization.subject is not None:
+            yield stores.subject_authorizations.remove(digest(authorization.subject), one)
+        if authorization.session_id is not None:
+            yield stores.session_authorizations.remove(authorization.session_id, one)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAccess:
+    """Everything that one client may do in a user's name."""
+
+    client_id: str
+    """The client may have been removed from the registry."""
+    scope: frozenset[str]
+    claims: frozenset[str]
+    """Names of claims that were requested by name (OIDC Core §5.5)."""
+    since: int
+    """Seconds since the epoch, of the oldest part that is still in force."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantedAccess:
+    """Joins consents and live authorizations: a user sees both, and takes both back, as one."""
+
+    consents: Consents
+    authorizations: Authorizations
+
+    async def find_all_of(self, subject: str) -> tuple[ClientAccess, ...]:
+        parts = [
+            (each.client_id, each.scope, each.claims, each.given_at)
+            for each in await self.consents.find_all_of(subject)
+        ]
+        for one in await self.authorizations.find_all_of(subject):
+            names = one.claims_request.names if one.claims_request else frozenset[str]()
+            parts.append((one.client_id, one.scope, names, one.created_at))
+        joined: dict[str, ClientAccess] = {}
+        for client_id, scope, claims, since in parts:
+            new = ClientAccess(client_id=client_id, scope=scope, claims=claims, since=since)
+            old = joined.get(client_id, new)
+            joined[client_id] = replace(
+                old,
+                scope=old.scope | scope,
+                claims=old.claims | claims,
+                since=min(old.since, since),
+            )
+        return tuple(sorted(joined.values(), key=lambda access: access.since, reverse=True))
+
+    async def revoke(self, subject: str, client_id: str) -> None:
+        """Forget the consent, and make every token of the client inactive (RFC 7009 §2.1)."""
+        await self.consents.withdraw(subject, client_id)  # first, so that no new grant relies on it
+        granted = await self.authorizations.find_all_of(subject)
+        await self.authorizations.end(*[one for one in granted if one.client_id == client_id])
