@@ -39,21 +39,19 @@ def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
     tls = file.server.tls
     if tls is None or not (tls.certificate.is_file() and tls.private_key.is_file()):
         return
-    location = ("server", "tls")
-    unfit = False
-    for name, certificates in (("certificate", tls.certificate), ("client_ca", tls.client_ca)):
-        if (
-            certificates is not None
-            and (reason := find_certificate_problem(certificates)) is not None
-        ):
-            unfit = True
-            yield Finding((*location, name), reason)
+    unfit = [
+        Finding(("server", "tls", name), reason)
+        for name, path in (("certificate", tls.certificate), ("client_ca", tls.client_ca))
+        if path is not None and (reason := find_certificate_problem(path)) is not None
+    ]
+    if unfit:
+        yield from unfit
+        return
     try:
-        if not unfit:
-            ServerTls(tls)
+        ServerTls(tls)
     except OSError as error:
         message = f"is no private key, PEM, of the certificate: {error.strerror}"
-        yield Finding((*location, "private_key"), message)
+        yield Finding(("server", "tls", "private_key"), message)
 
 
 def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Drafts a client or an API: its entry for config.yaml, and requests that try it."""
+"""Drafts a client or an API: its entry for config.yaml, requests that try it, and code that uses it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 import secrets
 import shlex
 from dataclasses import dataclass
+from importlib.resources import files
 from textwrap import indent
-from typing import Literal
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import yaml
 
@@ -16,8 +16,7 @@ from service.cli.credentials import hash_of
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS
 
-Kind = Literal["web", "spa", "native", "machine", "api"]
-KINDS: dict[Kind, str] = {
+KINDS = {
     "web": "a web application with a server of its own",
     "spa": "an application that runs in the browser",
     "native": "an application on a phone or a desktop",
@@ -27,17 +26,39 @@ KINDS: dict[Kind, str] = {
 SIGNS_IN = frozenset({"web", "spa", "native"})
 _HAS_SECRET = frozenset({"web", "machine", "api"})
 
+FRAMEWORKS = ("fastapi", "spring", "express", "go", "nginx")
+REDIRECT_URIS = {
+    "fastapi": "http://localhost:8000/callback",
+    "spring": "http://localhost:8080/login/oauth2/code/auth",
+    "express": "http://localhost:3000/callback",
+    "go": "http://localhost:8000/callback",
+    "nginx": "http://localhost/oauth2/callback",
+    "browser": "http://localhost:5173/callback",
+    "loopback": "http://127.0.0.1/callback",
+}
+"""The redirect URI that each framework uses by default."""
+_PROXY_TLS = """
+            proxy_ssl_server_name on;
+            proxy_ssl_verify on;
+            proxy_ssl_trusted_certificate /etc/ssl/certs/ca-certificates.crt;"""
+_SNIPPETS = files("service.cli") / "snippets"
+
 
 def identifier_of(name: str) -> str:
     """Return the name in the lower-case letters, digits and hyphens of an identifier."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
+def has_snippet(kind: str, framework: str) -> bool:
+    return (_SNIPPETS / f"{kind}-{framework}.txt").is_file()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A client or an API that an operator wants."""
 
-    kind: Kind
+    kind: str
+    """One of KINDS."""
     name: str
     scopes: tuple[str, ...]
     redirect_uri: str
@@ -62,24 +83,21 @@ class Draft:
         if self.kind == "api":
             shown = {"name": self.identifier, "display_name": self.name}
             return {**shown, "secrets": hashed, "scopes": list(self.scopes)}
-        entry: dict[str, object] = {"client_id": self.identifier, "client_name": self.name}
-        if self.kind == "native":
-            entry["application_type"] = "native"
-        if self.kind in _HAS_SECRET:
-            entry["client_secrets"] = hashed
-        else:
-            entry["require_client_secret"] = False
-        return entry | self._grants()
-
-    def _grants(self) -> dict[str, object]:
-        scopes = [scope for scope in self.scopes if scope != OFFLINE_ACCESS]
-        if self.kind == "machine":
-            return {"allowed_grant_types": ["client_credentials"], "allowed_scopes": scopes}
-        grants: dict[str, object] = {"allowed_grant_types": ["authorization_code"]}
-        if OFFLINE_ACCESS in self.scopes:
-            types = ["authorization_code", "refresh_token"]
-            grants = {"allowed_grant_types": types, "allow_offline_access": True}
-        return grants | {"allowed_scopes": scopes, "redirect_uris": [self.redirect_uri]}
+        has_secret, is_machine = self.kind in _HAS_SECRET, self.kind == "machine"
+        types = ["client_credentials" if is_machine else "authorization_code"]
+        is_offline = OFFLINE_ACCESS in self.scopes and not is_machine
+        entry: dict[str, object] = {
+            "client_id": self.identifier,
+            "client_name": self.name,
+            "application_type": "native" if self.kind == "native" else None,
+            "client_secrets": hashed if has_secret else None,
+            "require_client_secret": None if has_secret else False,
+            "allowed_grant_types": [*types, "refresh_token"] if is_offline else types,
+            "allow_offline_access": True if is_offline else None,
+            "allowed_scopes": [scope for scope in self.scopes if scope != OFFLINE_ACCESS],
+            "redirect_uris": [self.redirect_uri] if self.redirect_uri else None,
+        }
+        return {name: value for name, value in entry.items() if value is not None}
 
     def yaml(self) -> str:
         """Return the entry below its section, as a file of its own or for pasting."""
@@ -131,3 +149,31 @@ class Draft:
         for name, value in form.items():
             words += ["--data-urlencode", shlex.quote(f"{name}={value}")]
         return f"curl -s {' '.join(words)} {self.issuer}/connect/{endpoint}; echo"
+
+    def snippet(self, framework: str, *, algorithm: str) -> str:
+        """Return the code for a framework, complete but for the secret."""
+        text = (_SNIPPETS / f"{self.kind}-{framework}.txt").read_text(encoding="utf-8")
+        redirect = urlsplit(self.redirect_uri)
+        host = redirect.hostname or ""
+        is_https = self.issuer.startswith("https:")
+        insecure = ", undefined, { execute: [client.allowInsecureRequests] }"
+        known = {
+            "issuer": self.issuer,
+            "client_id": self.identifier,
+            "algorithm": algorithm,
+            "scope": self.scopes[0],
+            "scopes": " ".join(self.scopes),
+            "scopes_with_commas": ", ".join(self.scopes),
+            "scopes_quoted": ", ".join(f'"{scope}"' for scope in self.scopes),
+            "redirect_uri": self.redirect_uri,
+            "redirect_path": redirect.path or "/",
+            "origin": f"{redirect.scheme}://{redirect.netloc}",
+            "port": str(redirect.port or 8000),
+            "is_https": "true" if redirect.scheme == "https" else "false",
+            "loopback_host": f"[{host}]" if ":" in host else host,
+            "insecure_option": "" if is_https else insecure,
+            "proxy_tls": _PROXY_TLS if is_https else "",
+        }
+        for name, value in known.items():
+            text = text.replace(f"{{{{{name}}}}}", value)
+        return text

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 import click
+import msgspec
 import orjson
 
+from service.cli import explained_request
 from service.cli.credentials import read_text
-from service.cli.explained_request import (
-    NEEDS_KEYS,
-    NotExplained,
-    Rows,
-    explain_url,
-    explain_value,
-    parameters_of,
-)
+from service.cli.explained_request import Rows
 from service.cli.explained_token import explain_token
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import print_table
 from service.config.configuration import Configuration
-from service.keys.stored_keys import KeysUnreadable
 from service.parts import Parts
 from service.parts.shared import Shared
-from service.protocol.errors import InvalidRequest, RefusedValue
+from service.protocol.errors import RefusedValue
 
 Line = dict[str, Any]
 
@@ -64,24 +59,21 @@ def explain(
     text = (read_text("Token") if subject == "-" else subject or "").strip()
     if not text:
         raise click.ClickException("there is no token to explain")
-    try:
-        print_table(_explain(settings, text))
-    except (KeysUnreadable, NotExplained, InvalidRequest) as error:
-        raise click.ClickException(str(error)) from error
+    print_table(_explain(settings, text))
 
 
 def _explain(settings: Configuration, text: str) -> Rows:
     """Explain a token or URL; a URL needs the store only where a signing key has to verify a parameter."""
     is_url = "://" in text
-    needs_keys = not is_url or not NEEDS_KEYS.isdisjoint(parameters_of(text))
+    needs_keys = not is_url or explained_request.needs_keys(text)
 
     async def load_and_explain(shared: Shared) -> Rows:
         parts = Parts(shared)
         if needs_keys:
             await parts.keys.source.load()
         if is_url:
-            return await explain_url(parts, text)
-        return list((await explain_token(parts, text)).items())
+            return await explained_request.explain_url(parts, text)
+        return [*(await explain_token(parts, text)).items()]
 
     return (on_store if needs_keys else with_shared)(settings, load_and_explain)
 
@@ -89,7 +81,7 @@ def _explain(settings: Configuration, text: str) -> Rows:
 def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) -> None:
     if log.isatty():
         raise click.UsageError("pipe the log to standard input, or name its file with --log")
-    lines = list(find_lines(request_id, log))
+    lines = list(_find_lines(request_id, log))
     if not lines:
         raise click.ClickException(
             "no line of the log has this id as its request_id; the log has to be lines of JSON "
@@ -106,34 +98,29 @@ def _explain_request(settings: Configuration, request_id: str, log: BinaryIO) ->
         print_table(rows)
 
 
-def find_lines(request_id: str, log: Iterable[bytes]) -> Iterator[Line]:
+def _find_lines(request_id: str, log: Iterable[bytes]) -> Iterator[Line]:
     """Yield the log lines of a request; text before the JSON, such as a pod's name, is skipped."""
     for line in log:
         if request_id.encode() in line:
-            try:
-                found: object = orjson.loads(line[max(line.find(b"{"), 0) :])
-            except orjson.JSONDecodeError:
-                continue
-            if isinstance(found, dict) and cast("Line", found).get("request_id") == request_id:
-                yield cast("Line", found)
+            _, brace, members = line.partition(b"{")
+            with suppress(orjson.JSONDecodeError):
+                found: Line = orjson.loads(brace + members)
+                if found.get("request_id") == request_id:
+                    yield found
 
 
 async def _explain_line(parts: Parts, line: Line) -> Rows:
     """Return the members of a log line, and for a refused value the registered ones."""
-    rows = [
-        (
-            name,
-            " ".join(map(str, cast("list[object]", value)))
-            if isinstance(value, list)
-            else str(value),
-        )
-        for name, value in line.items()
-        if value is not None
-    ]
-    refused = {name: line.get(name) for name in ("parameter", "value", "client_id")}
-    if not refused["parameter"] or not all(
-        isinstance(each, str | None) for each in refused.values()
-    ):
+    rows = [(name, _text_of(value)) for name, value in line.items() if value is not None]
+    try:
+        refused = msgspec.convert(line, RefusedValue)
+    except msgspec.ValidationError:
         return rows
-    registered = await explain_value(parts, RefusedValue(**refused))
+    registered = await explained_request.explain_value(parts, refused)
     return rows + [row for row in registered if row[0] not in {"parameter", "sent"}]
+
+
+def _text_of(value: object) -> str:
+    return (
+        " ".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
+    )

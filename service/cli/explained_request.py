@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 from urllib.parse import urlsplit
+
+import click
 
 from service.authorize.checks import (
     AUTHORIZE,
@@ -15,19 +16,15 @@ from service.authorize.checks import (
 )
 from service.endpoints.authorize import PATH
 from service.parts import Parts
-from service.protocol.errors import (
-    OAuthError,
-    RefusedValue,
-    TemporarilyUnavailable,
-    hide_credentials,
-)
+from service.protocol import errors
+from service.protocol.errors import OAuthError, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
 
 Rows = list[tuple[str, str]]
 """What is printed: a name and a value in each line."""
 
-NEEDS_KEYS = frozenset({"id_token_hint", "request", "request_uri"})
+_NEED_KEYS = frozenset({"id_token_hint", "request", "request_uri"})
 """Parameters that only the signing keys, which are in the store, can verify."""
 
 _REGISTERED_IN = {
@@ -56,55 +53,39 @@ _MENDS = {
 """How to mend what a check refuses, where no single value was refused."""
 
 
-class NotExplained(Exception):
-    """The URL is neither an authorization request nor the answer to one."""
+def needs_keys(url: str) -> bool:
+    """Return whether signing keys have to verify a parameter."""
+    return not _NEED_KEYS.isdisjoint(_parameters_of(url))
 
 
-class Refusal(NamedTuple):
-    """The first check that an authorization request fails."""
-
-    check: str
-    error: OAuthError
-    shown_at: str
-
-
-def parameters_of(url: str) -> Params:
-    """Return the parameters in the query and the fragment of a URL."""
+def _parameters_of(url: str) -> Params:
+    """Return the parameters in the query and the fragment."""
     try:
         parts = urlsplit(url)
-    except ValueError as error:
-        raise NotExplained(f"the URL cannot be read: {error}") from error
-    return Params.parse("&".join(filter(None, (parts.query, parts.fragment))))
+        return Params.parse("&".join(filter(None, (parts.query, parts.fragment))))
+    except (ValueError, errors.InvalidRequest) as error:
+        raise click.ClickException(f"the URL cannot be read: {error}") from error
 
 
 async def explain_url(parts: Parts, url: str) -> Rows:
     """Explain an authorization request, or the answer to one at the client's redirect URI."""
-    sent = parameters_of(url)
+    sent = _parameters_of(url)
     if sent.get("error") or not sent.get("client_id"):
         return _explain_response(parts, url, sent)
     rows = [("kind", "authorization request"), ("client", await _client(parts, sent))]
     expected = parts.shared.issuer.rstrip("/") + PATH
     if url.partition("?")[0] != expected:
         rows.append(("warning", f"the authorization endpoint is {expected}"))
-    refusal = await first_refusal(parts, sent)
-    if refusal is None:
-        return [*rows, ("state", "accepted: no check refuses it; what follows depends on the user")]
-    rows += [
-        ("failed check", refusal.check),
-        ("error", refusal.error.code),
-        ("reason", refusal.error.description),
-        ("shown", refusal.shown_at),
-    ]
-    return [*rows, *await explain_value(parts, refusal.error.refused), *_general_mend(refusal)]
+    return [*rows, *await _explain_checks(parts, sent)]
 
 
-async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
-    """Return the first check that refuses the request, in the order of the authorize endpoint."""
-    check, shown_at = "client_id and redirect_uri", "on an error page, not to the client"
+async def _explain_checks(parts: Parts, sent: Params) -> Rows:
+    """Explain the first check that refuses the request, in the order of the authorize endpoint."""
+    check, shown = "client_id and redirect_uri", "on an error page, not to the client"
     registry = parts.shared.registry.current
     try:
         arrival = await parts.flow.arrive(sent, address="127.0.0.1")
-        check, shown_at = "request object", "to the client"
+        check, shown = "request object", "to the client"
         if arrival.refusal is not None:
             raise arrival.refusal
         check = "parameters"
@@ -112,16 +93,18 @@ async def first_refusal(parts: Parts, sent: Params) -> Refusal | None:
         for each in checks_on(AUTHORIZE):
             check = _name_of(each)
             each(request, registry)
-    except TemporarilyUnavailable:
+    except errors.TemporarilyUnavailable:
         raise
     except OAuthError as error:
-        return Refusal(check, error, shown_at)
-    return None
+        rows = [("failed check", check), ("error", error.code), ("reason", error.description)]
+        mends = _general_mend(check, error)
+        return [*rows, ("shown", shown), *await explain_value(parts, error.refused), *mends]
+    return [("state", "accepted: no check refuses it; what follows depends on the user")]
 
 
 async def explain_value(parts: Parts, refused: RefusedValue) -> Rows:
     """Return the refused value, the registered ones, and the nearest way to mend it."""
-    if refused.parameter is None:
+    if not refused.parameter:
         return []
     accepted = await parts.accepted_values.find(refused)
     rows = [("parameter", refused.parameter), ("sent", refused.shown or "nothing")]
@@ -147,11 +130,10 @@ def _mends(parts: Parts, refused: RefusedValue, accepted: tuple[str, ...]) -> It
         yield f"add {value} to {_REGISTERED_IN[parameter]} of the client {client_id}"
 
 
-def _general_mend(refusal: Refusal) -> Rows:
+def _general_mend(check: str, error: OAuthError) -> Rows:
     """Return how to mend what is not about a value that was sent."""
-    reason = refusal.error.description
-    mend = _MENDS.get(refusal.check)
-    if refusal.error.refused.parameter is None and reason.endswith(" is missing"):
+    mend, reason = _MENDS.get(check), error.description
+    if error.refused.parameter is None and reason.endswith(" is missing"):
         mend = mend or f"send {reason.removesuffix(' is missing')}"
     return [("mend", mend)] if mend else []
 
@@ -175,19 +157,16 @@ def _explain_response(parts: Parts, url: str, sent: Params) -> Rows:
     rows = [("kind", "authorization response"), ("client", " or ".join(clients) or "unknown")]
     if sent.get("iss") not in (None, parts.shared.issuer):
         rows.append(("warning", f"it is from another server: iss is not {parts.shared.issuer}"))
-    if error is None:
-        if not any(map(sent.get, ("code", "access_token", "id_token"))):
-            raise NotExplained("the URL is neither an authorization request nor the answer to one")
+    if error is not None:
+        kinds = (kind for kind in OAuthError.__subclasses__() if kind.code == error)
+        meaning = next((kind.__doc__ or "" for kind in kinds), "no error of this service")
+        return [
+            *rows,
+            ("error", errors.hide_credentials(error)),
+            ("reason", errors.hide_credentials(sent.get("error_description") or "not given")),
+            ("meaning", meaning),
+            ("next", "explain the authorization request, or find authorization_refused in the log"),
+        ]
+    if any(map(sent.get, ("code", "access_token", "id_token"))):
         return [*rows, ("state", "granted: the URL holds what the client asked for")]
-    return [
-        *rows,
-        ("error", hide_credentials(error)),
-        ("reason", hide_credentials(sent.get("error_description") or "not given")),
-        ("meaning", _meaning_of(error)),
-        ("next", "explain the authorization request, or find authorization_refused in the log"),
-    ]
-
-
-def _meaning_of(code: str) -> str:
-    kinds = (kind for kind in OAuthError.__subclasses__() if kind.code == code)
-    return next((kind.__doc__ or "" for kind in kinds), "no error of this service")
+    raise click.ClickException("the URL is neither an authorization request nor the answer to one")

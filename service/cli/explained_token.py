@@ -6,14 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from service.cli.table import format_time
-from service.keys.jose import (
-    JwtRefused,
-    VerifiedClaims,
-    looks_like_jwt,
-    require_claims,
-    unverified_header,
-    verify,
-)
+from service.keys import jose
+from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.parts import Parts
@@ -24,21 +18,13 @@ from service.tokens.id_token import ID_TOKEN_TYPE
 Facts = dict[str, str]
 """The lines that are printed, by their name; `state` comes last and answers the question."""
 
-_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "aud": (str, list),
-    "exp": int,
-    "iat": int,
-    "sub": str,
-}
-"""Claims that every token has; other JWTs of the service, such as signed userinfo answers, lack some."""
-
 LONGEST_SHOWN = 100
 """Characters shown of unverified text."""
 
 
 async def explain_token(parts: Parts, token: str) -> Facts:
     """Return all that is known of a token, code or cookie."""
-    if looks_like_jwt(token):
+    if jose.looks_like_jwt(token):
         return await _explain_jwt(parts, token)
     kind = kind_of(token)
     if kind is None:
@@ -52,20 +38,25 @@ async def explain_token(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
+    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE}
     try:
-        claims = verify(token, parts.keys.ring.find, typ={*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE})
-        require_claims(claims, _CLAIM_TYPES)
+        claims = jose.verify(token, parts.keys.ring.find, typ=types)
+        # other JWTs of the service, such as signed userinfo answers, lack some of these
+        jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
         return {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
-    if unverified_header(token).get("typ") == ID_TOKEN_TYPE:
+    if jose.unverified_header(token).get("typ") == ID_TOKEN_TYPE:
+        kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
-        return {"kind": "ID token (JWT)"} | await _explain_claims(parts, claims, state)
-    state = await _state(parts.tokens.active_tokens.check(token))
-    return {"kind": "access token (JWT)"} | await _explain_claims(parts, claims, state)
+    else:
+        kind = "access token (JWT)"
+        state = await _state(parts.tokens.active_tokens.check(token))
+    return {"kind": kind} | await _explain_claims(parts, claims, state)
 
 
 async def _explain_reference(parts: Parts, handle: Handle) -> Facts:
-    state, stores = await _state(parts.tokens.active_tokens.check(handle.text)), parts.shared.stores
+    state = await _state(parts.tokens.active_tokens.check(handle.text))
+    stores = parts.shared.stores
     (claims,) = await stores.kv.read(stores.access_tokens.read(handle.selector, handle.digest))
     if claims is not None:
         return await _explain_claims(parts, VerifiedClaims(claims), state)
@@ -76,10 +67,10 @@ async def _explain_refresh_token(parts: Parts, handle: Handle) -> Facts:
     state = await _state(parts.tokens.active_tokens.check_refresh_token(handle.text))
     stores = parts.shared.stores
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
-    facts = await _explain_grant(parts, handle.selector)
+    facts = await _explain_use(parts, handle, record)
     if isinstance(record, RefreshToken):
         facts["expires"] = f"at the latest {_expiry(parts, record.ends_at)}"
-    return facts | _use(record) | {"state": state}
+    return facts | {"state": state}
 
 
 async def _explain_code(parts: Parts, handle: Handle) -> Facts:
@@ -92,7 +83,13 @@ async def _explain_code(parts: Parts, handle: Handle) -> Facts:
         state = "inactive: it was used"
     elif await parts.records.authorizations.find(handle.selector) is None:
         state = "inactive: its authorization has ended"
-    return await _explain_grant(parts, handle.selector) | _use(record) | {"state": state}
+    return await _explain_use(parts, handle, record) | {"state": state}
+
+
+async def _explain_use(parts: Parts, handle: Handle, record: object) -> Facts:
+    """Return what is known of the grant, and when the token was used, while the marker exists."""
+    used = {"used": format_time(record.at)} if isinstance(record, Spent) else {}
+    return await _explain_grant(parts, handle.selector) | used
 
 
 async def _explain_session(parts: Parts, handle: Handle) -> Facts:
@@ -125,12 +122,11 @@ async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
 
 async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> Facts:
     """Return what the token holds, and what is known of its grant."""
-    client_id, jti = claims.get("client_id", claims["aud"]), str(claims.get("jti", ""))
-    subject, audience = str(claims["sub"]), claims["aud"]
+    jti, audience = str(claims.get("jti", "")), claims["aud"]
     resources = [audience] if isinstance(audience, str) else cast("list[str]", audience)
     facts = {
-        "client": await _describe_client(parts, str(client_id)),
-        "subject": subject,
+        "client": await _describe_client(parts, str(claims.get("client_id", audience))),
+        "subject": str(claims["sub"]),
         "audience": " ".join(resources),
         "issued": format_time(cast("int", claims["iat"])),
         "expires": _expiry(parts, cast("int", claims["exp"])),
@@ -141,7 +137,7 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
         facts["session"] = await _describe_session(parts, str(claims["sid"]))
     if is_bound(jti):
         grant = await _explain_grant(parts, selector_of(jti))
-        facts |= {"subject": grant.get("subject", subject), "grant": grant["grant"]}
+        facts |= {name: grant[name] for name in ("subject", "grant") if name in grant}
     return facts | {"state": state}
 
 
@@ -187,15 +183,10 @@ async def _state(check: Awaitable[object]) -> str:
     return "active"
 
 
-def _use(record: object) -> Facts:
-    """Return when the token was used, if it was and the marker still exists."""
-    return {"used": format_time(record.at)} if isinstance(record, Spent) else {}
-
-
 def _unverified(token: str) -> Facts:
     """Return the header, which may show where the JWT comes from."""
     try:
-        header = unverified_header(token)
+        header = jose.unverified_header(token)
     except JwtRefused:
         return {}
     names = ("typ", "alg", "kid")

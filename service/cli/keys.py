@@ -11,9 +11,9 @@ from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.manual_rotation import CannotChangeKeys, ManualRotation
+from service.keys.manual_rotation import ManualRotation
 from service.keys.schedule import Keys, find_signing_key
-from service.keys.stored_keys import KeysUnreadable, StoredKeys
+from service.keys.stored_keys import StoredKeys
 from service.model.signing_key import SigningKey
 from service.parts.clients import KeyParts
 from service.parts.shared import Shared, clock
@@ -45,11 +45,7 @@ def list_keys(settings: Configuration, output: str) -> None:
     Example:
       python -m service keys list --store redis://localhost:6379
     """
-
-    async def read(stored: StoredKeys) -> Keys:
-        return (await stored.read())[1]
-
-    _print_after(settings, read, output)
+    _print_after(settings, _read, output)
 
 
 @keys.command("rotate")
@@ -69,12 +65,8 @@ def rotate(settings: Configuration, at_once: bool) -> None:
     Example:
       python -m service keys rotate --now
     """
-
-    def announce(stored: StoredKeys) -> Awaitable[Keys]:
-        rotation = ManualRotation(stored)
-        return rotation.sign_with_next() if at_once else rotation.announce_next()
-
-    _print_after(settings, announce)
+    change = ManualRotation.sign_with_next if at_once else ManualRotation.announce_next
+    _print_after(settings, lambda stored: change(ManualRotation(stored)))
 
 
 @keys.command("retire", context_settings={"ignore_unknown_options": True})  # a kid may begin with -
@@ -93,6 +85,11 @@ def retire(settings: Configuration, kid: str) -> None:
     _print_after(settings, lambda stored: ManualRotation(stored).retire(kid))
 
 
+async def _read(stored: StoredKeys) -> Keys:
+    _, keys = await stored.read()
+    return keys
+
+
 def _print_after(
     settings: Configuration,
     work: Callable[[StoredKeys], Awaitable[Keys]],
@@ -108,10 +105,7 @@ def _print_after(
             )
         return await work(source)
 
-    try:
-        found = on_store(settings, work_on_keys)
-    except (CannotChangeKeys, KeysUnreadable) as error:
-        raise click.ClickException(str(error)) from error
+    found = on_store(settings, work_on_keys)
     if not found:
         click.echo("there are no keys yet: the service makes them when it first starts", err=True)
     ordered = sorted(found, key=lambda key: (key.alg, key.sign_from))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
 import click
 
+from service.cli import draft as drafts
 from service.cli.credentials import make_secret
-from service.cli.draft import KINDS, SIGNS_IN, Draft, Kind, identifier_of
+from service.cli.draft import FRAMEWORKS, KINDS, SIGNS_IN, Draft, has_snippet
 from service.cli.settings import file_option, load_settings
-from service.cli.snippets import FRAMEWORKS, REDIRECT_URIS, has_snippet, render_snippet
 from service.config.configuration import Configuration
 from service.config.judge import judge
 from service.config.problem import Finding
@@ -32,7 +32,7 @@ def new() -> None:
 
 
 @new.command("client")
-@click.option("--kind", type=click.Choice(get_args(Kind)), help="What the entry is for.")
+@click.option("--kind", type=click.Choice([*KINDS]), help="What the entry is for.")
 @click.option("--name", help="The name that users see; the client_id is made of it.")
 @click.option(
     "--framework", type=click.Choice([*FRAMEWORKS, "none"]), help="The framework to print code for."
@@ -41,7 +41,7 @@ def new() -> None:
 @click.option("--scopes", help="The scopes that it may use, with spaces between them.")
 @file_option
 def client(  # noqa: PLR0917 - click calls it by name
-    kind: Kind | None,
+    kind: str | None,
     name: str | None,
     framework: str | None,
     redirect_uri: str | None,
@@ -63,12 +63,12 @@ def client(  # noqa: PLR0917 - click calls it by name
     if kind is None:
         for each, what in KINDS.items():
             click.echo(f"  {each:<8} {what}", err=True)
-        kind = cast("Kind", _ask("--kind", "What is it?", "web", click.Choice([*KINDS])))
+        kind = _ask("--kind", "What is it?", "web", click.Choice([*KINDS]))
     name = name or _ask("--name", "What is its name?")
     framework = _framework(kind, framework)
-    if kind in SIGNS_IN:
-        usual = REDIRECT_URIS.get(framework)
-        redirect_uri = redirect_uri or _ask("--redirect-uri", "What is its redirect URI?", usual)
+    if kind in SIGNS_IN and not redirect_uri:
+        usual = drafts.REDIRECT_URIS.get(framework)
+        redirect_uri = _ask("--redirect-uri", "What is its redirect URI?", usual)
     scopes = scopes or _ask("--scopes", *_scope_question(kind, name, settings))
     draft = Draft(
         kind=kind,
@@ -84,7 +84,7 @@ def client(  # noqa: PLR0917 - click calls it by name
     _print(draft, framework, algorithm=settings.signing.algorithms[0])
 
 
-def _framework(kind: Kind, given: str | None) -> str:
+def _framework(kind: str, given: str | None) -> str:
     """Return the framework that code is printed for; where people sign in without a server there is one."""
     if kind in ("spa", "native"):
         return "browser" if kind == "spa" else "loopback"
@@ -97,10 +97,10 @@ def _framework(kind: Kind, given: str | None) -> str:
     return given
 
 
-def _scope_question(kind: Kind, name: str, settings: Configuration) -> tuple[str, str | None]:
+def _scope_question(kind: str, name: str, settings: Configuration) -> tuple[str, str | None]:
     """Return the question for scopes, and the usual answer."""
     if kind == "api":
-        return "Which scopes does it understand?", identifier_of(name)
+        return "Which scopes does it understand?", drafts.identifier_of(name)
     apis = sorted(settings.registry.api_scopes)
     if kind == "machine":
         question = f"Which scopes may it have ({', '.join(apis)})?"
@@ -114,12 +114,11 @@ def _ask(
 ) -> str:
     """Ask on standard error, because standard output may go to a file."""
     try:
-        answer: str = click.prompt(question, default=usual, type=choice, err=True)
+        return str(click.prompt(question, default=usual, type=choice, err=True))
     except click.Abort:
         if sys.stdin.isatty():
             raise
         raise click.UsageError(f"{option} is missing") from None
-    return answer
 
 
 def _require_sound(draft: Draft, framework: str, settings: Configuration) -> None:
@@ -168,4 +167,4 @@ def _print(draft: Draft, framework: str, *, algorithm: str) -> None:
     click.echo("# Check the file and reload the service (SIGHUP). Then, in a shell:", err=True)
     click.echo(draft.requests(), err=True)
     if has_snippet(draft.kind, framework):
-        click.echo(f"\n{render_snippet(draft, framework, algorithm=algorithm)}", err=True, nl=False)
+        click.echo(f"\n{draft.snippet(framework, algorithm=algorithm)}", err=True, nl=False)

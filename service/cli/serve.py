@@ -22,12 +22,18 @@ log = structlog.stdlib.get_logger(__name__)
 
 @click.command("serve")
 @file_option
-@click.option("--host", help="The IP address or host name to listen on.")
+@click.option("--host", "SERVICE_HOST", help="The IP address or host name to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 is any free port."
+    "--port",
+    "SERVICE_PORT",
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 is any free port.",
 )
 @click.option(
-    "--workers", metavar="N|auto", help="How many processes serve; auto is one per CPU core."
+    "--workers",
+    "SERVICE_WORKERS",
+    metavar="N|auto",
+    help="How many processes serve; auto is one per CPU core.",
 )
 @store_option
 @click.option(
@@ -46,6 +52,7 @@ log = structlog.stdlib.get_logger(__name__)
 )
 @click.option(
     "--log-format",
+    FORMAT,
     envvar=FORMAT,
     type=click.Choice(FORMATS, case_sensitive=False),
     default="auto",
@@ -53,16 +60,7 @@ log = structlog.stdlib.get_logger(__name__)
     show_envvar=True,
     help="auto is text on a terminal, and json elsewhere.",
 )
-def serve(  # noqa: PLR0917 - click calls it by name
-    file: Path,
-    host: str | None,
-    port: int | None,
-    workers: str | None,
-    store_url: str | None,
-    watch: bool,
-    log_level: str,
-    log_format: str,
-) -> None:
+def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None) -> None:
     """Run the service.
 
     SIGTERM stops it after the running requests; SIGHUP reads clients, APIs, users and
@@ -76,14 +74,7 @@ def serve(  # noqa: PLR0917 - click calls it by name
     Example:
       python -m service serve --store redis://localhost:6379 --workers auto
     """
-    flags = {
-        "SERVICE_HOST": host,
-        "SERVICE_PORT": None if port is None else str(port),
-        "SERVICE_WORKERS": workers,
-        "SERVICE_STORE_URL": store_url,
-        FORMAT: log_format,
-    }
-    given = {name: value for name, value in flags.items() if value is not None}
+    given = {variable: str(value) for variable, value in flags.items() if value is not None}
     configuration = load_settings(file, given, rules=START_RULES)
     environ = {**os.environ, **given}
     configure_logs(log_level, environ)
@@ -97,7 +88,7 @@ def serve(  # noqa: PLR0917 - click calls it by name
     else:
         from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
 
-        run_workers(serving, configuration.server, places)
+        run_workers(serving, places)
 
 
 def _warn(configuration: Configuration) -> None:

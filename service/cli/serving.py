@@ -27,9 +27,6 @@ from service.server.tls import ServerTls
 from service.start_rules import START_RULES
 from service.store.keyvalue import KeyValue
 
-UNBUILT = (CannotTrace, KeyFileError, TemplateError, OSError)
-"""Errors that the operator can correct: exporters, and files that have changed since they were checked."""
-
 LINGER = 5
 """Seconds at most for which a stopping process serves on, where nothing is configured."""
 
@@ -69,7 +66,8 @@ class Serving:
         except CannotServe as error:
             problem = self.configuration.source_positions.problem(error.finding)
             raise Refused([problem]) from error
-        except UNBUILT as error:
+        except (CannotTrace, KeyFileError, TemplateError, OSError) as error:
+            # the operator can correct these: exporters, and files changed since they were checked
             raise click.ClickException(f"{type(error).__name__}: {error}") from error
 
     def with_present_registry(self) -> Serving:

@@ -31,16 +31,9 @@ file_option = click.option(
 )
 store_option = click.option(
     "--store",
-    "store_url",
+    "SERVICE_STORE_URL",
     help="The store's URL, such as redis://localhost:6379, in place of the configuration's.",
 )
-
-_FLAGS = {
-    "SERVICE_HOST": "--host",
-    "SERVICE_PORT": "--port",
-    "SERVICE_WORKERS": "--workers",
-    "SERVICE_STORE_URL": "--store",
-}
 
 
 def pass_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -49,7 +42,8 @@ def pass_settings(command: Callable[..., None]) -> Callable[..., None]:
     @file_option
     @store_option
     @wraps(command)
-    def run(file: Path, store_url: str | None, **others: Any) -> None:
+    def run(file: Path, **others: Any) -> None:
+        store_url = others.pop("SERVICE_STORE_URL")
         flags = {} if store_url is None else {"SERVICE_STORE_URL": store_url}
         command(settings=load_settings(file, flags), **others)
 
@@ -75,7 +69,8 @@ def load_settings(
     try:
         return load(file, {**os.environ, **given}, builtin_catalogue(), rules)
     except ConfigError as error:
+        options = {each.name: each.opts[0] for each in click.get_current_context().command.params}
         raise Refused(
-            replace(each, file=_FLAGS[each.file]) if each.file in given else each
+            replace(each, file=options[each.file]) if each.file in given else each
             for each in error.problems
         ) from error

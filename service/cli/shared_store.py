@@ -12,6 +12,8 @@ from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe
 from service.keys.key_files import KeyFileError
+from service.keys.manual_rotation import CannotChangeKeys
+from service.keys.stored_keys import KeysUnreadable
 from service.parts.shared import Shared
 from service.store.keyvalue import StoreUnavailable
 
@@ -45,7 +47,7 @@ def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]])
         return asyncio.run(run())
     except CannotServe as error:
         raise Refused([settings.source_positions.problem(error.finding)]) from error
-    except KeyFileError as error:
+    except (CannotChangeKeys, KeyFileError, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
         click.echo(f"Error: {error.description}: {error.__cause__}", err=True)

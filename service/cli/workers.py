@@ -22,7 +22,6 @@ from gunicorn.workers.base import Worker
 from prometheus_client import multiprocess, values
 
 from service.cli.serving import Serving, Sockets
-from service.config.schema.server import Server
 from service.server.process import SIGNALS
 
 SILENCE = 60
@@ -35,38 +34,11 @@ BETWEEN_REPLACEMENTS = 1
 """Seconds, so that workers that cannot start do not keep the machine busy."""
 
 
-def run_workers(serving: Serving, server: Server, sockets: Sequence[Sockets]) -> None:
+def run_workers(serving: Serving, sockets: Sequence[Sockets]) -> None:
     """Serve with as many workers as configured, each at its own sockets, until a signal stops them."""
-    metrics = _SharedMetrics()
-    serving = serving.before_forks()  # so a problem is printed once, too, and not by every worker
+    workers = _Workers(serving, sockets)
     gc.freeze()  # before the forks, so that the workers share what is loaded
-    _Supervisor(_Workers(serving, server, sockets, metrics)).run()
-
-
-class _SharedMetrics:
-    """Makes prometheus-client keep the counts of all workers in the files of one folder.
-
-    They are named after the place of a worker and not, as by default, after its process: a new
-    worker counts on where the one before stopped, and workers that keep dying leave no more files.
-    """
-
-    def __init__(self) -> None:
-        """Make the folder; until `count_at` is called, the supervisor counts."""
-        self._writer = "supervisor"
-        self._folder = tempfile.mkdtemp(prefix="token-service-metrics-")
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = self._folder
-        values.ValueClass = values.MultiProcessValue(lambda: self._writer)  # type: ignore[no-untyped-call]
-
-    def count_at(self, place: int) -> None:
-        """Let this process count in the files of a place that no other living one has."""
-        self._writer = str(place)
-
-    def forget_state_of(self, place: int) -> None:
-        """Keep the counts of a worker that has ended, and not its gauges."""
-        multiprocess.mark_process_dead(place, self._folder)  # type: ignore[no-untyped-call]
-
-    def remove(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+    _Supervisor(workers).run()
 
 
 class _Supervisor(Arbiter):
@@ -103,19 +75,27 @@ class _Supervisor(Arbiter):
 
 
 class _Workers(BaseApplication):
-    """The settings that gunicorn asks for, and what the workers run."""
+    """The settings that gunicorn asks for, and what the workers run.
 
-    def __init__(
-        self,
-        serving: Serving,
-        server: Server,
-        sockets: Sequence[Sockets],
-        metrics: _SharedMetrics,
-    ) -> None:
-        self.serving = serving
-        self._metrics = metrics
-        self._settings: dict[str, object] = {
-            "bind": [f"fd://{each.detach()}" for place in sockets for each in place],
+    prometheus-client keeps the counts of all workers in the files of one folder. They are named
+    after the place of a worker and not, as by default, after its process: a new worker counts on
+    where the one before stopped, and workers that keep dying leave no more files.
+    """
+
+    def __init__(self, serving: Serving, sockets: Sequence[Sockets]) -> None:
+        """Build the service, so that a problem is printed once and not by every worker."""
+        self._sockets = sockets
+        self._counter = "supervisor"
+        self._metrics = tempfile.mkdtemp(prefix="token-service-metrics-")
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = self._metrics
+        values.ValueClass = values.MultiProcessValue(lambda: self._counter)  # type: ignore[no-untyped-call]
+        self.serving = serving.before_forks()
+        super().__init__()
+
+    def load_config(self) -> None:
+        server = self.serving.configuration.server
+        settings: dict[str, object] = {
+            "bind": [f"fd://{each.detach()}" for place in self._sockets for each in place],
             "workers": server.workers,
             "worker_class": _Worker,
             "logger_class": _Logger,
@@ -127,10 +107,7 @@ class _Workers(BaseApplication):
             "child_exit": self._forget_state,
             "on_exit": self._remove_metrics,
         }
-        super().__init__()
-
-    def load_config(self) -> None:
-        for name, value in self._settings.items():
+        for name, value in settings.items():
             self.cfg.set(name, value)
 
     def _assign_place(self, supervisor: Arbiter, worker: Worker) -> None:
@@ -144,16 +121,18 @@ class _Workers(BaseApplication):
 
     def _settle(self, supervisor: Arbiter, worker: Worker) -> None:
         """Close the sockets of other places: connections at sockets held open here would wait for ever."""
-        self._metrics.count_at(cast("_Worker", worker).place)
+        self._counter = str(cast("_Worker", worker).place)
         for each in _sockets_of(supervisor):
             if each not in worker.sockets:
                 each.close()
 
     def _forget_state(self, _supervisor: Arbiter, worker: Worker) -> None:
-        self._metrics.forget_state_of(cast("_Worker", worker).place)
+        """Keep the counts of a worker that has ended, and not its gauges."""
+        place = cast("_Worker", worker).place
+        multiprocess.mark_process_dead(place, self._metrics)  # type: ignore[no-untyped-call]
 
     def _remove_metrics(self, _supervisor: Arbiter) -> None:
-        self._metrics.remove()
+        shutil.rmtree(self._metrics, ignore_errors=True)
 
 
 def _sockets_of(supervisor: Arbiter) -> list[socket]:

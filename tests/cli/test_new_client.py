@@ -17,8 +17,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from service.catalogue import builtin_catalogue
+from service.cli.draft import FRAMEWORKS, has_snippet
 from service.cli.program import program
-from service.cli.snippets import FRAMEWORKS, has_snippet
 from service.config.load import inspect
 from tests.cli.conftest import Command
 from tests.driving.service import RunningService
