@@ -17,10 +17,8 @@ from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
-from service.endpoints.discovery import DiscoveryEndpoint, JwksEndpoint
+from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
-from service.endpoints.error import ErrorEndpoint
-from service.endpoints.identity_provider import IdentityProviderEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
 from service.endpoints.operations import HealthEndpoint, MetricsEndpoint
@@ -92,7 +90,6 @@ def create_app(
     )
     app.middlewares.append(pages.errors.show_unknown_path)
     app.add_routes(pages.pages.routes())
-    pages.pages.setup(app)
     app.cleanup_ctx.append(background_work(parts))
     management = build_application(parts, draining, operations, files_reserved=0) if apart else None
     return Service(app=app, management=management, parts=parts, draining=draining)
@@ -104,7 +101,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
     per_minute = shared.configuration.limits.token_requests_per_minute
     return (
         TokenEndpoint(
-            client_auth=parts.clients.authentication,
+            client_auth=clients.authentication,
             grants=grants,
             subjects=parts.sign_in.subjects,
             issuer=tokens.issuer,
@@ -115,12 +112,19 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             registrable=clients.registrable,
         ),
         RevocationEndpoint(
-            client_auth=parts.clients.authentication,
+            client_auth=clients.authentication,
             active_tokens=tokens.active_tokens,
             revocation=tokens.revocation,
             credentials=pages.credentials,
             emit=shared.emit,
         ),
+    )
+
+
+def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+    """For holders of access tokens, and for API resources that introspect them."""
+    shared, tokens, clients = parts.shared, parts.tokens, parts.clients
+    return (
         UserinfoEndpoint(
             issuer=shared.issuer,
             guard=TokenGuard(active_tokens=tokens.active_tokens, credentials=pages.credentials),
@@ -131,23 +135,15 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             keys=parts.keys.of_clients,
             algorithms=parts.keys.algorithms,
         ),
-    )
-
-
-def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
-    """For API resources, which introspect tokens or verify them."""
-    shared = parts.shared
-    return (
         IntrospectionEndpoint(
-            client_auth=parts.clients.authentication,
-            active_tokens=parts.tokens.active_tokens,
-            identifiers=parts.tokens.identifiers,
+            client_auth=clients.authentication,
+            active_tokens=tokens.active_tokens,
+            identifiers=tokens.identifiers,
             registry=shared.registry,
             keys=parts.keys.ring,
             credentials=pages.credentials,
             emit=shared.emit,
         ),
-        JwksEndpoint(keys=parts.keys.ring),
     )
 
 
@@ -175,14 +171,10 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         AuthorizeEndpoint(sign_in=pages.sign_in, registrable=parts.clients.registrable),
         LoginEndpoint(
             sign_in=pages.sign_in,
-            login=pages.login,
             local=parts.sign_in.local,
-            now=shared.now,
-        ),
-        IdentityProviderEndpoint(
-            sign_in=pages.sign_in,
-            login=pages.login,
             providers=parts.sign_in.providers,
+            lockout=shared.configuration.limits.lockout,
+            now=shared.now,
         ),
         SelectAccountEndpoint(sign_in=pages.sign_in),
         ConsentEndpoint(sign_in=pages.sign_in, registry=shared.registry, emit=shared.emit),
@@ -194,13 +186,11 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     shared, clients, records = parts.shared, parts.clients.directory, parts.records
     return (
         EndSessionEndpoint(
+            sign_in=pages.sign_in,
             clients=clients,
             hints=parts.tokens.id_token_hints,
             front_channel=parts.front_channel,
             parking=parts.parked_logouts,
-            visits=pages.visits,
-            pages=pages.pages,
-            errors=pages.errors,
             emit=shared.emit,
         ),
         AccountEndpoint(
@@ -218,7 +208,7 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         RedirectEndpoint(
             path=CHANGE_PASSWORD, location=shared.configuration.ui.links.get("forgot_password")
         ),
-        ErrorEndpoint(errors=pages.errors),
+        pages.errors,
     )
 
 

@@ -10,7 +10,7 @@ from service.config.schema.file import ConfigurationFile
 from service.keys.key_files import KeyFileError, read_key_files
 from service.outgoing.http_client import find_certificate_problem
 from service.pages.locales import has_messages, known_languages, why_not_read
-from service.pages.template_folders import folders_of
+from service.pages.templates import folders_of, why_not_compiled
 from service.server.tls import ServerTls
 
 
@@ -76,8 +76,6 @@ def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
     folder = file.ui.templates
     if folder is None or not folder.is_dir():
         return
-    from service.pages.own_templates import why_not_compiled  # noqa: PLC0415 - Jinja, for those who have any
-
     for reason in (*why_not_compiled(folder), *why_not_read(folder, file.ui.locales)):
         yield Finding(("ui", "templates"), reason)
 

@@ -14,7 +14,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import aiohttp_jinja2
 import httpcore2
 import jinja2
 import pytest
@@ -112,7 +111,7 @@ def _templates_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> It
     """For all the services of a run: compiling takes longer than most tests."""
     cache = jinja2.FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aiohttp_jinja2, "setup", partial(aiohttp_jinja2.setup, bytecode_cache=cache))
+        patch.setattr(jinja2, "Environment", partial(jinja2.Environment, bytecode_cache=cache))
         yield
 
 

@@ -9,10 +9,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from service.authorize.flow import Visitor
 from service.authorize.steps import LOGIN
 from service.clients.directory import Clients
-from service.http.answer import see_other
 from service.identity.access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
 from service.logout.front_channel import FrontChannel
@@ -20,9 +18,9 @@ from service.model.client import Client
 from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
-from service.pages.shown_scopes import shown_scopes
-from service.pages.sign_in_over import start_uri
-from service.pages.sign_in_pages import ACCOUNT, SignInPages
+from service.pages.display import shown_scopes
+from service.pages.error_page import start_uri
+from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
 
@@ -44,23 +42,18 @@ class AccountEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         """Show the account, or the login page if nobody is signed in."""
         visit = await self.sign_in.open_page(request)
-        visitor, params = visit.visitor, visit.params
-        if visitor.session is None:
-            return self._go(request, visitor, LOGIN.path)
-        granted = await self.access.find_all_of(visitor.session.subject)
+        session = visit.visitor.session
+        if session is None:
+            return self.sign_in.go(visit, LOGIN.path)
+        granted = await self.access.find_all_of(session.subject)
         clients = [await self.clients.find(each.client_id) for each in granted]
-        applications = [
-            self._start(client, is_known=client in clients or not client.dynamically_registered)
-            for client in await self._applications(clients, params.get("client_id"))
-        ]
+        applications = await self._applications(clients, visit.params.get("client_id"))
         context = {
             "action": ACCOUNT,
-            "user": await self.sign_in.visits.shown_user(visitor),
-            "sessions": await self._sessions(visitor.session),
+            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "sessions": await self._sessions(session),
             "applications": applications,
-            "grants": [
-                self._grant(each, client) for each, client in zip(granted, clients, strict=True)
-            ],
+            "grants": list(map(self._grant, granted, clients)),
         }
         logos = [client.logo_uri for client in clients if client is not None]
         logos += [application["logo_uri"] for application in applications]
@@ -69,34 +62,32 @@ class AccountEndpoint:
     async def submit(self, request: web.Request) -> web.Response:
         """End sessions, or revoke what a client was granted."""
         visit = await self.sign_in.open_form(request)
-        visitor, params = visit.visitor, visit.params
-        if visitor.session is None:
-            return self._go(request, visitor, LOGIN.path)
+        current, params = visit.visitor.session, visit.params
+        if current is None:
+            return self.sign_in.go(visit, LOGIN.path)
         match params.get("action"):
-            case "end-session" if params.require("session") == visitor.session.id:
-                return await self._sign_out(request, visitor, visitor.session)
+            case "end-session" if params.require("session") == current.id:
+                return await self._sign_out(visit, current)
             case "end-session" | "end-other-sessions" as action:
                 ended = params.require("session") if action == "end-session" else None
-                for session in await self.sessions.find_all_of(visitor.session.subject):
-                    if session.id != visitor.session.id and ended in {None, session.id}:
+                for session in await self.sessions.find_all_of(current.subject):
+                    if session.id != current.id and ended in {None, session.id}:
                         await self.sessions.end(session)
             case "revoke":
-                await self.access.revoke(visitor.session.subject, params.require("client_id"))
+                await self.access.revoke(current.subject, params.require("client_id"))
             case _:
                 raise InvalidRequest("action is not end-session, end-other-sessions or revoke")
-        return self._go(request, visitor, ACCOUNT)
+        return self.sign_in.go(visit, ACCOUNT)
 
-    async def _sign_out(
-        self, request: web.Request, visitor: Visitor, current: Session
-    ) -> web.Response:
+    async def _sign_out(self, visit: Visit, current: Session) -> web.Response:
         """End this browser's session; frames tell the clients that use front-channel logout."""
         took_part = await self.sessions.end(current)
         self.emit(LoggedOut(subject=current.subject, session_id=current.id))
         frames = await self.front_channel.find_uris(current, took_part)
         if frames:
-            response = self.sign_in.pages.logged_out(request, frames=frames)
+            response = self.sign_in.pages.logged_out(visit.request, frames=frames)
         else:
-            response = self._go(request, visitor, ACCOUNT)
+            response = self.sign_in.go(visit, ACCOUNT)
         self.sign_in.visits.cookies.clear_session(response)
         return response
 
@@ -118,30 +109,26 @@ class AccountEndpoint:
         return sorted(shown, key=lambda each: not each["current"])
 
     async def _applications(
-        self, granted: Iterable[Client | None], named: str | None
-    ) -> list[Client]:
-        """Return the clients at which a login can start from here.
+        self, granted: list[Client | None], named: str | None
+    ) -> list[Mapping[str, Any]]:
+        """Return the links that begin a login at a client of config.yaml, one with grants, and the one that is named.
 
-        Those are the clients of config.yaml, those with grants, and the one that sent the user here.
+        Anybody can link here for a dynamically registered client, so only its host is shown (OIDC Core §4).
         """
         configured = self.registry.current.clients.values()
         sender = await self.clients.find(named) if named else None
         found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
-        return [one for one in found.values() if one.enabled and one.login_uri]
-
-    def _start(self, client: Client, *, is_known: bool) -> Mapping[str, Any]:
-        """Return the link that begins a login at the client (OIDC Core §4).
-
-        Anybody can link here for a dynamically registered client, so only its host is shown.
-        """
-        host = urlsplit(client.login_uri or "").hostname or ""
-        shown = client if is_known else client.under_host(host)
-        return {
-            "client": shown,
-            "logo_uri": shown.logo_uri,
-            "host": host,
-            "href": start_uri(client, issuer=self.issuer),
-        }
+        applications: list[Mapping[str, Any]] = []
+        for client in found.values():
+            if client.enabled and client.login_uri:
+                host = urlsplit(client.login_uri).hostname or ""
+                is_known = client in granted or not client.dynamically_registered
+                shown = client if is_known else client.under_host(host)
+                href = start_uri(client, issuer=self.issuer)
+                applications.append(
+                    {"client": shown, "logo_uri": shown.logo_uri, "host": host, "href": href}
+                )
+        return applications
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """Return what a client may do; of a deleted one only the id is known."""
@@ -153,7 +140,3 @@ class AccountEndpoint:
             "claims": sorted(access.claims.difference(claims_of_scope(registry, access.scope))),
             "granted_at": access.since,
         }
-
-    def _go(self, request: web.Request, visitor: Visitor, path: str) -> web.Response:
-        response = see_other(self.sign_in.pages.url(path))
-        return self.sign_in.visits.mark(request, response, visitor)

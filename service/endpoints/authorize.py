@@ -36,7 +36,7 @@ class AuthorizeEndpoint:
     def routes(self) -> Iterable[web.RouteDef]:
         return (
             *self.sign_in.errors.page_and_form(PATH, self.by_get, self.by_post),
-            web.get(CONTINUE, self.sign_in.errors.around(self.go_on), allow_head=False),
+            self.sign_in.errors.page(CONTINUE, self.go_on),
         )
 
     def metadata(self) -> Mapping[str, object]:

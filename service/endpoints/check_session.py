@@ -10,7 +10,7 @@ from typing import Self
 from aiohttp import web
 
 from service.pages.page_headers import framed_script_policy
-from service.pages.template_folders import BUILT_IN
+from service.pages.templates import BUILT_IN
 
 PATH = "/connect/checksession"
 MAX_AGE = 3600

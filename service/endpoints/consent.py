@@ -15,7 +15,7 @@ from service.model.events import ConsentDenied, ConsentGiven, Emit
 from service.model.registry import LiveRegistry
 from service.model.resources import IdentityResource, Scope
 from service.model.session import Session
-from service.pages.shown_scopes import shown_scopes, shown_values
+from service.pages.display import shown_scopes, shown_values
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params

@@ -19,9 +19,9 @@ from service.http.gate import GATE
 from service.identity.passwords import Passwords
 from service.model.client import Client, verifies_any
 from service.model.registry import LiveRegistry
-from service.pages.csrf import csrf_token
 from service.pages.sign_in_pages import SignInPages
 from service.pages.story import INTROSPECTION, REVOCATION, TOKEN, Story
+from service.pages.visits import csrf_token
 from service.protocol.errors import InvalidRequest
 from service.protocol.pkce import s256
 from service.protocol.scope import OFFLINE_ACCESS

@@ -42,22 +42,21 @@ class DiscoveryEndpoint:
 
     def routes(self) -> Iterable[Route]:
         names = (OPENID_CONFIGURATION, OAUTH_METADATA, OAUTH_METADATA + urlsplit(self.issuer).path)
-        return [
-            Direct("GET", path, self.configuration, head=True, scripts=ANY_ORIGIN)
-            for path in dict.fromkeys(name.rstrip("/") for name in names)
-        ]
+        handlers = {name.rstrip("/"): self.configuration for name in names} | {JWKS: self.jwks}
+        for path, handler in handlers.items():
+            yield Direct("GET", path, handler, head=True, scripts=ANY_ORIGIN)
 
     def metadata(self) -> Mapping[str, object]:
-        """Return the metadata that belong to no single endpoint."""
+        """Return the metadata that belong to no other endpoint."""
+        registry = self.registry.current
         return {
             "issuer": self.issuer,
-            "scopes_supported": _scopes(self.registry.current, self.registrable),
-            "claims_supported": _claims(self.registry.current),
+            "jwks_uri": JWKS,
+            "scopes_supported": _scopes(registry, self.registrable),
+            "claims_supported": _claims(registry),
             "claim_types_supported": ["normal"],
             "subject_types_supported": list(self.subject_types),
-            "acr_values_supported": [
-                context.acr for context in self.registry.current.authentication_contexts
-            ],
+            "acr_values_supported": [each.acr for each in registry.authentication_contexts],
             **self.algorithms.metadata("id_token"),
             "ui_locales_supported": list(self.locales),
             "claims_parameter_supported": True,
@@ -80,37 +79,19 @@ class DiscoveryEndpoint:
             for name, value in document.items()
         }
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JwksEndpoint:
-    keys: KeyRing
-
-    def routes(self) -> Iterable[Route]:
-        return (Direct("GET", JWKS, self.jwks, head=True, scripts=ANY_ORIGIN),)
-
-    def metadata(self) -> Mapping[str, object]:
-        return {"jwks_uri": JWKS}
-
     async def jwks(self, _: Message) -> Answer:
         return Answer(_FIELDS, self.keys.public_jwks())
 
 
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:
-    shown = [
-        scope.name
-        for scope in (*registry.identity_resources.values(), *registry.api_scopes.values())
-        if scope.show_in_discovery
-    ]
+    scopes = (*registry.identity_resources.values(), *registry.api_scopes.values())
+    shown = [scope.name for scope in scopes if scope.show_in_discovery]
     offline = any(client.allow_offline_access for client in registry.clients.values())
     offline |= OFFLINE_ACCESS in registrable.scopes
     return [*shown, OFFLINE_ACCESS] if offline else shown
 
 
 def _claims(registry: Registry) -> list[str]:
-    claims = {
-        claim
-        for resource in registry.identity_resources.values()
-        if resource.show_in_discovery
-        for claim in resource.user_claims
-    }
-    return sorted(claims | {"sub", "iss", "auth_time", "acr", "amr", "sid"})
+    resources = registry.identity_resources.values()
+    shown = [resource.user_claims for resource in resources if resource.show_in_discovery]
+    return sorted({"sub", "iss", "auth_time", "acr", "amr", "sid"}.union(*shown))

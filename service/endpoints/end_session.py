@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 import structlog
 from aiohttp import web
 
-from service.authorize.flow import Visitor
+from service.authorize.flow import NextStep, Visitor
 from service.authorize.parking import Parking
 from service.clients.directory import Clients
 from service.http.answer import see_other
@@ -18,11 +18,8 @@ from service.logout.front_channel import FrontChannel
 from service.logout.request import LogoutRequest, read_logout_request
 from service.model.events import Emit, LoggedOut
 from service.pages.cookies import Cookie
-from service.pages.csrf import check_csrf, csrf_token
-from service.pages.error_page import ErrorPages
-from service.pages.pages import Pages
-from service.pages.sign_in_pages import ACCOUNT
-from service.pages.visits import Visits
+from service.pages.sign_in_pages import ACCOUNT, SignInPages
+from service.pages.visits import csrf_token
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
 from service.tokens.id_token_hint import IdTokenHints
@@ -37,19 +34,18 @@ CONFIRM = "/account/logout"
 class EndSessionEndpoint:
     """Ends a session at once if one of its clients proves that it asks; otherwise asks the user."""
 
+    sign_in: SignInPages
     clients: Clients
     hints: IdTokenHints
     front_channel: FrontChannel
     parking: Parking
-    visits: Visits
-    pages: Pages
-    errors: ErrorPages
     emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
+        page_and_form = self.sign_in.errors.page_and_form
         return (
-            *self.errors.page_and_form(PATH, self.by_get, self.by_post),
-            *self.errors.page_and_form(CONFIRM, self.confirm, self.submit),
+            *page_and_form(PATH, self.by_get, self.by_post),
+            *page_and_form(CONFIRM, self.confirm, self.submit),
         )
 
     def metadata(self) -> Mapping[str, object]:
@@ -62,52 +58,49 @@ class EndSessionEndpoint:
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
-        params = query_params(request)
-        params.refuse_repeated()
-        params.refuse_too_long()
-        visitor = await self.visits.find_visitor(request)
-        logout = await self._read(params)
-        if not logout.must_ask(visitor.session):
-            return await self._end(request, logout, visitor)
-        response = await self._ask(request, params, browser=visitor.browser)
-        return self.visits.mark(request, response, visitor)
+        visit = await self.sign_in.open_page(request)
+        visit.params.refuse_too_long()
+        logout = await self._read(visit.params)
+        if not logout.must_ask(visit.visitor.session):
+            return await self._end(request, logout, visit.visitor)
+        return await self._ask(request, visit.params, visit.visitor)
 
     async def by_post(self, request: web.Request) -> web.Response:
         """Park it and come back by GET: a cross-site POST carries no session cookie."""
-        return await self._ask(request, await form_params(request), browser=None)
+        return await self._ask(request, await form_params(request), None)
 
     async def confirm(self, request: web.Request) -> web.Response:
         """Continue what came by POST, or ask the user."""
-        visitor = await self.visits.find_visitor(request)
+        visitor = await self.sign_in.visits.find_visitor(request)
         parked_id = query_params(request).get("request")
-        params = await self._find_parked(parked_id, visitor)
-        logout = await self._read(params)
+        logout = await self._find_parked(parked_id, visitor)
         if not logout.must_ask(visitor.session):
             return await self._end(request, logout, visitor, parked_id)
-        page = self.pages.render(
+        pages, uri = self.sign_in.pages, logout.continue_uri
+        page = pages.render(
             request,
             "logout.html",
             ui_locales=logout.ui_locales,
-            form_action=(logout.continue_uri, *self.pages.further) if logout.continue_uri else (),
+            form_action=(uri, *pages.further) if uri else (),
             context={
                 "action": CONFIRM,
                 "csrf": csrf_token(visitor.browser),
                 "parked_request": parked_id or "",
                 "client": logout.shown_client,
-                "user": await self.visits.shown_user(visitor),
+                "user": await self.sign_in.visits.shown_user(visitor),
             },
         )
-        return self.visits.mark(request, page, visitor)
+        return self.sign_in.visits.mark(request, page, visitor)
 
     async def submit(self, request: web.Request) -> web.Response:
         """End the session, or return to the account if the user cancels."""
         params = await form_params(request)
-        check_csrf(self.visits.cookies.get(request, Cookie.BROWSER), params.get("csrf"))
+        self.sign_in.visits.check_form(request, params)
         if params.get("action") == "cancel":
-            return see_other(self.pages.url(ACCOUNT))
-        visitor = await self.visits.find_visitor(request)
+            return see_other(self.sign_in.pages.url(ACCOUNT))
+        visitor = await self.sign_in.visits.find_visitor(request)
         parked_id = params.get("request")
-        logout = await self._read(await self._find_parked(parked_id, visitor))
+        logout = await self._find_parked(parked_id, visitor)
         return await self._end(request, logout, visitor, parked_id)
 
     async def _end(
@@ -120,7 +113,7 @@ class EndSessionEndpoint:
         """End the session in the store, then tell the clients, and send the user to the client or a page."""
         session, frames = visitor.session, tuple[str, ...]()
         if session is not None:
-            took_part = await self.visits.sessions.end(session)
+            took_part = await self.sign_in.visits.sessions.end(session)
             self.emit(LoggedOut(subject=session.subject, session_id=session.id))
             frames = await self.front_channel.find_uris(session, took_part)
         self._warn_of_refused_uri(logout)
@@ -130,15 +123,16 @@ class EndSessionEndpoint:
         if continue_uri is not None and not frames:
             response = see_other(continue_uri)
         else:
-            response = self.pages.logged_out(
+            response = self.sign_in.pages.logged_out(
                 request,
                 frames=frames,
                 client=logout.shown_client,
                 continue_uri=continue_uri,
                 ui_locales=logout.ui_locales,
             )
-        if self.visits.cookies.get(request, Cookie.SESSION):
-            self.visits.cookies.clear_session(response)
+        cookies = self.sign_in.visits.cookies
+        if cookies.get(request, Cookie.SESSION):
+            cookies.clear_session(response)
         return response
 
     def _warn_of_refused_uri(self, logout: LogoutRequest) -> None:
@@ -159,20 +153,21 @@ class EndSessionEndpoint:
             return False
         return True
 
-    async def _find_parked(self, parked_id: str | None, visitor: Visitor) -> Params:
-        """Return the parked parameters; empty ones if nothing is parked, or no longer."""
-        try:
+    async def _find_parked(self, parked_id: str | None, visitor: Visitor) -> LogoutRequest:
+        """Return the parked request; one without parameters if nothing is parked, or no longer."""
+        params = Params({})
+        with suppress(InvalidRequest):
             parked = await self.parking.find_or_bind(parked_id or "", browser=visitor.browser)
-        except InvalidRequest:
-            return Params({})
-        return Params(parked.params)
+            params = Params(parked.params)
+        return await self._read(params)
 
     async def _read(self, params: Params) -> LogoutRequest:
         return await read_logout_request(params, self.clients, self.hints)
 
     async def _ask(
-        self, request: web.Request, params: Params, *, browser: str | None
+        self, request: web.Request, params: Params, visitor: Visitor | None
     ) -> web.Response:
-        address = self.visits.client_address.find(request)
+        address = self.sign_in.visits.client_address.find(request)
+        browser = visitor.browser if visitor else None
         parked_id = await self.parking.park(params, browser=browser, address=address)
-        return see_other(f"{self.pages.url(CONFIRM)}?{urlencode({'request': parked_id})}")
+        return self.sign_in.send(request, NextStep(CONFIRM, parked_id), visitor, None)

@@ -1,58 +1,68 @@
-"""/account/login: the user signs in by password (OIDC Core §3.1.2.3)."""
+"""/account/login, /account/provider and its callback: the user signs in by password, or at an OpenID provider (OIDC Core §3.1.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from aiohttp import web
 
-from service.authorize.steps import LOGIN
+from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
+from service.http.answer import see_other
+from service.identity.providers.provider import ProviderFailed, ProviderUnavailable, ProviderWishes
+from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
+from service.model.local_text import LocalText
+from service.model.registry import IdentityProvider
 from service.model.user import LOCAL
-from service.pages.login_page import LoginPage
-from service.pages.sign_in_pages import SignInPages
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied, InvalidRequest
 
-PATH = LOGIN.path
+FEW_FAILURES = 2
+"""After more failed sign-ins in this browser, the login page says how long an account is locked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginEndpoint:
-    """Serves a client's request or, without one, the user's account."""
+    """Offers every way to sign in that the client accepts; without a client it leads to the user's account."""
 
     sign_in: SignInPages
-    login: LoginPage
     local: LocalSignIn
+    providers: ProviderSignIn
+    lockout: int
+    """Seconds that an account is locked after too many failures."""
     now: Callable[[], int]
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+        errors = self.sign_in.errors
+        return (
+            *errors.page_and_form(LOGIN.path, self.page, self.submit),
+            errors.page(IDENTITY_PROVIDER.path, self.leave),
+            errors.page(CALLBACK, self.come_back),
+        )
 
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
         hint = waiting.request.login_hint if waiting else None
-        return self.login.show(visit, waiting, username=hint or "")
+        return self._show(visit, waiting, username=hint or "")
 
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_form(request)
         params = visit.params
         waiting = await self.sign_in.find_waiting(visit, params.get("request"))
         if waiting and params.get("action") == "cancel":
-            refusal = AccessDenied("the user cancelled")
-            return await self.sign_in.refuse(visit, waiting, refusal)
+            error = AccessDenied("the user cancelled")
+            return await self.sign_in.refuse(visit, waiting, error)
         if waiting and not waiting.request.client.enable_local_login:
             raise InvalidRequest("this client does not accept passwords of this service")
-        username = params.get("username") or ""
-        address, password = (
-            self.sign_in.visits.client_address.find(request),
-            params.get("password") or "",
-        )
+        username, password = params.get("username") or "", params.get("password") or ""
+        address = self.sign_in.visits.client_address.find(request)
         user = await self.local.verify(username, password, address=address)
         if user is None:
-            return self.login.show_failure(visit, waiting, username=username)
+            return self._show_failure(visit, waiting, username)
         sign_in = SignIn(
             subject=user.sub,
             idp=LOCAL,
@@ -60,4 +70,126 @@ class LoginEndpoint:
             auth_time=self.now(),
             remember=params.get("remember") is not None,
         )
-        return await self.login.continue_as(visit, waiting, sign_in)
+        return await self.sign_in.continue_as(visit, waiting, sign_in)
+
+    async def leave(self, request: web.Request) -> web.Response:
+        """Send the user to the provider that the link or the client's request names."""
+        visit = await self.sign_in.open_page(request)
+        waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
+        known = self.providers.registry.current
+        name = visit.params.get("idp") or (waiting and find_provider(waiting.request, known))
+        if waiting is not None and name is None:  # a reload has removed it
+            return self.sign_in.go(visit, LOGIN.path, waiting.parked_id)
+        provider = self.providers.find_provider(name or "")
+        if provider is None or not _accepts_users_of(provider, waiting):
+            raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
+        try:
+            url = await self.providers.begin(
+                provider,
+                _wishes(waiting),
+                browser=visit.visitor.browser,
+                address=self.sign_in.visits.client_address.find(request),
+                parked_id=waiting.parked_id if waiting else None,
+            )
+        except ProviderFailed as failure:
+            return self._explain(visit, waiting, provider, failure)
+        return self.sign_in.visits.mark(request, see_other(url), visit.visitor)
+
+    async def come_back(self, request: web.Request) -> web.Response:
+        """Begin a session for the user that the provider names, and continue."""
+        visit = await self.sign_in.open_page(request)
+        params, parked_id = visit.params, parked_id_in(visit.params)
+        with self.sign_in.explain_end(parked_id):
+            pending, provider = await self.providers.take(params, browser=visit.visitor.browser)
+        waiting = await self.sign_in.find_waiting(visit, parked_id)
+        try:
+            who = await self.providers.finish(pending, provider, params)
+        except ProviderFailed as failure:
+            return self._explain(visit, waiting, provider, failure)
+        return await self.sign_in.continue_as(visit, waiting, who)
+
+    def _show(
+        self,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        *,
+        username: str = "",
+        error: str | None = None,
+        provider: str | LocalText | None = None,
+        failures: int = 0,
+    ) -> web.Response:
+        """Return the page; `error` says what went wrong before, `provider` names where."""
+        known = self.providers.registry.current.identity_providers.values()
+        providers = [each for each in known if _accepts_users_of(each, waiting)]
+        return self.sign_in.show(
+            visit,
+            "login.html",
+            waiting,
+            images=[each.logo_uri for each in providers],
+            context={
+                "action": LOGIN.path,
+                "username": username,
+                "local_login": waiting is None or waiting.request.client.enable_local_login,
+                "can_remember": True,
+                "can_cancel": waiting is not None,
+                "providers": [self._link(each, waiting) for each in providers],
+                "error": error,
+                "provider": provider,
+                "wait_seconds": self.lockout if failures > FEW_FAILURES else 0,
+            },
+        )
+
+    def _show_failure(
+        self, visit: Visit, waiting: WaitingRequest | None, username: str
+    ) -> web.Response:
+        """Return the page after a wrong user name or password.
+
+        What it says of waiting depends on this browser's failures alone: it discloses neither
+        whether the account exists nor whether it is locked.
+        """
+        cookies, error = self.sign_in.visits.cookies, "invalid_credentials"
+        failures = cookies.failed_sign_ins(visit.request) + 1
+        page = self._show(visit, waiting, username=username, error=error, failures=failures)
+        cookies.set_failed_sign_ins(page, failures, max_age=self.lockout)
+        return page
+
+    def _explain(
+        self,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        provider: IdentityProvider,
+        failure: ProviderFailed,
+    ) -> web.Response:
+        away = isinstance(failure, ProviderUnavailable)
+        error = "provider_unavailable" if away else "provider_refused"
+        return self._show(visit, waiting, error=error, provider=provider.display_name)
+
+    def _link(
+        self, provider: IdentityProvider, waiting: WaitingRequest | None
+    ) -> dict[str, object]:
+        query = {"idp": provider.name} | ({"request": waiting.parked_id} if waiting else {})
+        path = self.sign_in.pages.url(IDENTITY_PROVIDER.path)
+        return {
+            "name": provider.name,
+            "display_name": provider.display_name,
+            "logo_uri": provider.logo_uri,
+            "href": f"{path}?{urlencode(query)}",
+        }
+
+
+def _accepts_users_of(provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
+    """Return whether the client, if there is one, does."""
+    return not waiting or waiting.request.client.permissions.accepts_users_of(provider.name)
+
+
+def _wishes(waiting: WaitingRequest | None) -> ProviderWishes:
+    """Return the parameters of the client's request that are for the provider."""
+    if waiting is None:
+        return ProviderWishes()
+    sent = waiting.request
+    return ProviderWishes(
+        prompt=sent.prompt,
+        max_age=sent.max_age,
+        login_hint=sent.login_hint,
+        ui_locales=sent.ui_locales,
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from service.authorize.flow import NextStep
 from service.authorize.steps import LOGIN, SELECT_ACCOUNT
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.errors import AccessDenied
@@ -33,11 +32,10 @@ class SelectAccountEndpoint:
         waiting = await self.sign_in.require_waiting(visit)
         match visit.params.get("action"):
             case "cancel":
-                refusal = AccessDenied("the user cancelled")
-                return await self.sign_in.refuse(visit, waiting, refusal)
+                error = AccessDenied("the user cancelled")
+                return await self.sign_in.refuse(visit, waiting, error)
             case "other":
-                login = NextStep(LOGIN.path, waiting.parked_id)
-                return self.sign_in.send(request, login, visit.visitor, None)
+                return self.sign_in.go(visit, LOGIN.path, waiting.parked_id)
             case _ if visit.form_session is None:
                 return await self.sign_in.advance(visit, waiting)
             case _:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from aiohttp import web
 
-_YEAR = 365 * 86400
+YEAR = 365 * 86400
 _WRITTEN_HERE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 SameSite = Literal["lax", "none"]
@@ -76,10 +76,6 @@ class Cookies:
         """Sign out at this browser."""
         self.set(response, Cookie.SESSION, "", max_age=0)
         self.set(response, Cookie.BROWSER_STATE, "", max_age=0)
-
-    def set_language(self, response: web.StreamResponse, tag: str) -> None:
-        """Remember the language that the user has chosen."""
-        self.set(response, Cookie.LANGUAGE, tag, max_age=_YEAR)
 
     def failed_sign_ins(self, request: web.Request) -> int:
         """Return how often signing in has failed in this browser, as far as it says."""

@@ -1,16 +1,21 @@
-"""Shows times and devices to users, as filters of templates."""
+"""Shows users scope values, claims, devices and times (RFC 6749 §3.3)."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from babel.dates import format_date, format_datetime, format_timedelta
 
 from service.model.local_text import LocalText
+from service.model.registry import Registry
+from service.model.resources import Scope
+from service.protocol.scope import OFFLINE_ACCESS
 
 # The first that is found counts: most browsers also claim to be those further down.
 _BROWSERS = (
@@ -32,6 +37,26 @@ _SYSTEMS = (
     ("Linux", r"\bLinux\b"),
 )
 _MOBILE = frozenset({"iPhone", "iPad", "Android"})
+
+
+def shown_scopes(registry: Registry, scope: AbstractSet[str]) -> list[Scope]:
+    """Return the scopes in the registry's order; one that it does not know has a name only."""
+    known = [*registry.identity_resources, *registry.api_scopes]
+    others = sorted(scope - set(known), key=lambda name: (name == OFFLINE_ACCESS, name))
+    names = [*(name for name in known if name in scope), *others]
+    return [registry.scope(name) or Scope(name=name) for name in names]
+
+
+def shown_values(user_claims: Mapping[str, object], names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the claims that a user can read, each with its name; `sub` is not one of them."""
+    texts = ((name, _text(user_claims.get(name))) for name in dict.fromkeys(names) if name != "sub")
+    return [(name, text) for name, text in texts if text]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):  # an address (OIDC Core §5.1.1)
+        value = cast("dict[str, object]", value).get("formatted")
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

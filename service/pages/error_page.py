@@ -1,23 +1,48 @@
-"""Shows refusals on a page, where no trusted client can get them (RFC 6749 §4.1.2.1)."""
+"""Shows refusals on a page, where no trusted client can get them, with a link to start again (RFC 6749 §4.1.2.1, OIDC Core §4)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 import structlog
 from aiohttp import web
 
 from service.authorize.accepted_values import AcceptedValues
+from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit, current_request_id
 from service.pages.pages import Pages
-from service.pages.sign_in_over import SignInOver
-from service.protocol.errors import OAuthError, ServerError
+from service.protocol.errors import InvalidRequest, OAuthError, ServerError
+from service.protocol.redirect_uri import with_query
 
 log = structlog.stdlib.get_logger(__name__)
 
+PATH = "/account/error"
+
 PageHandler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayOn:
+    """A link for a user whose sign-in is over; without a client it leads to the user's account."""
+
+    href: str
+    client: Client | None = None
+    starts_again: bool = False
+    """Whether the link begins a new login at the client."""
+
+
+class SignInOver(OAuthError, code="invalid_request"):
+    """The authorization request is unknown, expired, answered, or another browser's."""
+
+    def __init__(self, description: str, *, way_on: WayOn | None) -> None:
+        super().__init__(description)
+        self.way_on = way_on
+
+
+class FormExpired(SignInOver, status=403):
+    """The form is not from a page that this browser was shown, or the browser was closed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +54,19 @@ class ErrorPages:
     accepted: AcceptedValues | None
     """Only in development: in production a page shows nothing of a request or a registration."""
 
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Return the route of an error page for users who open its address themselves."""
+        return (self.page(PATH, self._show_own_page),)
+
+    def page(self, path: str, handler: PageHandler) -> web.RouteDef:
+        """Return the route of GET; its errors are pages."""
+        return web.get(path, self.around(handler), allow_head=False)
+
     def page_and_form(
         self, path: str, page: PageHandler, submit: PageHandler
     ) -> tuple[web.RouteDef, ...]:
         """Return the routes of GET and POST; the errors of both are pages."""
-        return (
-            web.get(path, self.around(page), allow_head=False),
-            web.post(path, self.around(submit)),
-        )
+        return self.page(path, page), web.post(path, self.around(submit))
 
     def around(self, handler: PageHandler) -> PageHandler:
         """Return the same handler, whose errors are pages."""
@@ -65,6 +95,9 @@ class ErrorPages:
             return self.pages.render(request, "not_found.html", status=refusal.status, context={})
         return await handler(request)
 
+    async def _show_own_page(self, _: web.Request) -> web.Response:
+        raise InvalidRequest("no request waits here; go back to the application and try again")
+
     async def _page(self, request: web.Request, error: OAuthError) -> web.Response:
         refused = error.refused
         self.emit(
@@ -88,3 +121,8 @@ class ErrorPages:
         page = self.pages.render(request, "error.html", status=error.status, context=context)
         page.headers.update(error.headers)
         return page
+
+
+def start_uri(client: Client, *, issuer: str) -> str | None:
+    """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
+    return with_query(client.login_uri, {"iss": issuer}) if client.login_uri else None

@@ -13,14 +13,12 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from markupsafe import Markup
 
+from service.protocol.http_headers import read_qualities
+
 SOURCE_LANGUAGE = "en"
 MOST_PREFERENCES = 10
 MAX_ACCEPT_LANGUAGE_LENGTH = 1000
 CATALOGUE = "locales/{}/LC_MESSAGES/messages.po"
-
-
-class MissingCatalogue(LookupError):
-    """A configured language has no messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,24 +97,14 @@ def _tag(name: str) -> str:
 
 
 def _parse_accept_language(header: str) -> list[str]:
-    items = header[:MAX_ACCEPT_LANGUAGE_LENGTH].split(",")
-    weighted = [_parse_weight(item) for item in items[:MOST_PREFERENCES]]
-    by_preference = sorted(weighted, key=lambda pair: pair[1], reverse=True)
-    return [name for name, weight in by_preference if name and weight > 0]
-
-
-def _parse_weight(item: str) -> tuple[str, float]:
-    name, _, parameter = item.partition(";")
-    weight = parameter.strip().removeprefix("q=")
-    try:
-        return name.strip(), float(weight) if weight else 1.0
-    except ValueError:
-        return name.strip(), 0.0
+    qualities = read_qualities(header[:MAX_ACCEPT_LANGUAGE_LENGTH])
+    by_preference = sorted(qualities, key=qualities.__getitem__, reverse=True)
+    return [name for name in by_preference if name and qualities[name] > 0]
 
 
 def _translations(folders: Sequence[Path], tag: str) -> NullTranslations:
     if not has_messages(folders, tag):
-        raise MissingCatalogue(f"there are no messages for the language {tag}")
+        raise LookupError(f"there are no messages for the language {tag}")
     messages = NullTranslations()
     for source in reversed(list(_sources(folders, tag))):
         catalogue = _compile(source)

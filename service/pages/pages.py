@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import aiohttp_jinja2
 import jinja2
 from aiohttp import web
 from babel import Locale
@@ -17,11 +16,10 @@ from service.model.delivery import FormPost
 from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
-from service.pages.cookies import Cookie, Cookies
+from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.locales import Locales, messages_of, own_name
-from service.pages.own_templates import templates_in
 from service.pages.page_headers import content_security_policy, page_headers
-from service.pages.template_folders import BUILT_IN, folders_of
+from service.pages.templates import environment_in, folders_of
 
 MAX_QUERY_LENGTH = 4096
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
@@ -36,13 +34,10 @@ class Pages:
         self._cookies = cookies
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
         """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
-        self._folders = folders_of(ui.templates)
-        self._assets = Assets.load(self._folders, _generated_assets(ui))
-        self._locales = Locales.load(self._folders, ui.locales, ui.default_locale)
-        self._environments = {
-            tag: web.AppKey(f"pages.{tag}", jinja2.Environment)
-            for tag in self._locales.translations
-        }
+        folders = folders_of(ui.templates)
+        self._assets = Assets.load(folders, _generated_assets(ui))
+        self._locales = Locales.load(folders, ui.locales, ui.default_locale)
+        self._environments = {tag: self._environment(tag) for tag in self._locales.translations}
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Return the routes of static files."""
@@ -50,26 +45,6 @@ class Pages:
             web.get("/static/{name:.+}", self._assets.serve),
             web.get("/favicon.ico", self._assets.serve_icon),
         )
-
-    def setup(self, app: web.Application) -> None:
-        """Make each language's templates ready; one of the operator's that does not compile stops the start."""
-        ours = jinja2.PrefixLoader({"builtin": jinja2.FileSystemLoader(BUILT_IN)})
-        for tag, key in self._environments.items():
-            environment = aiohttp_jinja2.setup(
-                app,
-                app_key=key,
-                # `builtin/` reaches our template from an operator's that extends it.
-                loader=jinja2.ChoiceLoader([*map(jinja2.FileSystemLoader, self._folders), ours]),
-                default_helpers=False,
-                filters=display.filters_in(tag, self._locales.default),
-                trim_blocks=True,
-                lstrip_blocks=True,
-                auto_reload=False,
-            )
-            # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
-            environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            for name in templates_in(self._ui.templates) if self._ui.templates else ():
-                environment.get_template(name)
 
     def render(
         self,
@@ -93,16 +68,18 @@ class Pages:
             *(ui_locales or "").split(),
             accept_language=request.headers.get("Accept-Language"),
         )
-        page = aiohttp_jinja2.render_template(
-            template, request, context, app_key=self._environments[tag], status=status
-        )
         policy = content_security_policy(
             form_action=form_action, img_src=[*img_src, *logo], frame_src=frame_src, script=script
         )
         secure = self._issuer.scheme == "https"
-        page.headers.update(page_headers(policy=policy, language=tag, secure=secure))
+        page = web.Response(
+            text=self._environments[tag].get_template(template).render(context),
+            status=status,
+            content_type="text/html",
+            headers=page_headers(policy=policy, language=tag, secure=secure),
+        )
         if chosen == tag:
-            self._cookies.set_language(page, tag)
+            self._cookies.set(page, Cookie.LANGUAGE, tag, max_age=YEAR)
         return page
 
     def form_post(
@@ -142,6 +119,12 @@ class Pages:
         if name in self._assets.files:
             path = self._assets.path(name)
         return self._issuer.path.rstrip("/") + path
+
+    def _environment(self, tag: str) -> jinja2.Environment:
+        environment = environment_in(tag, self._locales.default, self._ui.templates)
+        # Jinja's globals are untyped: pyright infers the type of the defaults, mypy does not.
+        environment.globals.update(self._globals(tag))  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return environment
 
     def _globals(self, tag: str) -> dict[str, object]:
         translations, title, logo = self._locales.translations[tag], self._ui.title, self._ui.logo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -15,15 +15,13 @@ from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
+from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.delivery import FormPost
 from service.model.session import Answers, ParkedRequest, Session
-from service.pages.cookies import Cookie
-from service.pages.csrf import ForgedRequest, check_csrf, csrf_token
-from service.pages.error_page import ErrorPages
+from service.pages.error_page import ErrorPages, SignInOver, WayOn, start_uri
 from service.pages.pages import Pages
-from service.pages.sign_in_over import FormExpired, SignInOver, WayOn, start_uri
-from service.pages.visits import Visits
+from service.pages.visits import Visits, csrf_token
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
 
@@ -85,11 +83,7 @@ class SignInPages:
     async def open_form(self, request: web.Request) -> Visit:
         """Read a POST; raise FormExpired unless it is from a page that this browser was shown."""
         params = await form_params(request, repeatable=frozenset({"scope", "claim"}))
-        try:
-            check_csrf(self.visits.cookies.get(request, Cookie.BROWSER), params.get("csrf"))
-        except ForgedRequest as error:
-            way_on = self.way_on(params.get("request"))
-            raise FormExpired(error.description, way_on=way_on) from error
+        self.visits.check_form(request, params, way_on=self.way_on(params.get("request")))
         visitor = await self.visits.find_visitor(request)
         return Visit(request=request, visitor=visitor, params=params)
 
@@ -153,6 +147,32 @@ class SignInPages:
             outcome = await self.flow.refuse(parked_id, parked, visit.visitor, error)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
+    async def continue_as(
+        self, visit: Visit, waiting: WaitingRequest | None, sign_in: SignIn
+    ) -> web.Response:
+        """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads."""
+        request, visits, visitor = visit.request, self.visits, visit.visitor
+        parked_id, asked = (waiting.parked_id, waiting.request) if waiting else ("", None)
+        if visitor.partial and not await visits.partial_sign_ins.end(visitor.partial):
+            description = "this sign-in took too long or was continued already"
+            raise SignInOver(description, way_on=self.way_on(parked_id))
+        missing = self.flow.find_missing_step(sign_in, asked)
+        if missing is not None:
+            keep, browser = visits.partial_sign_ins.keep, visitor.browser
+            partial = await keep(sign_in, parked_id=parked_id, browser=browser)
+            visit = replace(visit, visitor=replace(visitor, partial=partial))
+            return self.go(visit, missing.path, parked_id)
+        visit = replace(visit, visitor=await visits.sign_in(request, visitor, sign_in))
+        if waiting is None:
+            response = self.go(visit, ACCOUNT)
+        else:
+            # An earlier consent may have been another user's.
+            answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
+            response = await self.advance(visit, waiting, answers)
+        if visits.cookies.failed_sign_ins(request):
+            visits.cookies.set_failed_sign_ins(response, 0, max_age=0)
+        return response
+
     def send(
         self,
         request: web.Request,
@@ -169,6 +189,10 @@ class SignInPages:
         else:
             response = see_other(outcome.location)
         return self.visits.mark(request, response, visitor) if visitor else response
+
+    def go(self, visit: Visit, path: str, parked_id: str = "") -> web.Response:
+        """Send the browser to another page."""
+        return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
 
     def show(
         self,

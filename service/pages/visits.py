@@ -1,10 +1,12 @@
-"""Reads a browser's cookies, finds the live session behind them, and writes them."""
+"""Finds the live session behind a browser's cookies, writes them, and protects its forms against forgery (ASVS 3.5)."""
 
 from __future__ import annotations
 
+import hmac
 import secrets
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -13,8 +15,9 @@ from service.http.proxy import ClientAddress
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import LIFETIME, PartialSignIns, SignIn
 from service.identity.users import Subjects
-from service.model.session import Session
 from service.pages.cookies import Cookie, Cookies
+from service.pages.error_page import FormExpired, WayOn
+from service.protocol.params import Params
 from service.protocol.session_state import SIGNED_OUT, browser_state_of
 
 
@@ -36,13 +39,28 @@ class Visits:
         partial = partial_id and await self.partial_sign_ins.find(partial_id, browser=browser)
         session = await self.sessions.find(cookie) if cookie else None
         user_claims = await self.subjects.find_claims(session) if session else None
-        if session is not None and user_claims is not None:
-            await self.sessions.touch(session)
-            return replace(_signed_in(browser, session, user_claims), partial=partial or None)
-        # A frame of another site sends no session cookie, although a user may be signed in: only
-        # a cookie without a session proves that nobody is.
-        state = SIGNED_OUT if cookie else get(request, Cookie.BROWSER_STATE)
-        return Visitor(browser=browser, browser_state=state or SIGNED_OUT, partial=partial or None)
+        if session is None or user_claims is None:
+            # A frame of another site sends no session cookie, although a user may be signed in:
+            # only a cookie without a session proves that nobody is.
+            state = SIGNED_OUT if cookie else get(request, Cookie.BROWSER_STATE) or SIGNED_OUT
+            return Visitor(browser=browser, browser_state=state, partial=partial or None)
+        await self.sessions.touch(session)
+        return Visitor(
+            browser=browser,
+            session=session,
+            user_claims=user_claims,
+            browser_state=browser_state_of(session.id),
+            partial=partial or None,
+        )
+
+    def check_form(
+        self, request: web.Request, params: Params, *, way_on: WayOn | None = None
+    ) -> None:
+        """Raise FormExpired unless the form is from a page that this browser, which has a mark, was shown."""
+        browser, given = self.cookies.get(request, Cookie.BROWSER), params.get("csrf") or ""
+        if not browser or not hmac.compare_digest(csrf_token(browser).encode(), given.encode()):
+            description = "the form is not from a page that this browser was shown"
+            raise FormExpired(description, way_on=way_on)
 
     async def shown_user(self, visitor: Visitor) -> Mapping[str, object]:
         """Return the names by which a page shows the user that is signed in."""
@@ -77,28 +95,15 @@ class Visits:
             user_agent=request.headers.get("User-Agent", ""),
             address=self.client_address.find(request),
         )
-        user_claims = await self.subjects.find_claims(session) or {}
-        return _signed_in(visitor.browser, session, user_claims, new_cookie=cookie)
-
-    async def keep_partial(self, visitor: Visitor, sign_in: SignIn, *, parked_id: str) -> Visitor:
-        """Keep a sign-in that lacks a step, and return the visitor with it."""
-        partial = await self.partial_sign_ins.keep(
-            sign_in, parked_id=parked_id, browser=visitor.browser
+        return Visitor(
+            browser=visitor.browser,
+            session=session,
+            user_claims=await self.subjects.find_claims(session) or {},
+            browser_state=browser_state_of(session.id),
+            new_cookie=cookie,
         )
-        return replace(visitor, partial=partial)
 
 
-def _signed_in(
-    browser: str,
-    session: Session,
-    user_claims: Mapping[str, object],
-    *,
-    new_cookie: str | None = None,
-) -> Visitor:
-    return Visitor(
-        browser=browser,
-        session=session,
-        user_claims=user_claims,
-        browser_state=browser_state_of(session.id),
-        new_cookie=new_cookie,
-    )
+def csrf_token(browser: str) -> str:
+    """Return the value for this browser's forms: derived, so that no replica has to remember it."""
+    return urlsafe_b64encode(hmac.digest(browser.encode(), b"csrf", "sha256")).decode()

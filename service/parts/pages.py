@@ -6,7 +6,6 @@ from service.http.credentials import CredentialReader
 from service.http.proxy import ClientAddress
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
-from service.pages.login_page import LoginPage
 from service.pages.pages import Pages
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import Visits
@@ -47,7 +46,4 @@ class PageParts:
         )
         self.sign_in = SignInPages(
             flow=parts.flow, visits=self.visits, pages=self.pages, errors=self.errors
-        )
-        self.login = LoginPage(
-            sign_in=self.sign_in, registry=shared.registry, lockout=configuration.limits.lockout
         )

@@ -59,15 +59,15 @@ def prefers(accept: str, media_type: str, *, to: str) -> bool:
     """
     if len(accept) > MAX_ACCEPT or media_type not in accept.lower():
         return False
-    qualities = _read_qualities(accept)
+    qualities = read_qualities(accept)
     preferred = qualities.get(media_type, 0)
     ranges = (to, f"{to.partition('/')[0]}/*", "*/*")
     usual = next((qualities[each] for each in ranges if each in qualities), 0)
     return preferred > 0 and preferred >= usual
 
 
-def _read_qualities(accept: str) -> Mapping[str, float]:
-    """Return the quality of each media range; a range with a malformed quality is left out."""
+def read_qualities(accept: str) -> Mapping[str, float]:
+    """Return the quality of each media or language range; one with a malformed quality is left out."""
     qualities: dict[str, float] = {}
     for entry in _QUOTED.sub("", accept).lower().split(","):
         media_range, *parameters = [part.strip() for part in entry.split(";")]

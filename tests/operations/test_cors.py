@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.endpoints.discovery import JwksEndpoint
+from service.endpoints.discovery import DiscoveryEndpoint
 from service.http.endpoint import Direct, ScriptAccess
 from tests.conftest import Start
 from tests.driving.service import Answer, RunningService
@@ -102,11 +102,11 @@ async def test_a_preflight_lists_the_methods_of_the_endpoint(
 async def test_each_endpoint_declares_which_scripts_may_call_it(
     start: Start, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def routes(endpoint: JwksEndpoint) -> list[Direct]:
+    def routes(endpoint: DiscoveryEndpoint) -> list[Direct]:
         scripts = ScriptAccess(any_origin=False, request_headers=("DPoP",))
         return [Direct("GET", OPEN[2], endpoint.jwks, scripts=scripts)]
 
-    monkeypatch.setattr(JwksEndpoint, "routes", routes)
+    monkeypatch.setattr(DiscoveryEndpoint, "routes", routes)
     service = await start(config)
     asked = await _preflight(service, OPEN[2], REGISTERED)
     assert asked.headers["Access-Control-Allow-Headers"] == "DPoP"

@@ -152,7 +152,6 @@ class Browser:
             ),
         )
         self.app = web.Application()
-        self.pages.setup(self.app)
         self.app.add_routes(self.pages.routes())
 
     def request(self, **headers: str) -> web.Request:

@@ -14,7 +14,7 @@ from coloraide import Color
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
 from service.pages.accent import READABLE, Accent
-from service.pages.template_folders import BUILT_IN
+from service.pages.templates import BUILT_IN
 from service.start_rules import START_RULES
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
 

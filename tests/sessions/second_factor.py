@@ -20,7 +20,6 @@ from service.authorize.steps import BUILTIN_STEPS, LOGIN
 from service.http.endpoint import Endpoint
 from service.identity.sign_ins import SignIn
 from service.pages.error_page import ErrorPages
-from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.parts import Parts
 from service.parts.pages import PageParts
@@ -62,7 +61,6 @@ class OtpEndpoint:
     """The page of the step."""
 
     sign_in: SignInPages
-    login: LoginPage
     errors: ErrorPages
     now: Callable[[], int]
 
@@ -90,7 +88,7 @@ class OtpEndpoint:
         if visit.params.get("otp") != CODE:
             return self._show(visit, waiting)
         sign_in = so_far.with_second_factor(("otp",), at=self.now())
-        return await self.login.continue_as(visit, waiting, sign_in)
+        return await self.sign_in.continue_as(visit, waiting, sign_in)
 
     def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
         step = NextStep(LOGIN.path, waiting.parked_id if waiting else "")
@@ -111,7 +109,5 @@ def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str,
 
 
 def _with_page(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
-    page = OtpEndpoint(
-        sign_in=pages.sign_in, login=pages.login, errors=pages.errors, now=parts.shared.now
-    )
+    page = OtpEndpoint(sign_in=pages.sign_in, errors=pages.errors, now=parts.shared.now)
     return (*sign_in_endpoints(parts, pages), page)
