@@ -43,13 +43,13 @@ class Problem:
 
     file: str
     """Or the environment variable or flag that has replaced the value of the file."""
-    line: int
+    line: int = 0
     """0 where it is no file."""
-    column: int
-    path: str
+    column: int = 0
+    path: str = ""
     message: str
-    severity: Severity
-    hint: str | None
+    severity: Severity = "error"
+    hint: str | None = None
     excerpt: str | None = None
     """The line of the file with a caret below it, where that helps; without values, which may be secret."""
 

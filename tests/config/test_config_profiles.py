@@ -115,6 +115,13 @@ def test_what_fapi2_forbids(errors: Any, profile: str, keys: Any, path: Any) -> 
     assert errors(profile, **keys) == {"", path}
 
 
+def test_fapi2_judges_the_default_algorithm_of_a_file_without_one(file: Path) -> None:
+    file.write_text("issuer: https://auth.example.com\n")
+    rules = profile_rules("fapi2", builtin_catalogue())
+    found = inspect(file, {}, builtin_catalogue(), rules=rules)
+    assert "signing.algorithms[0]" in {each.path for each in found}
+
+
 def test_mcp_needs_an_api_that_is_named_by_its_url(file: Path) -> None:
     file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": "api"}]}))
     found = inspect(file, {}, builtin_catalogue(), rules=profile_rules("mcp", builtin_catalogue()))

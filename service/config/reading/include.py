@@ -14,19 +14,11 @@ from service.config.reading.values import Value
 _ENDINGS = (".yaml", ".yml")
 
 
-def included_files(main: Path, listed: Value, files: FilesRead) -> tuple[list[Path], list[Finding]]:
-    """Return each included file once, in order, and what is wrong with the names; note files and folders."""
-    paths: dict[Path, None] = {}
-    findings: list[Finding] = []
+def find_included(main: Path, listed: Value, files: FilesRead) -> Iterator[Path | Finding]:
+    """Yield the files that `include` names, and what is wrong with the names; note files and folders."""
     for at, name in enumerate(listed if isinstance(listed, list) else []):
-        if not isinstance(name, str) or not name:
-            continue  # the schema says so
-        for each in _find_files(name, main.parent, files, ("include", at)):
-            if isinstance(each, Finding):
-                findings.append(each)
-            elif each.absolute() != main.absolute():
-                paths[each] = None
-    return [*paths], findings
+        if isinstance(name, str) and name:  # otherwise the schema says so
+            yield from _find_files(name, main.parent, files, ("include", at))
 
 
 def _find_files(

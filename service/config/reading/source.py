@@ -10,15 +10,9 @@ import yaml
 
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
-from service.config.reading.include import included_files
-from service.config.reading.interpolation import Interpolation
+from service.config.reading.include import find_included
 from service.config.reading.values import Reader, Value, resolve
-from service.config.reading.yaml_nodes import (
-    PLAIN,
-    find_below,
-    own_entries,
-    parse_file,
-)
+from service.config.reading.yaml_nodes import PLAIN, find_below, own_entries, parse_file
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 
@@ -53,43 +47,39 @@ class Source:
     def __init__(self, path: Path, environ: Mapping[str, str], files: FilesRead) -> None:
         """Read everything; raise ConfigError if a file is not YAML."""
         (self._root,) = _parse([path], files)
-        interpolation = Interpolation(environ=environ, files=files)
+        reader = Reader(environ, files)
         _, include = find_below(self._root, "include")
-        names = Reader(interpolation).read(include, ("include",)) if include else None
-        paths, self._findings = included_files(path, names, files)
-        misplaced: list[Problem] = []
-        for included in _parse(paths, files):
-            misplaced += [_problem(included, None, each) for each in _find_misplaced(included)]
+        listed = reader.read(include, ("include",)) if include else None
+        found = [*find_included(path, listed, files)]
+        paths = dict.fromkeys(each for each in found if isinstance(each, Path))
+        others = [each for each in paths if each.absolute() != path.absolute()]
+        self._problems: list[Problem] = []
+        for included in _parse(others, files):
+            self._problems += [_problem(included, None, each) for each in _find_misplaced(included)]
             for location in LISTS:
                 _append(self._root, location, included)
-        reader = Reader(interpolation)
         self.values = reader.read(self._root)
         self._overridden = _override(self.values, environ)
-        self.unresolved = {finding.location for finding in reader.unresolved}
-        """The places of references and tags that mean nothing, of which nothing else is to be said."""
+        self._unresolved = reader.unresolved
         self.replaced = reader.replaced | {
             location: environ[name] for location, name in self._overridden.items()
         }
         """The text behind each value that came from outside as a whole and does not look like text."""
-        self._findings += [*reader.duplicates, *reader.unresolved]
-        self._problems = [*misplaced, *_find_unknown_variables(environ, interpolation.variables)]
+        self._findings = [each for each in found if isinstance(each, Finding)] + reader.findings
+        self._problems += _find_unknown_variables(environ, reader.variables)
 
     def problems(self, findings: Iterable[Finding]) -> tuple[Problem, ...]:
         """Return these and what was found in reading, each once, file by file and in the order of lines."""
-        judged = (each for each in findings if each.location not in self.unresolved)
-        problems = [self.problem(each) for each in (*self._findings, *judged)]
-        return tuple(
-            sorted(
-                {*self._problems, *problems},
-                key=lambda each: (each.file, each.line, each.column, str(each)),
-            )
-        )
+        judged = (each for each in findings if each.location not in self._unresolved)
+        problems = {*self._problems, *map(self.problem, (*self._findings, *judged))}
+        in_order = sorted(problems, key=lambda each: (each.file, each.line, each.column, str(each)))
+        return tuple(in_order)
 
     def problem(self, finding: Finding) -> Problem:
         """Return a finding with its place in its file, or with the variable that replaces the value."""
         if finding.first is not None:
-            first = _place(self._root, finding.first)
-            place = f"{first.name}:{first.line + 1}:{first.column + 1}"
+            first = self.problem(Finding(finding.first, ""))
+            place = f"{first.file}:{first.line}:{first.column}"
             finding = replace(finding, message=f"{finding.message}, first at {place}")
         problem = _problem(self._root, self.values, finding)
         variable = self._overridden.get(finding.location)
@@ -102,7 +92,7 @@ class Source:
             values: Value = self.values
             for key in location:
                 _, node = find_below(node, key)
-                values = values.get(key) if isinstance(values, dict) else None
+                values = _value_below(values, key)
             yield from node.value if isinstance(node, yaml.SequenceNode) else ()
             yield from values if isinstance(values, list) else ()
 
@@ -124,12 +114,9 @@ def _parse(paths: Iterable[Path], files: FilesRead) -> list[yaml.Node]:
 def _append(root: yaml.Node, location: tuple[str, ...], included: yaml.Node) -> None:
     """Put the entries of an included list behind those of the root, unless that has another value there."""
     key, *below = location
-    _, theirs = find_below(included, key)
-    _, own = find_below(root, key)
-    if theirs is None or not isinstance(root, yaml.MappingNode):
-        return
     kind = yaml.MappingNode if below else yaml.SequenceNode
-    if not isinstance(theirs, kind):
+    (key_node, own), (_, theirs) = find_below(root, key), find_below(included, key)
+    if not isinstance(theirs, kind) or not isinstance(root, yaml.MappingNode):
         return
     if own is None or (own.tag == PLAIN and resolve(own.value) is None):
         own = kind(theirs.tag, [], theirs.start_mark)
@@ -137,7 +124,6 @@ def _append(root: yaml.Node, location: tuple[str, ...], included: yaml.Node) -> 
         own = kind(own.tag, [*own.value], own.start_mark)  # an alias may stand for it, too
     else:
         return
-    key_node = next((each for each, _ in own_entries(root) if each.value == key), None)
     root.value = [entry for entry in root.value if entry[0].value != key]
     root.value.append((key_node or yaml.ScalarNode(PLAIN, key, theirs.start_mark), own))
     if below:
@@ -146,80 +132,61 @@ def _append(root: yaml.Node, location: tuple[str, ...], included: yaml.Node) -> 
         own.value += theirs.value
 
 
-def _find_misplaced(root: yaml.Node) -> Iterator[Finding]:
+def _find_misplaced(root: yaml.Node, section: tuple[str, ...] = ()) -> Iterator[Finding]:
     """Find what an included file holds besides lists of the registry."""
     if not isinstance(root, yaml.MappingNode):
-        yield Finding((), "expected keys and values")
+        yield Finding(section, "expected keys and values")
         return
-    for node, value in own_entries(root):
-        key = node.value
-        if key == "include":
-            message = "an included file includes no other"
-            yield Finding((key,), message, "name it in the main file", at_key=True)
-        elif key not in _SECTIONS:
-            known = key in ConfigurationFile.model_fields
-            message = "belongs into the main file only" if known else "unknown key"
-            hint = nearest(key, _SECTIONS) or f"known keys here: {', '.join(_SECTIONS)}"
-            yield Finding((key,), message, hint, at_key=True)
-        elif key != "users" and not isinstance(value, yaml.SequenceNode):
-            yield Finding((key,), "expected a list")
-        elif key == "users" and not isinstance(value, yaml.MappingNode):
-            yield Finding((key,), "expected keys and values")
-        elif isinstance(value, yaml.MappingNode):
-            yield from _find_misplaced_of_users(value)
-
-
-def _find_misplaced_of_users(users: yaml.MappingNode) -> Iterator[Finding]:
-    for node, value in own_entries(users):
-        location = ("users", node.value)
-        if node.value != "list":
-            message, hint = "belongs into the main file only", "only users.list is possible here"
-            yield Finding(location, message, hint, at_key=True)
+    for key, value in own_entries(root):
+        location = (*section, key.value)
+        if location == ("users",):
+            yield from _find_misplaced(value, location)
+        elif location not in LISTS:
+            yield Finding(location, *_explain_misplaced(location), at_key=True)
         elif not isinstance(value, yaml.SequenceNode):
             yield Finding(location, "expected a list")
 
 
+def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
+    """Return the message and the hint."""
+    section, *below = location
+    if below:
+        return "belongs into the main file only", "only users.list is possible here"
+    if section == "include":
+        return "an included file includes no other", "name it in the main file"
+    known = section in ConfigurationFile.model_fields
+    hint = nearest(section, _SECTIONS) or f"known keys here: {', '.join(_SECTIONS)}"
+    return "belongs into the main file only" if known else "unknown key", hint
+
+
 def _problem(root: yaml.Node, values: Value, finding: Finding) -> Problem:
-    place = _place(root, finding.location, at_key=finding.at_key)
+    """Return the problem with the keys that lead to it, and entries of lists by their names.
+
+    Its place is that of the value, or of the key if that is wrong or the value has several lines.
+    """
+    place, path = root.start_mark, ""
+    node: yaml.Node | None = root
+    for part in finding.location:
+        parent, (key, node) = node, find_below(node, part)
+        within, values = values, _value_below(values, part)
+        if isinstance(part, int):
+            path += f"[{_name_of(values) or _count_before(parent, node, part)}]"
+        elif isinstance(within, list):
+            path += f"[{part}]"
+        else:
+            path += f".{part}" if path else part
+        if node is not None:
+            at_key = key and (finding.at_key or isinstance(node, yaml.CollectionNode))
+            place = key.start_mark if key and at_key else node.start_mark
     return Problem(
         file=place.name,
         line=place.line + 1,
         column=place.column + 1,
-        path=_path(root, values, finding.location),
+        path=path,
         message=finding.message,
         severity=finding.severity,
         hint=finding.hint,
     )
-
-
-def _place(root: yaml.Node, location: Location, *, at_key: bool = False) -> yaml.Mark:
-    """Return the place of the value, or of its key if the key is wrong or the value has several lines."""
-    node, place = root, root.start_mark
-    for part in location:
-        key, below = find_below(node, part)
-        if below is None:
-            break
-        node = below
-        is_key = key and (at_key or isinstance(node, yaml.CollectionNode))
-        place = key.start_mark if key and is_key else node.start_mark
-    return place
-
-
-def _path(root: yaml.Node, values: Value, location: Location) -> str:
-    """Return the keys with dots between them, and the entries of lists by their names."""
-    path, node, value = "", root, values
-    for part in location:
-        listed, (_, below) = node, find_below(node, part)
-        node = below or node
-        is_entry, is_listed = isinstance(part, int), isinstance(value, list)
-        value = _value_below(value, part)
-        if is_entry:
-            path += f"[{_name_of(value) or _count_before(listed, node)}]"
-        elif is_listed:
-            path += f"[{part}]"
-        else:
-            path += f".{part}" if path else str(part)
-    return path
 
 
 def _value_below(value: Value, part: str | int) -> Value:
@@ -228,16 +195,18 @@ def _value_below(value: Value, part: str | int) -> Value:
     return value[part] if isinstance(value, list) and part < len(value) else None
 
 
-def _count_before(listed: yaml.Node, node: yaml.Node) -> int:
-    """Return how many entries of the same file are before a node of a list."""
-    same = (each is node for each in listed.value if each.start_mark.name == node.start_mark.name)
-    return next((at for at, is_found in enumerate(same) if is_found), 0)
-
-
 def _name_of(value: Value) -> str | None:
     """Return the name of an entry of a list, if it has one."""
     names = (value.get(key) for key in NAMING_KEYS) if isinstance(value, dict) else ()
     return next((name for name in names if isinstance(name, str) and name), None)
+
+
+def _count_before(listed: yaml.Node | None, node: yaml.Node | None, at: int) -> int:
+    """Return how many entries of the same file are before a node of a list; a default has no node."""
+    if node is None or not isinstance(listed, yaml.SequenceNode):
+        return at
+    file = node.start_mark.name
+    return [each for each in listed.value if each.start_mark.name == file].index(node)
 
 
 def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:
@@ -258,12 +227,6 @@ def _find_unknown_variables(environ: Mapping[str, str], referred: set[str]) -> I
     """Warn of variables SERVICE_… that neither the service nor a `${NAME}` of the file reads."""
     for name in environ:
         if name.startswith("SERVICE_") and name not in KNOWN and name not in referred:
-            yield Problem(
-                file=name,
-                line=0,
-                column=0,
-                path="",
-                message="this environment variable is unknown and has no effect",
-                severity="warning",
-                hint=nearest(name, KNOWN) or f"known: {', '.join(KNOWN)}",
-            )
+            hint = nearest(name, KNOWN) or f"known: {', '.join(KNOWN)}"
+            message = "this environment variable is unknown and has no effect"
+            yield Problem(file=name, message=message, severity="warning", hint=hint)

@@ -1,26 +1,24 @@
-"""Turns YAML nodes into plain values, with their references replaced."""
+"""Turns YAML nodes into plain values; replaces `${NAME}`, `${NAME:-default}`, `${file:path}` and `$${`."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 
 from service.config.problem import Finding, Location
-from service.config.reading.interpolation import Interpolation, Unresolved, is_one_reference
-from service.config.reading.yaml_nodes import (
-    CORE,
-    PLAIN,
-    merged_mappings,
-    own_entries,
-    unreadable,
-)
+from service.config.reading import yaml_nodes
+from service.config.reading.files import FilesRead
+from service.config.reading.yaml_nodes import CORE, PLAIN
 
 Value = bool | int | float | str | list["Value"] | dict[str, "Value"] | None
 
 MAX_ALIASED_VALUES = 100_000
+ANY_PORT = ("SERVICE_PORT", "0")
+"""Lets the system choose a port to listen on; it is no part of a URL."""
 _AS_IT_LOOKS = frozenset({PLAIN, *(CORE + name for name in ("null", "bool", "int", "float"))})
 """The tags of scalars that mean what they look like."""
 _KNOWN_TAGS = _AS_IT_LOOKS | {CORE + "str", CORE + "seq", CORE + "map"}
@@ -35,6 +33,10 @@ _WORDS: dict[str, bool | None] = {
 _NUMERIC = frozenset("-+.0123456789")
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]{1,3})?")
+_REFERENCE = re.compile(r"(?P<plain>\$\$\{)|\$\{(?P<inside>[^}]*)(?P<closed>\}?)")
+_NAME = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?", re.DOTALL)
+_FILE = "file:"
+_MAX_FILE_BYTES = 1_048_576
 
 
 def resolve(text: str) -> bool | int | float | str | None:
@@ -50,16 +52,24 @@ def resolve(text: str) -> bool | int | float | str | None:
     return text
 
 
+class _Unresolved(Exception):
+    """A reference that means nothing; the arguments are the message and the hint."""
+
+
 class Reader:
     """Reads nodes, and notes what is wrong with them and what came from outside of the file."""
 
-    def __init__(self, interpolation: Interpolation) -> None:
-        self.duplicates: list[Finding] = []
-        self.unresolved: list[Finding] = []
-        """References and tags that mean nothing, so that nothing else is to be said of the place."""
+    def __init__(self, environ: Mapping[str, str], files: FilesRead) -> None:
+        """Take the values of variables, and note in `files` every file that is referred to."""
+        self.findings: list[Finding] = []
+        self.unresolved: set[Location] = set()
+        """The places of references and tags that mean nothing, of which nothing else is to be said."""
         self.replaced: dict[Location, str] = {}
         """The text behind each value that is one whole reference and does not look like text."""
-        self._interpolation = interpolation
+        self.variables: set[str] = set()
+        """The names of all environment variables that are referred to."""
+        self._environ = environ
+        self._files = files
         self._sizes: dict[int, int | None] = {}
         """How many values each list and mapping holds; None while it is being read."""
         self._values = self._aliased = 0
@@ -85,27 +95,28 @@ class Reader:
     def _count_alias(self, node: yaml.Node) -> None:
         size = self._sizes.get(id(node), 0)
         if size is None:
-            raise unreadable("an alias in this value stands for the value", node.start_mark)
+            message = "an alias in this value stands for the value"
+            raise yaml_nodes.unreadable(message, node.start_mark)
         self._aliased += size
         if self._aliased > MAX_ALIASED_VALUES:
             message = f"the aliases stand for more than {MAX_ALIASED_VALUES} values"
-            raise unreadable(message, node.start_mark)
+            raise yaml_nodes.unreadable(message, node.start_mark)
 
     def _read_mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Value]:
         values: dict[str, Value] = {}
         lines: dict[str, int] = {}
-        for key, value in own_entries(node):
+        for key, value in yaml_nodes.own_entries(node):
             at, line = (*location, key.value), key.start_mark.line + 1
             self._note_tag(key, at)
             if key.value in values:
                 message = f"the key stands twice, in line {lines[key.value]} and in line {line}"
-                self.duplicates.append(Finding(at, message, "keep one", at_key=True))
+                self.findings.append(Finding(at, message, "keep one", at_key=True))
             else:
                 values[key.value] = self.read(value, at)
             lines[key.value] = line
-        for source in merged_mappings(node):
+        for source in yaml_nodes.merged_mappings(node):
             self._count_alias(source)
-            for key, value in own_entries(source):
+            for key, value in yaml_nodes.own_entries(source):
                 if key.value not in values:
                     values[key.value] = self.read(value, (*location, key.value))
         return values
@@ -113,17 +124,61 @@ class Reader:
     def _note_tag(self, node: yaml.Node, location: Location) -> None:
         if node.tag not in _KNOWN_TAGS:
             tag = node.tag.replace(CORE, "!!")
-            self.unresolved.append(Finding(location, f"the tag {tag} is unknown", _TAG_HINT))
+            self._note_unresolved(location, f"the tag {tag} is unknown", _TAG_HINT)
+
+    def _note_unresolved(self, location: Location, message: str, hint: str) -> None:
+        self.unresolved.add(location)
+        self.findings.append(Finding(location, message, hint))
 
     def _replace(self, node: yaml.ScalarNode, location: Location) -> Value:
+        """Return a value with every reference replaced; what is put in is not replaced again."""
         try:
-            text = self._interpolation.replace(node.value, Path(node.start_mark.name))
-        except Unresolved as error:
-            self.unresolved.append(Finding(location, error.message, error.hint))
+            text = _REFERENCE.sub(lambda each: self._look_up(each, node), node.value)
+        except _Unresolved as error:
+            self._note_unresolved(location, *error.args)
             return ""
-        if node.tag not in _AS_IT_LOOKS or not is_one_reference(node.value):
+        whole = _REFERENCE.fullmatch(node.value)
+        if node.tag not in _AS_IT_LOOKS or whole is None or whole["plain"]:
             return text
         value = resolve(text)
         if not isinstance(value, str):
             self.replaced[location] = text
         return value
+
+    def _look_up(self, reference: re.Match[str], node: yaml.Node) -> str:
+        inside = reference["inside"]
+        if reference["plain"]:
+            return "${"
+        if not reference["closed"]:
+            raise _Unresolved("${ is not closed by }", "write $${ for a plain ${")
+        if inside.startswith(_FILE):
+            directory = Path(node.start_mark.name).absolute().parent
+            return self._content(inside.removeprefix(_FILE), directory)
+        variable = _NAME.fullmatch(inside)
+        if variable is None:
+            raise _Unresolved(f"${{{inside}}} names no variable", "write $${ for a plain ${")
+        name, default = variable["name"], variable["default"]
+        self.variables.add(name)
+        value = self._environ.get(name)
+        if (name, value) == ANY_PORT:
+            value = None
+        if default is not None:
+            return value or default
+        if value is None:
+            hint = f"set it, or give a default: ${{{name}:-…}}"
+            raise _Unresolved(f"the environment variable {name} is not set", hint)
+        return value
+
+    def _content(self, name: str, directory: Path) -> str:
+        path = directory / name
+        try:
+            self._files.note(path)
+            if path.exists() and not path.is_file():
+                raise ValueError  # noqa: TRY301 - explained like a file that is not text
+            with path.open("rb") as file:
+                content = file.read(_MAX_FILE_BYTES).decode()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is not a text file"
+            hint = f"a relative path begins at {directory}"
+            raise _Unresolved(f"the file {name} cannot be read: {reason}", hint) from error
+        return content.removesuffix("\n").removesuffix("\r")

@@ -39,20 +39,10 @@ def unreadable(
 ) -> ConfigError:
     """Return the error of a text that cannot be read on, if need be with its line and a caret below it."""
     name, line, column = (at.name, at.line + 1, at.column + 1) if at else ("", 1, 1)
-    return ConfigError(
-        [
-            Problem(
-                file=name,
-                line=line,
-                column=column,
-                path="",
-                message=message,
-                severity="error",
-                hint=hint,
-                excerpt=excerpt,
-            )
-        ]
+    problem = Problem(
+        file=name, line=line, column=column, message=message, hint=hint, excerpt=excerpt
     )
+    return ConfigError([problem])
 
 
 def _position(name: str, line: int = 0, column: int = 0) -> yaml.Mark:
