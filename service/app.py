@@ -188,7 +188,7 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         EndSessionEndpoint(
             sign_in=pages.sign_in,
             clients=clients,
-            hints=parts.tokens.id_token_hints,
+            id_tokens=parts.tokens.id_tokens,
             front_channel=parts.front_channel,
             parking=parts.parked_logouts,
             emit=shared.emit,

@@ -16,7 +16,6 @@ from service.model.handle import Handle, new_handle, new_selector
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.protocol.errors import LoginRequired, OAuthError
-from service.protocol.scope import format_scope
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
@@ -47,7 +46,8 @@ class Answering:
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = await self._mint_access_token(authorization, interaction) if kind.token else None
         parameters: dict[str, str] = {"code": code.text} if code else {}
-        parameters |= _describe(access) if access else {}
+        if access:
+            parameters |= {name: str(value) for name, value in access.describe().items()}
         if kind.id_token:
             parameters["id_token"] = await self.id_tokens.mint(
                 authorization,
@@ -120,16 +120,6 @@ class Answering:
             await stores.kv.write(stores.authorizations.drop(authorization.id))
             raise
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
-
-
-def _describe(access: MintedToken) -> dict[str, str]:
-    """Return the parameters of an access token (RFC 6749 §4.2.2)."""
-    return {
-        "access_token": access.token,
-        "token_type": access.token_type,
-        "expires_in": str(access.lifetime),
-        "scope": format_scope(access.scope),
-    }
 
 
 def _lifetime(interaction: Interaction, code: Handle | None, access: MintedToken | None) -> int:

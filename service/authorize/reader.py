@@ -15,7 +15,7 @@ from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
-from service.tokens.id_token_hint import IdTokenHints
+from service.tokens.id_token import IdTokens
 
 _CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
 
@@ -28,7 +28,7 @@ class RequestReader:
     registry: LiveRegistry
     clients: Clients
     request_objects: RequestObjects
-    hints: IdTokenHints
+    id_tokens: IdTokens
 
     async def arrive(
         self, sent: Params, client: Client, endpoint: EndpointKind, *, client_address: str
@@ -61,7 +61,7 @@ class RequestReader:
             arrival.params.only(PARAMETERS[arrival.endpoint]),
             arrival.client,
             self.registry.current,
-            self.hints,
+            self.id_tokens,
             has_response=arrival.endpoint in (AUTHORIZE, PAR),
         )
 

@@ -29,7 +29,7 @@ from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
 from service.tokens.claims import askable, claims_of_scope
-from service.tokens.id_token_hint import IdTokenHints
+from service.tokens.id_token import IdTokens
 from service.tokens.subject import RequestedUser
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class AuthorizeRequest:
 
 
 async def read_request(
-    params: Params, client: Client, registry: Registry, hints: IdTokenHints, *, has_response: bool
+    params: Params, client: Client, registry: Registry, id_tokens: IdTokens, *, has_response: bool
 ) -> AuthorizeRequest:
     """Read every parameter; `has_response` if the answer travels through the browser."""
     if params.get("registration") is not None:  # OIDC Core §3.1.2.6, §7.2.1
@@ -119,7 +119,7 @@ async def read_request(
         nonce=params.get("nonce"),
         prompt=parse_prompt(params.get("prompt")),
         max_age=_read_max_age(params, client),
-        named=await _read_named(params, claims, client, hints),
+        named=await _read_named(params, claims, client, id_tokens),
         login_hint=params.get("login_hint"),
         ui_locales=params.get("ui_locales"),
         claims=_limit_claims(params, claims, scope=scope, client=client, registry=registry),
@@ -186,16 +186,16 @@ def _read_max_age(params: Params, client: Client) -> int | None:
 
 
 async def _read_named(
-    params: Params, claims: ClaimsParameter, client: Client, hints: IdTokenHints
+    params: Params, claims: ClaimsParameter, client: Client, id_tokens: IdTokens
 ) -> tuple[RequestedUser, ...]:
     """Return the user in the claims parameter and in id_token_hint, which may have expired (OIDC Core §3.1.2.2)."""
     named = [
-        RequestedUser(client=client, subs=frozenset(subs), identifiers=hints.identifiers)
+        RequestedUser(client=client, subs=frozenset(subs), identifiers=id_tokens.identifiers)
         for subs in claims.subjects
     ]
     text = params.get("id_token_hint")
     if text is not None:
-        hint = await hints.read(text, sender=client)
+        hint = await id_tokens.read_hint(text, sender=client)
         if hint is None:
             raise InvalidRequest("id_token_hint is not an ID token of this service")
         named.append(hint.user)

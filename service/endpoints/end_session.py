@@ -22,7 +22,7 @@ from service.pages.sign_in_pages import ACCOUNT, SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
-from service.tokens.id_token_hint import IdTokenHints
+from service.tokens.id_token import IdTokens
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -36,7 +36,7 @@ class EndSessionEndpoint:
 
     sign_in: SignInPages
     clients: Clients
-    hints: IdTokenHints
+    id_tokens: IdTokens
     front_channel: FrontChannel
     parking: Parking
     emit: Emit
@@ -162,7 +162,7 @@ class EndSessionEndpoint:
         return await self._read(params)
 
     async def _read(self, params: Params) -> LogoutRequest:
-        return await read_logout_request(params, self.clients, self.hints)
+        return await read_logout_request(params, self.clients, self.id_tokens)
 
     async def _ask(
         self, request: web.Request, params: Params, visitor: Visitor | None

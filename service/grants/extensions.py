@@ -57,7 +57,6 @@ class ExtensionGrant:
 
     @property
     def grant_type(self) -> str:
-        """The handler's own grant type."""
         return self.handler.grant_type
 
     async def handle(self, request: TokenRequest) -> NewGrant | DerivedGrant | OAuthError:
@@ -84,11 +83,8 @@ class ExtensionGrant:
         return result if fault is None else self._fail(request, fault)
 
     def _fail(self, request: TokenRequest, cause: str) -> InvalidGrant:
-        self.emit(
-            ExtensionGrantFailed(
-                client_id=request.client.client_id, grant_type=self.grant_type, cause=cause
-            )
-        )
+        client_id, grant_type = request.client.client_id, self.grant_type
+        self.emit(ExtensionGrantFailed(client_id=client_id, grant_type=grant_type, cause=cause))
         return InvalidGrant("the grant could not be validated")
 
 
@@ -119,43 +115,26 @@ def _find_excess(authorization: Authorization, request: TokenRequest) -> str | N
 
 
 def _is_json(members: Mapping[str, object]) -> bool:
-    if not members:
-        return True
     try:
-        orjson.dumps(dict(members))
+        return not members or bool(orjson.dumps(dict(members)))
     except (TypeError, ValueError):
         return False
-    return True
 
 
 def extension_grants(
     registered: Iterable[ExtensionGrantRegistration], services: GrantServices
 ) -> tuple[ExtensionGrant, ...]:
     """Make every registered handler once; raise ExtensionGrantError if one cannot be made."""
-    handlers = [
-        (_make_handler(at, registration, services), registration.timeout)
-        for at, registration in enumerate(registered)
-    ]
-    return tuple(
-        [
-            ExtensionGrant(
-                handler=handler,
-                timeout=timeout,
-                emit=services.emit,
-                needs_timer=not getattr(handler, "only_asks_the_store", False),
-            )
-            for handler, timeout in handlers
-        ]
-    )
+    return tuple([_make_grant(at, one, services) for at, one in enumerate(registered)])
 
 
-def _make_handler(
+def _make_grant(
     at: int, registration: ExtensionGrantRegistration, services: GrantServices
-) -> GrantHandler:
-    name, options = registration.handler, registration.options
+) -> ExtensionGrant:
+    name = registration.handler
     try:
         make = cast("_MakeHandler", load_plugin(name))
-        handler = make(options, services)
+        handler = make(registration.options, services)
         require_handler(handler)
     except PluginError as error:
         raise ExtensionGrantError(at, f"{name} {error}") from error
@@ -164,7 +143,11 @@ def _make_handler(
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
         is_missing = isinstance(error, KeyError) and error.args
         hint = f"is {error} missing in its options?" if is_missing else None
-        raise ExtensionGrantError(
-            at, f"{name} cannot be made: {describe_exception(error)}", hint
-        ) from error
-    return handler
+        message = f"{name} cannot be made: {describe_exception(error)}"
+        raise ExtensionGrantError(at, message, hint) from error
+    return ExtensionGrant(
+        handler=handler,
+        timeout=registration.timeout,
+        emit=services.emit,
+        needs_timer=not getattr(handler, "only_asks_the_store", False),
+    )

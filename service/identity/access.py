@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.events import AuthorizationEnded, ConsentWithdrawn, Emit
+from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest, is_selector
 from service.model.session import Consent
 from service.store.stores import Stores
 from service.store.verbs import Command
+from service.tokens.liveness import end
 
 YEAR = 365 * 24 * 3600
 
@@ -144,22 +145,7 @@ class Authorizations:
         """Make every token inactive that came from them (RFC 7009 §2.1)."""
         for first in range(0, len(authorizations), AT_ONCE):
             ended = authorizations[first : first + AT_ONCE]
-            writes = [write for one in ended for write in self._drop(one)]
-            await self.stores.kv.write(*writes, durable=True)
-            for one in ended:
-                self.emit(
-                    AuthorizationEnded(
-                        authorization_id=one.id, client_id=one.client_id, subject=one.subject
-                    )
-                )
-
-    def _drop(self, authorization: Authorization) -> Iterator[Command]:
-        stores, one = self.stores, authorization.id
-        yield stores.authorizations.drop(one)
-        if authorization.subject is not None:
-            yield stores.subject_authorizations.remove(digest(authorization.subject), one)
-        if authorization.session_id is not None:
-            yield stores.session_authorizations.remove(authorization.session_id, one)
+            await end(self.stores, ended, emit=self.emit, durable=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from service.model.client import Client
 from service.model.session import Session
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
-from service.tokens.id_token_hint import Hint, IdTokenHints
+from service.tokens.id_token import Hint, IdTokens
 
 PARAMETERS = frozenset(
     {"id_token_hint", "client_id", "post_logout_redirect_uri", "state", "ui_locales"}
@@ -53,12 +53,12 @@ class LogoutRequest:
 
 
 async def read_logout_request(
-    params: Params, clients: Clients, hints: IdTokenHints
+    params: Params, clients: Clients, id_tokens: IdTokens
 ) -> LogoutRequest:
     """Read the request; if its parameters contradict each other, there is no redirect (§4)."""
     text, named = params.get("id_token_hint"), params.get("client_id")
     sender = await clients.find(named) if named else None
-    hint = await hints.read(text, sender=sender) if text else None
+    hint = await id_tokens.read_hint(text, sender=sender) if text else None
     client_id = named or (hint.client.client_id if hint else "")
     contradicts = (text and hint is None) or (hint and hint.client.client_id != client_id)
     client = None if contradicts else await clients.find(client_id)

@@ -122,7 +122,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
             registry=shared.registry,
             clients=parts.clients.directory,
             request_objects=request_objects,
-            hints=tokens.id_token_hints,
+            id_tokens=tokens.id_tokens,
         ),
         registry=shared.registry,
         steps=BUILTIN_STEPS,

@@ -21,7 +21,6 @@ from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
 from service.tokens.audience import Targets
 from service.tokens.id_token import IdTokens
-from service.tokens.id_token_hint import IdTokenHints
 from service.tokens.issuer import TokenIssuer
 from service.tokens.revocation import Revocation
 from service.tokens.subject import SubjectIdentifiers
@@ -121,10 +120,11 @@ class TokenParts:
             issuer=issuer, keys=keys.ring, stores=stores, targets=Targets(registry)
         )
         self.id_tokens = IdTokens(
-            issuer=issuer, registry=registry, keys=client_keys, identifiers=self.identifiers
-        )
-        self.id_token_hints = IdTokenHints(
-            issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
+            issuer=issuer,
+            registry=registry,
+            keys=client_keys,
+            clients=directory,
+            identifiers=self.identifiers,
         )
         self.revocation = Revocation(stores=stores, emit=shared.emit, now=now)
         self.active_tokens = ActiveTokens(

@@ -36,6 +36,15 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     writes: tuple[Command, ...]
 
+    def describe(self) -> dict[str, object]:
+        """Return the members of a response with it (RFC 6749 §4.2.2, §5.1)."""
+        return {
+            "access_token": self.token,
+            "token_type": self.token_type,
+            "expires_in": self.lifetime,
+            "scope": format_scope(self.scope),
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessTokens:

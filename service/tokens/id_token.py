@@ -1,4 +1,4 @@
-"""Mints ID tokens: which user signed in at a client, when and how (OIDC Core §2)."""
+"""Mints ID tokens, and reads those that come back as a hint: which user signed in at a client, when and how (OIDC Core §2)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,29 @@ from dataclasses import dataclass
 
 import msgspec
 
+from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.keys.jwe import DEFAULT_ENC
+from service.keys.algorithms import MAC_ALGORITHMS
+from service.keys.jose import (
+    JwtRefused,
+    VerifiedClaims,
+    require_claims,
+    unverified_claims,
+    unverified_header,
+    verify,
+)
+from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.protocol.base64url import base64url
 from service.tokens.claims import identity_claims, individual_claims
-from service.tokens.subject import SubjectIdentifiers
+from service.tokens.subject import RequestedUser, SubjectIdentifiers
 
 ID_TOKEN_TYPE = "JWT"
+
+_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
+"""A signed userinfo response has the same `typ` as an ID token, but not all of these (RFC 8725 §3.12)."""
 
 
 class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +42,21 @@ class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """A valid ID token of this service, expired or not."""
+
+    claims: VerifiedClaims
+    client: Client
+    """The client that it was issued to."""
+    user: RequestedUser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdTokens:
     issuer: str
     registry: LiveRegistry
     keys: ClientKeys
+    clients: Clients
     identifiers: SubjectIdentifiers
 
     async def mint(
@@ -81,6 +105,36 @@ class IdTokens:
         return await self.keys.encrypt(
             signed.encode(), client, alg=alg, enc=enc or DEFAULT_ENC, cty="JWT"
         )
+
+    async def read_hint(self, hint: str, *, sender: Client | None) -> Hint | None:
+        """Return the ID token, of whatever age, if this service issued it to a client that still exists.
+
+        One that is encrypted to the client cannot be read here. The client has to decrypt it, and
+        may encrypt it to this service or by the secret that the sender shares (OIDC Core §3.1.2.1).
+        """
+        try:
+            token = await self.keys.decrypt(hint, sender) if looks_encrypted(hint) else hint
+            claims = await self._verify_hint(token)
+            require_claims(claims, _CLAIM_TYPES)
+        except JwtRefused:
+            return None
+        client = await self.clients.find(str(claims["aud"]))
+        if client is None or claims.get("iss") != self.issuer:
+            return None
+        subs = frozenset({str(claims["sub"])})
+        user = RequestedUser(client=client, subs=subs, identifiers=self.identifiers)
+        return Hint(claims=claims, client=client, user=user)
+
+    async def _verify_hint(self, token: str) -> VerifiedClaims:
+        """Verify the signature by a key of this service, or by the secret of the client in `aud`."""
+        alg = str(unverified_header(token).get("alg"))
+        if alg not in MAC_ALGORITHMS:
+            return verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE})
+        client = await self.clients.find(str(unverified_claims(token).get("aud")))
+        if client is None or client.id_token_signed_response_alg != alg:
+            raise JwtRefused("the client in aud is registered for another algorithm")
+        types = {ID_TOKEN_TYPE.lower()}
+        return await self.keys.verify(token, client, algorithms={alg}, typ=types)
 
 
 def half_hash(value: str | None, alg: str) -> str | None:

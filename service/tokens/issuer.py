@@ -9,7 +9,7 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.errors import InvalidGrant
-from service.protocol.scope import OPENID, format_scope
+from service.protocol.scope import OPENID
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
@@ -50,10 +50,12 @@ class TokenIssuer:
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the token response; raise if another request has used the code or token first."""
-        authorization = grant.authorization
-        access, refresh, id_token = await self._issue(
-            grant, authorization, request.client, user_claims, self.now()
-        )
+        authorization, now = grant.authorization, self.now()
+        if isinstance(grant, ContinuedGrant):
+            issued = await self._issue_continued(grant, request.client, user_claims, now)
+        else:
+            issued = await self._issue(grant, authorization, request.client, user_claims, now)
+        access, refresh, id_token = issued
         self.emit(
             TokenIssued(
                 client_id=authorization.client_id,
@@ -63,12 +65,7 @@ class TokenIssuer:
                 refreshable=refresh is not None,
             )
         )
-        response: dict[str, object] = {
-            "access_token": access.token,
-            "token_type": access.token_type,
-            "expires_in": access.lifetime,
-            "scope": format_scope(access.scope),
-        }
+        response = access.describe()
         if refresh is not None:
             response["refresh_token"] = refresh.handle.text
         if id_token is not None:
@@ -80,34 +77,30 @@ class TokenIssuer:
 
     async def _issue(
         self,
-        grant: GrantSuccess,
+        grant: NewGrant | DerivedGrant,
         authorization: Authorization,
         client: Client,
         user_claims: Mapping[str, object],
         now: int,
     ) -> _Tokens:
-        mint = self.access_tokens.mint
-        match grant:
-            case NewGrant(lifetime=at_most):
-                access = await mint(
-                    authorization, client, user_claims=user_claims, now=now, at_most=at_most
-                )
-                refresh = begin_family(
-                    self.stores, authorization, client, user_claims=user_claims, now=now
-                )
-                await self._store_new(authorization, access, refresh, now)
-                return access, refresh, None
-            case ContinuedGrant():
-                return await self._issue_continued(grant, client, user_claims, now)
-            case DerivedGrant(source=source):
-                at_most = min(source.expires_at - now, grant.lifetime)
-                if at_most < 1:
-                    raise InvalidGrant("the token has expired meanwhile")
-                access = await mint(
-                    authorization, client, user_claims=user_claims, now=now, at_most=at_most
-                )
-                await self._store_derived_token(source, access, now)
-                return access, None, None
+        source = grant.source if isinstance(grant, DerivedGrant) else None
+        at_most = grant.lifetime if source is None else min(source.expires_at - now, grant.lifetime)
+        if at_most < 1:
+            raise InvalidGrant("the token has expired meanwhile")
+        access = await self.access_tokens.mint(
+            authorization, client, user_claims=user_claims, now=now, at_most=at_most
+        )
+        if source is not None:
+            await self._store_derived_token(source, access, now)
+            return access, None, None
+        stores = self.stores
+        refresh = begin_family(stores, authorization, client, user_claims=user_claims, now=now)
+        ttl, writes = _writes(access, refresh)
+        writes = (*begin(stores, authorization, ttl=ttl, now=now), *writes)
+        answers = await stores.kv.write(*writes) if writes else []
+        if authorization.subject is not None:
+            await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        return access, refresh, None
 
     async def _issue_continued(
         self, grant: ContinuedGrant, client: Client, user_claims: Mapping[str, object], now: int
@@ -145,19 +138,6 @@ class TokenIssuer:
         if single_use is not None and not single_use.was_won(answers[0]):
             raise await self.revocation.end_replayed(authorization, single_use.replay)
         return access, refresh, id_token
-
-    async def _store_new(
-        self,
-        authorization: Authorization,
-        access: MintedToken,
-        refresh: MintedRefreshToken | None,
-        now: int,
-    ) -> None:
-        ttl, writes = _writes(access, refresh)
-        writes = (*begin(self.stores, authorization, ttl=ttl, now=now), *writes)
-        answers = await self.stores.kv.write(*writes) if writes else []
-        if authorization.subject is not None:
-            await make_room(self.stores, authorization, count=answers[0], emit=self.emit)
 
     async def _store_derived_token(
         self, source: ActiveToken, access: MintedToken, now: int

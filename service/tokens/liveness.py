@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from service.model.authorization import Authorization
 from service.model.events import AuthorizationEnded, Emit
 from service.model.handle import digest
@@ -41,22 +43,35 @@ async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit
         return
     candidates = await _find_candidates(stores, subject, without=newcomer.id)
     ending = sorted(candidates, key=lambda one: _rank(one[1], newcomer))[: len(surplus)]
-    ended = [one for _, one in ending if one is not None]
-    await stores.kv.write(
-        *[stores.authorizations.drop(authorization_id) for authorization_id, _ in ending],
-        *[index.remove(subject, authorization_id) for authorization_id, _ in ending],
-        *[
-            stores.session_authorizations.remove(one.session_id, one.id)
-            for one in ended
-            if one.session_id is not None
-        ],
-    )
-    for one in ended:
+    gone = [index.remove(subject, authorization_id) for authorization_id, one in ending if not one]
+    await end(stores, [one for _, one in ending if one], *gone, emit=emit)
+
+
+async def end(
+    stores: Stores,
+    authorizations: Sequence[Authorization],
+    *others: Command,
+    emit: Emit,
+    durable: bool = False,
+) -> None:
+    """Make every token inactive that came from them (RFC 7009 §2.1), in one round trip with other commands."""
+    writes = [write for one in authorizations for write in _drop(stores, one)]
+    await stores.kv.write(*writes, *others, durable=durable)
+    for one in authorizations:
         emit(
             AuthorizationEnded(
                 authorization_id=one.id, client_id=one.client_id, subject=one.subject
             )
         )
+
+
+def _drop(stores: Stores, authorization: Authorization) -> Iterator[Command]:
+    one = authorization.id
+    yield stores.authorizations.drop(one)
+    if authorization.subject is not None:
+        yield stores.subject_authorizations.remove(digest(authorization.subject), one)
+    if authorization.session_id is not None:
+        yield stores.session_authorizations.remove(authorization.session_id, one)
 
 
 async def _find_candidates(
