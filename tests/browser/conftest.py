@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from types import MappingProxyType
@@ -14,7 +14,7 @@ import pytest
 from aiohttp import ClientSession, web
 from playwright.async_api import Browser, BrowserContext, Page
 
-from tests.driving.chromium import headless_chromium
+from tests.driving.chromium import connected_to, shared_chromium
 from tests.driving.registry import client_in, fresh_configuration, secret_of
 from tests.driving.service import RunningService, basic
 
@@ -133,10 +133,17 @@ def config(application: Application) -> dict[str, Any]:
     return configuration
 
 
+@pytest.fixture(scope="session")
+def chromium_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One Chromium for all tests of this process."""
+    with shared_chromium(tmp_path_factory.mktemp("chromium")) as url:
+        yield url
+
+
 @pytest.fixture
-async def chromium() -> AsyncIterator[Browser]:
-    """A browser that nobody else uses."""
-    async with headless_chromium() as browser:
+async def chromium(chromium_url: str) -> AsyncIterator[Browser]:
+    """A browser in which nobody else has cookies."""
+    async with connected_to(chromium_url) as browser:
         yield browser
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
 
@@ -27,4 +30,33 @@ async def headless_chromium() -> AsyncIterator[Browser]:
             executable_path=shutil.which("chromium"), args=OPTIONS
         )
         yield browser
+        await browser.close()
+
+
+@contextmanager
+def shared_chromium(folder: Path) -> Iterator[str]:
+    """A process for several tests, because starting it takes longer than most of them; the URL to reach it at."""
+    command = [
+        shutil.which("chromium") or "chromium",
+        *("--headless", *OPTIONS, "--remote-debugging-port=0"),
+        *(f"--user-data-dir={folder}", "about:blank"),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    written = folder / "DevToolsActivePort"
+    while not written.exists() or len(address := written.read_text().split()) < 2:
+        assert process.poll() is None, "Chromium does not start"
+        time.sleep(0.05)
+    yield f"ws://127.0.0.1:{address[0]}{address[1]}"
+    process.terminate()
+    process.wait(timeout=60)
+
+
+@asynccontextmanager
+async def connected_to(url: str) -> AsyncIterator[Browser]:
+    """The shared browser; each context in it has cookies of its own, and all end with this."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.connect_over_cdp(url)
+        yield browser
+        for context in browser.contexts[1:]:
+            await context.close()
         await browser.close()
