@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import cast
 
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
@@ -45,5 +44,5 @@ def _registered_values(client: Client) -> dict[str, Iterable[str]]:
         "scope": client.permissions.scope,
         "response_type": client.allowed_response_types,
         "grant_type": client.allowed_grant_types,
-        "request_uri": cast("tuple[str, ...]", client.metadata.get("request_uris", ())),
+        "request_uri": client.request_uris or (),
     }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from service.authorize.response_modes import RESPONSE_MODES
 from service.model.client import Client
@@ -204,8 +204,8 @@ async def _read_named(
 
 def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
     """Return those of the request, else those of the registration (OpenID Connect Registration §2)."""
-    text, registered = params.get("acr_values"), client.metadata.get("default_acr_values", ())
-    return tuple(cast("Iterable[str]", registered) if text is None else text.split())
+    text = params.get("acr_values")
+    return (client.default_acr_values or ()) if text is None else tuple(text.split())
 
 
 def _find_prefixed(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 import structlog
 
@@ -130,8 +130,7 @@ class RequestUris:
 
 def _check(url: str, client: Client) -> None:
     """Raise InvalidRequestUri unless the client registered the URL (RFC 9101 §10.4)."""
-    registered = cast("tuple[str, ...]", client.metadata.get("request_uris", ()))
-    if url not in map(_without_fragment, registered):
+    if url not in map(_without_fragment, client.request_uris or ()):
         raise InvalidRequestUri(
             "request_uri is not one that the client registered",
             refused=RefusedValue("request_uri", url, client.client_id),

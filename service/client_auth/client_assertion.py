@@ -110,7 +110,7 @@ class ClientAssertions:
         request = evidence.request
         if request.params.get("client_assertion_type") != ASSERTION_TYPE:
             raise JwtRefused("client_assertion_type is not that of a JWT")
-        registered = client.metadata.get("token_endpoint_auth_signing_alg")
+        registered = client.token_endpoint_auth_signing_alg
         accepted = [alg for alg in algorithms if registered in (None, alg)]
         claims = await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
         if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):

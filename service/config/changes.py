@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
-from pydantic import BaseModel
-
 from service.config.configuration import NEEDS_RESTART, Configuration
 from service.model.registry import Registry
+from service.model.types import Section
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -28,9 +27,8 @@ def settings_changes(before: Configuration, after: Configuration) -> Iterator[st
     """Yield the settings outside of the registry that differ, such as `server.port`."""
     for name in NEEDS_RESTART:
         old, new = getattr(before, name), getattr(after, name)
-        if old != new and isinstance(new, BaseModel):
-            keys = (key for key in type(new).model_fields if getattr(old, key) != getattr(new, key))
-            yield from (f"{name}.{key}" for key in keys)
+        if isinstance(new, Section):
+            yield from (f"{name}.{key}" for key, *_ in _changed_fields(old, new))
         elif old != new:
             yield name
 
@@ -63,10 +61,16 @@ def _entry_changes(name: str, old: object, new: object) -> Iterator[str]:
     if old is new or old == new:
         return
     yield f"~ {name}"
-    for field in fields(cast("DataclassInstance", new)):
-        before, after = getattr(old, field.name), getattr(new, field.name)
-        if before != after and field.name not in _DERIVED:
-            yield f"    {field.name}: {_difference(field.name, before, after)}"
+    for key, before, after in _changed_fields(old, new):
+        if key not in _DERIVED:
+            yield f"    {key}: {_difference(key, before, after)}"
+
+
+def _changed_fields(old: object, new: object) -> Iterator[tuple[str, object, object]]:
+    for name in (field.name for field in fields(cast("DataclassInstance", new))):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield name, before, after
 
 
 def _difference(field: str, before: object, after: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
@@ -16,6 +16,7 @@ from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Catalogue
 
+_FILE = TypeAdapter(ConfigurationFile)
 _ROUNDS = 4
 """Without a malformed value a required key may be missing, and its parent may then be empty."""
 _STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid", "amr": ["missing"]}
@@ -60,7 +61,7 @@ def _validate(
 ) -> ConfigurationFile:
     """Check against the schema; a value from the environment is text where text is expected, even `8080`."""
     try:
-        return ConfigurationFile.model_validate(values, context={"directory": directory})
+        return _FILE.validate_python(values, context={"directory": directory})
     except ValidationError as error:
         expected = [location for kind, location in _errors(error) if kind == "string_type"]
         as_text = [location for location in expected if location in replaced]

@@ -1,58 +1,33 @@
-"""Builds the registry of the domain model from the file; equal names are copied."""
+"""Builds the registry of the domain model from the file."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
-
-from pydantic import BaseModel
+from typing import Any, TypeVar
 
 from service.config.rules.supported import unsupported_protection
-from service.config.schema.client import ClientEntry, SecretEntry
-from service.config.schema.file import ApiResourceEntry, ConfigurationFile, ScopeEntry
+from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
-from service.model.client import Client, Permissions, Secret, client_mark
-from service.model.registry import (
-    AuthenticationContext,
-    ExtensionGrantRegistration,
-    IdentityProvider,
-    Registry,
-    Tenant,
+from service.model.client import Client, Permissions, client_mark
+from service.model.client_entry import ClientEntry
+from service.model.registry import ExtensionGrantRegistration, IdentityProvider, Registry, Tenant
+from service.model.resources import (
+    IDENTITY_RESOURCES,
+    ApiResource,
+    ApiResourceEntry,
+    ApiScope,
+    IdentityResource,
 )
-from service.model.resources import ApiResource, ApiScope, IdentityResource
-from service.model.user import User
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+Named = TypeVar("Named", IdentityProvider, Tenant)
 
-
-Entity = TypeVar("Entity", bound="DataclassInstance")
-
-_OPERATORS_OWN = "allow_insecure_redirect_uris"
-_METADATA = tuple(
-    ClientEntry.model_fields.keys() - {field.name for field in fields(Client)} - {_OPERATORS_OWN}
-)
-"""The metadata that only a few clients have; the Client keeps them by name."""
 DELEGATION = ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
 )
-IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
-    "openid": ("sub",),
-    "profile": (
-        *("name", "family_name", "given_name", "middle_name", "nickname", "preferred_username"),
-        *("profile", "picture", "website", "gender", "birthdate", "zoneinfo", "locale"),
-        "updated_at",
-    ),
-    "email": ("email", "email_verified"),
-    "address": ("address",),
-    "phone": ("phone_number", "phone_number_verified"),
-}
-"""The scope values of OIDC Core §5.4 with their claims."""
 
 
 def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation: str) -> Registry:
@@ -63,33 +38,37 @@ def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation:
         clients=clients,
         api_resources=resources,
         api_scopes=_api_scopes(file, resources.values()),
-        identity_resources=_identity_resources(file),
-        identity_providers={
-            entry.name: _copy(
-                IdentityProvider, entry, display_name=entry.display_name or entry.name
-            )
-            for entry in file.identity_providers
+        identity_resources={
+            **{
+                name: IdentityResource(name=name, user_claims=claims)
+                for name, claims in IDENTITY_RESOURCES.items()
+            },
+            **{entry.name: entry for entry in file.identity_resources},
         },
-        tenants={
-            entry.name: _copy(Tenant, entry, display_name=entry.display_name or entry.name)
-            for entry in file.tenants
-        },
-        authentication_contexts=tuple(
-            _copy(AuthenticationContext, entry) for entry in file.authentication_contexts
-        ),
+        identity_providers=_by_name(file.identity_providers),
+        tenants=_by_name(file.tenants),
+        authentication_contexts=file.authentication_contexts,
         extension_grants=_extension_grants(file),
-        users=tuple(_copy(User, entry) for entry in file.users.list),
+        users=file.users.list,
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=_resources_by_scope(resources.values()),
         clients_by_mark={
             client_mark(client.client_id): client
             for client in clients.values()
-            if client.enabled and (client.login_uri or client.client_uri)
+            if client.enabled and (client.initiate_login_uri or client.client_uri)
         },
         permissions=_permissions(clients.values()),
         longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
+
+
+def _by_name(entries: Iterable[Named]) -> Mapping[str, Named]:
+    """Return entries by their names; one without a name for people shows its own."""
+    return {
+        entry.name: replace(entry, display_name=entry.display_name or entry.name)
+        for entry in entries
+    }
 
 
 def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:
@@ -107,48 +86,26 @@ def longest_token(client: ClientEntry) -> int:
     return max(client.access_token_lifetime, client.identity_token_lifetime)
 
 
-def _copy(entity: type[Entity], entry: BaseModel, **derived: object) -> Entity:
-    """Return the entity with the values of equally named keys, and with those derived."""
-    make: Callable[..., Entity] = entity
-    given = vars(entry)
-    return make(**{name: given[name] for name in _shared(entity, type(entry))} | derived)
-
-
-@cache
-def _shared(entity: type[DataclassInstance], entry: type[BaseModel]) -> frozenset[str]:
-    return frozenset(field.name for field in fields(entity)) & entry.model_fields.keys()
-
-
 def client_of(
     entry: ClientEntry, resources: Mapping[str, ApiResource], catalogue: Catalogue
 ) -> Client:
     """Return the client of an entry; it may be one of these API resources itself."""
     own_resource = entry.client_id if entry.client_id in resources else None
     origins = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
-    return _copy(
-        Client,
+    values = _values(
         entry,
-        client_secrets=_secrets(entry.client_secrets),
         allowed_response_types=response_types(entry),
         api_resource=entry.api_resource or own_resource,
         allowed_cors_origins=tuple(dict.fromkeys((*entry.allowed_cors_origins, *origins))),
-        metadata={name: value for name in _METADATA if (value := getattr(entry, name)) is not None},
         dynamically_registered=False,
         unsupported_feature=unsupported_protection(entry, catalogue),
     )
+    return Client(**values)
 
 
-def _secrets(entries: Iterable[SecretEntry]) -> tuple[Secret, ...]:
-    return tuple(
-        [
-            _copy(
-                Secret,
-                entry,
-                sha256=entry.sha256 or hashlib.sha256((entry.value or "").encode()).digest(),
-            )
-            for entry in entries
-        ]
-    )
+def _values(entry: ClientEntry | ApiResourceEntry, **derived: object) -> dict[str, Any]:
+    """Return the values of an entry, with those derived in place of its own."""
+    return {key.name: getattr(entry, key.name) for key in fields(entry)} | derived
 
 
 def response_types(entry: ClientEntry) -> frozenset[str]:
@@ -178,39 +135,21 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
 
 def _api_resource(entry: ApiResourceEntry) -> ApiResource:
     scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
-    return _copy(ApiResource, entry, secrets=_secrets(entry.secrets), scopes=scopes)
+    return ApiResource(**_values(entry, scopes=scopes))
 
 
 def _api_scopes(
     file: ConfigurationFile, resources: Iterable[ApiResource]
 ) -> Mapping[str, ApiScope]:
-    described = {
-        entry.name: _copy(ApiScope, entry, secrets=_secrets(entry.secrets))
-        for entry in file.api_scopes
-    }
     names = sorted({name for resource in resources for name in resource.scopes})
-    return {name: _copy(ApiScope, ScopeEntry(name=name)) for name in names} | described
-
-
-def _identity_resources(file: ConfigurationFile) -> Mapping[str, IdentityResource]:
-    """Return those that are built in and those of the file; one without claims of its own keeps the built-in ones."""
-    builtin = {
-        name: _copy(IdentityResource, ScopeEntry(name=name, user_claims=claims))
-        for name, claims in IDENTITY_RESOURCES.items()
-    }
-    for entry in file.identity_resources:
-        claims = entry.user_claims
-        if "user_claims" not in entry.model_fields_set:
-            claims = IDENTITY_RESOURCES.get(entry.name, ())
-        builtin[entry.name] = _copy(IdentityResource, entry, user_claims=claims)
-    return builtin
+    described = {entry.name: entry for entry in file.api_scopes}
+    return {name: ApiScope(name=name) for name in names} | described
 
 
 def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistration, ...]:
     """Return the handlers in the order of the file; delegation need not be listed."""
-    listed = tuple(_copy(ExtensionGrantRegistration, entry) for entry in file.extension_grants)
-    is_listed = any(grant.handler == DELEGATION.handler for grant in listed)
-    return listed if is_listed else (*listed, DELEGATION)
+    is_listed = any(grant.handler == DELEGATION.handler for grant in file.extension_grants)
+    return file.extension_grants if is_listed else (*file.extension_grants, DELEGATION)
 
 
 def _resources_by_scope(resources: Iterable[ApiResource]) -> Mapping[str, tuple[ApiResource, ...]]:

@@ -120,8 +120,8 @@ class AccountEndpoint:
         found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
         applications: list[Mapping[str, Any]] = []
         for client in found.values():
-            if client.enabled and client.login_uri:
-                host = urlsplit(client.login_uri).hostname or ""
+            if client.enabled and client.initiate_login_uri:
+                host = urlsplit(client.initiate_login_uri).hostname or ""
                 is_known = client in granted or not client.dynamically_registered
                 shown = client if is_known else client.under_host(host)
                 href = start_uri(client, issuer=self.issuer)

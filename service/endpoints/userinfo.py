@@ -91,9 +91,9 @@ class UserinfoEndpoint:
             key = self.keys.signing_key(client, client.userinfo_signed_response_alg)
             addressed = {**claims, "iss": self.issuer, "aud": client.client_id}
             jwt = await key.sign(addressed, typ="JWT")
-        alg = client.metadata.get("userinfo_encrypted_response_alg")
+        alg = client.userinfo_encrypted_response_alg
         if alg is None:
             return jwt
-        enc = client.metadata.get("userinfo_encrypted_response_enc", DEFAULT_ENC)
+        enc = client.userinfo_encrypted_response_enc or DEFAULT_ENC
         content, cty = (jwt.encode(), "JWT") if jwt else (orjson.dumps(claims), None)
-        return await self.keys.encrypt(content, client, alg=str(alg), enc=str(enc), cty=cty)
+        return await self.keys.encrypt(content, client, alg=alg, enc=enc, cty=cty)

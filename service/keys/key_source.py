@@ -66,7 +66,7 @@ def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> t
 
     They are those that clients have registered, and the usual ones if any client may register.
     """
-    registered = {client.metadata.get("request_object_encryption_alg") for client in clients}
+    registered = {client.request_object_encryption_alg for client in clients}
     usual = DEFAULT_ENCRYPTION if registration else ()
     return tuple(alg for alg in ENCRYPTION_ALGORITHMS if alg in registered or alg in usual)
 

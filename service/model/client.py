@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
-from typing import Literal
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from service.model.catalogue import Feature
+from service.model.client_entry import ClientEntry, Secret
 from service.model.handle import digest
-from service.model.local_text import LocalText
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
@@ -22,23 +21,13 @@ NEVER_MATCHES = bytes(32)
 """Compared if there is no secret, so that an unknown client takes as long as a known one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
-    """A shared secret, kept as its SHA-256; with its value only where a method needs it."""
-
-    sha256: bytes = field(repr=False)
-    value: str | None = field(repr=False)
-    description: str | None
-    expires_at: int | None
-
-
 def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
     """Return whether a secret is one of these and has not expired; as slow if there are none."""
-    digest = sha256(given.encode()).digest()
+    hashed = hashlib.sha256(given.encode()).digest()
     known = [
-        secret.sha256 for secret in secrets if secret.expires_at is None or now < secret.expires_at
+        secret.digest for secret in secrets if secret.expires_at is None or now < secret.expires_at
     ]
-    matches = [hmac.compare_digest(digest, other) for other in known or [NEVER_MATCHES]]
+    matches = [hmac.compare_digest(hashed, other) for other in known or [NEVER_MATCHES]]
     return any(matches) and bool(known)
 
 
@@ -65,83 +54,10 @@ class Permissions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
-    """A registered client; every member has the name of its key in the registry."""
+class Client(ClientEntry):
+    """A client with what follows from its keys, from the API resources and from the catalogue."""
 
-    client_id: str
-    client_name: str | LocalText | None
-    enabled: bool
-    client_uri: str | None
-    logo_uri: str | None
-    policy_uri: str | None
-    tos_uri: str | None
-
-    client_secrets: tuple[Secret, ...]
-    jwks: Mapping[str, object] | None
-    jwks_uri: str | None
-    tls_client_auth_subject_dn: str | None
-    tls_client_auth_san_dns: str | None
-    self_signed_certificates: tuple[str, ...]
-    token_endpoint_auth_method: str | None
-
-    allowed_grant_types: frozenset[str]
-    allowed_response_types: frozenset[str]
-    default_response_mode: str | None
-    allowed_scopes: frozenset[str]
-    api_resource: str | None
-    allow_offline_access: bool
-    redirect_uris: tuple[str, ...]
-    post_logout_redirect_uris: tuple[str, ...]
-    allowed_cors_origins: tuple[str, ...]
-
-    require_pkce: bool
-    allow_plain_text_pkce: bool
-    require_client_secret: bool
-    require_pushed_authorization_requests: bool
-    require_signed_request_object: bool
-    dpop_bound_access_tokens: bool
-    tls_client_certificate_bound_access_tokens: bool
-    allow_access_tokens_via_browser: bool
-    require_consent: bool
-    allow_remember_consent: bool
-    consent_lifetime: int | None
-    user_sso_lifetime: int | None
-    enable_local_login: bool
-    identity_provider_restrictions: tuple[str, ...]
-
-    access_token_type: Literal["jwt", "reference"]
-    access_token_lifetime: int
-    identity_token_lifetime: int
-    authorization_code_lifetime: int
-    device_code_lifetime: int
-    refresh_token_usage: Literal["one_time", "reuse"]
-    refresh_token_reuse_interval: int
-    refresh_token_expiration: Literal["absolute", "sliding"]
-    absolute_refresh_token_lifetime: int
-    sliding_refresh_token_lifetime: int
-    update_access_token_claims_on_refresh: bool
-
-    claims: Mapping[str, object]
-    client_claims_prefix: str
-    always_send_client_claims: bool
-    always_include_user_claims_in_id_token: bool
-    id_token_signed_response_alg: str | None
-    id_token_encrypted_response_alg: str | None
-    id_token_encrypted_response_enc: str | None
-    userinfo_signed_response_alg: str | None
-    request_object_signing_alg: str | None
-    authorization_signed_response_alg: str | None
-    introspection_signed_response_alg: str | None
-    subject_type: Literal["public", "pairwise"]
-    sector_identifier_uri: str | None
-    default_max_age: int | None
-    frontchannel_logout_uri: str | None
-    frontchannel_logout_session_required: bool
-    backchannel_logout_uri: str | None
-    backchannel_logout_session_required: bool
-    properties: Mapping[str, object]
-    metadata: Mapping[str, object]
-    """All other registered metadata, such as `contacts` or `initiate_login_uri`."""
+    allowed_response_types: frozenset[str] = frozenset()
     dynamically_registered: bool
     """Whether it was registered by RFC 7591: then `outgoing.allowed_networks` limits where its URLs may lead."""
     unsupported_feature: Feature | None
@@ -151,12 +67,6 @@ class Client:
     def is_public(self) -> bool:
         """Whether the client cannot keep a secret (RFC 6749 §2.1)."""
         return not self.require_client_secret
-
-    @property
-    def login_uri(self) -> str | None:
-        """The URL at which a third party may begin a login at the client (OIDC Core §4)."""
-        uri = self.metadata.get("initiate_login_uri")
-        return None if uri is None else str(uri)
 
     @property
     def permissions(self) -> Permissions:

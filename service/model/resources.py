@@ -2,44 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.model.client import Secret
-from service.model.local_text import LocalText
+from service.model.client_entry import Secret
+from service.model.types import (
+    ClientId,
+    Many,
+    ScopeValue,
+    Section,
+    Several,
+    SigningAlgorithm,
+    Text,
+    Texts,
+)
+
+IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
+    "openid": ("sub",),
+    "profile": (
+        *("name", "family_name", "given_name", "middle_name", "nickname", "preferred_username"),
+        *("profile", "picture", "website", "gender", "birthdate", "zoneinfo", "locale"),
+        "updated_at",
+    ),
+    "email": ("email", "email_verified"),
+    "address": ("address",),
+    "phone": ("phone_number", "phone_number_verified"),
+}
+"""The scope values of OIDC Core §5.4 with their claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiResource:
+class ApiResourceEntry(Section):
+    """An API that accepts access tokens of this service."""
+
+    name: ClientId
+    """The audience (`aud`) of access tokens for the API, and its user name at the introspection endpoint."""
+    display_name: Texts | None = None
+    """The name that users see."""
+    secrets: Many[Secret] = ()
+    """The passwords of the API at the introspection endpoint; each of them is accepted."""
+    scopes: Several[ScopeValue] | None = None
+    """The scope values of the API; null: one, named like the API."""
+    user_claims: Many[Text] = ()
+    """Claims of the user that are added to access tokens for the API."""
+    access_token_signing_algorithm: SigningAlgorithm | None = None
+    """The algorithm that signs access tokens for the API; null: the first of signing.algorithms."""
+    require_resource_indicator: bool = False
+    """true: only requests that name the API by `resource` (RFC 8707) get tokens for it."""
+    introspection_signed_response: bool = False
+    """true: introspection responses to the API are signed JWTs (RFC 9701)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiResource(ApiResourceEntry):
     """A resource server, which is an audience of access tokens (RFC 8707 §2) and may introspect (RFC 7662 §2.1)."""
 
-    name: str
-    display_name: str | LocalText | None
-    secrets: tuple[Secret, ...]
-    scopes: frozenset[str]
-    user_claims: tuple[str, ...]
-    access_token_signing_algorithm: str | None
-    require_resource_indicator: bool
-    introspection_signed_response: bool
+    scopes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """A scope value with its texts for the consent page (RFC 6749 §3.3)."""
+class Scope(Section):
+    """A scope value, and what the consent page says of it."""
 
-    name: str
-    display_name: str | LocalText | None = None
-    description: str | LocalText | None = None
+    name: ScopeValue
+    """The scope value."""
+    display_name: Texts | None = None
+    """The headline on the consent page; null: the built-in text, or the name."""
+    description: Texts | None = None
+    """The sentence below the headline."""
     required: bool = False
+    """true: the user cannot remove it on the consent page."""
     emphasize: bool = False
-    show_in_discovery: bool = False
-    user_claims: tuple[str, ...] = ()
+    """true: the consent page draws attention to it."""
+    show_in_discovery: bool = True
+    """false: it is not listed in the metadata documents."""
+    user_claims: Many[Text] = ()
+    """The claims of the user that it gives access to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiScope(Scope):
-    """A scope value of API resources; with a secret it may introspect for itself alone."""
+    """A scope value of an API, and what the consent page says of it."""
 
-    secrets: tuple[Secret, ...] = ()
+    secrets: Many[Secret] = ()
+    """Passwords for the introspection endpoint, with the scope value as user name; only tokens with this scope are shown."""
 
     @property
     def scopes(self) -> frozenset[str]:
@@ -53,4 +99,4 @@ Api = ApiResource | ApiScope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityResource(Scope):
-    """A scope value that stands for claims of the user (OIDC Core §5.4)."""
+    """A scope value that gives access to claims of the user (OIDC Core §5.4)."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, Protocol
+
+from pydantic import Field, JsonValue
+
+from service.model.types import Section
 
 LOCAL = "local"
 """The `idp` of users who sign in here and not at another provider."""
@@ -20,15 +23,19 @@ _COST = re.compile(r"m=(?P<memory>[0-9]{1,9}),t=(?P<passes>[0-9]{1,9}),p=[0-9]+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class User(Section):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
-    sub: str
-    username: str
-    password: str | None = field(repr=False)
-    """The Argon2id hash in PHC form."""
-    enabled: bool
-    claims: Mapping[str, object]
+    sub: Annotated[str, Field(min_length=1, max_length=255)]
+    """The subject identifier, which must never change."""
+    username: Annotated[str, Field(min_length=1, max_length=MAX_USERNAME)]
+    """The name to sign in with; upper and lower case are the same."""
+    password: str | None = field(default=None, repr=False)
+    """The Argon2 hash of the password; `python -m service hash-password` makes it. null: no sign-in by password."""
+    enabled: bool = True
+    """false: the user cannot sign in, and the user's tokens are inactive."""
+    claims: dict[str, JsonValue] = field(default_factory=dict)
+    """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 
 
 class UserStore(Protocol):

@@ -125,4 +125,5 @@ class ErrorPages:
 
 def start_uri(client: Client, *, issuer: str) -> str | None:
     """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
-    return with_query(client.login_uri, {"iss": issuer}) if client.login_uri else None
+    uri = client.initiate_login_uri
+    return with_query(uri, {"iss": issuer}) if uri else None

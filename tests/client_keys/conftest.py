@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import TypeAdapter
 
 from service.catalogue import builtin_catalogue
 from service.clients.client_http import ClientHttp
@@ -101,7 +102,9 @@ async def party() -> AsyncIterator[Party]:
         "client_id": "web",
         "client_secrets": [{"value": "a-secret-of-more-than-32-characters"}],
     }
-    file = ConfigurationFile.model_validate({"issuer": "http://localhost", "clients": [entry]})
+    file = TypeAdapter(ConfigurationFile).validate_python(
+        {"issuer": "http://localhost", "clients": [entry]}
+    )
     yield Party(keys, build_registry(file, builtin_catalogue(), generation="1").clients["web"], now)
     await free.close()
     await guarded.close()

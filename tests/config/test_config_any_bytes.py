@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect, load
 from service.config.problem import ConfigError
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
+from service.model.client_entry import ClientEntry
 
 DEMONSTRATION = Path("config.yaml").read_bytes()
 WORDS = st.sampled_from(
@@ -41,15 +42,17 @@ ANYTHING = st.recursive(
     max_leaves=8,
 )
 CLIENTS = st.lists(
-    st.dictionaries(st.sampled_from(sorted(ClientEntry.model_fields)), ANYTHING, max_size=4),
+    st.dictionaries(
+        st.sampled_from(sorted(key.name for key in fields(ClientEntry))), ANYTHING, max_size=4
+    ),
     max_size=3,
 )
 FILES = st.fixed_dictionaries(
     {"issuer": st.just("https://auth.example.com") | ANYTHING},
     optional={
-        name: ANYTHING
-        for name in ConfigurationFile.model_fields
-        if name not in ("issuer", "clients", "extension_grants", "users")
+        section.name: ANYTHING
+        for section in fields(ConfigurationFile)
+        if section.name not in ("issuer", "clients", "extension_grants", "users")
     }
     | {"clients": CLIENTS},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from service.catalogue import builtin_catalogue
 from service.config.judge import judge
 from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
-from service.config.schema.client import ClientEntry
-from service.config.schema.file import ApiResourceEntry, ConfigurationFile
+from service.config.schema.file import ConfigurationFile
+from service.model.client_entry import ClientEntry
+from service.model.resources import ApiResourceEntry
 
 CONTRACT = Path(__file__).parent / "contract.yaml"
 EXAMPLES = {
@@ -47,7 +49,9 @@ def contract() -> ConfigurationFile:
     ],
 )
 def test_a_section_has_the_defaults_of_the_contract(contract: Any, section: Any) -> None:
-    assert getattr(contract, section) == ConfigurationFile.model_fields[section].default
+    assert getattr(contract, section) == getattr(
+        ConfigurationFile(issuer="https://auth.example.com"), section
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,8 +64,8 @@ def test_a_section_has_the_defaults_of_the_contract(contract: Any, section: Any)
 def test_an_entry_has_the_defaults_of_the_contract(
     contract: Any, example: Any, default: Any
 ) -> None:
-    given = getattr(contract, example)[0].model_dump(exclude=EXAMPLES)
-    assert given == default.model_dump(exclude=EXAMPLES)
+    shown = {name: getattr(default, name) for name in EXAMPLES if hasattr(default, name)}
+    assert replace(getattr(contract, example)[0], **shown) == default
 
 
 def test_a_user_is_enabled_unless_the_file_says_otherwise(contract: Any) -> None:

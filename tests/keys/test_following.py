@@ -60,9 +60,7 @@ async def test_files_are_a_source(fleet: Fleet, tmp_path: Path) -> None:
     key = Key.generate("ES256")
     file = tmp_path / "key.jwk"
     file.write_bytes(orjson.dumps(key.private_jwk))
-    settings = Signing(
-        algorithms=("ES256",), source="files", keys=(SigningKey.model_construct(path=file),)
-    )
+    settings = Signing(algorithms=("ES256",), source="files", keys=(SigningKey(path=file),))
     source = source_of(settings, fleet)
     await source.start()
     assert source.ring.signing_key().kid == key.kid

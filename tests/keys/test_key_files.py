@@ -33,8 +33,8 @@ POLICY = RotationPolicy(
 
 
 def key_file(path: Path, **settings: Any) -> SigningKey:
-    """Return an entry of `signing.keys`; the path needs no check here."""
-    return SigningKey.model_construct(path=path, **settings)
+    """Return an entry of `signing.keys`."""
+    return SigningKey(path=path, **settings)
 
 
 @pytest.fixture

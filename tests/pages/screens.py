@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
+from pydantic import TypeAdapter
 
 from service.config.schema.file import Ui
 from service.pages.cookies import Cookies
@@ -144,8 +146,8 @@ class Browser:
     ) -> None:
         self.pages = Pages(
             issuer=issuer,
-            ui=Ui.model_validate({"locales": LANGUAGES, **ui}).model_copy(
-                update={"templates": folder}
+            ui=replace(
+                TypeAdapter(Ui).validate_python({"locales": LANGUAGES, **ui}), templates=folder
             ),
             cookies=Cookies(
                 secure=issuer.startswith("https:"), session_name="sid", same_site="lax"

@@ -171,7 +171,7 @@ async def test_varied_fragments_cause_a_limited_number_of_fetches(
 async def test_one_address_does_not_use_up_the_fetches_of_another(web: Sender) -> None:
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
-    client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
+    client = replace(client, request_uris=("https://web.example/request",))
     way = Counting()
     uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
     for number in range(PER_MINUTE):
@@ -213,7 +213,7 @@ async def test_a_limited_number_of_objects_is_kept(
     monkeypatch.setattr(request_uri, "PER_MINUTE", MAX_KEPT + 2)
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
-    client = replace(client, metadata={"request_uris": ("https://web.example/request",)})
+    client = replace(client, request_uris=("https://web.example/request",))
     way = Counting()
     uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
     for turn in (range(MAX_KEPT + 1), range(MAX_KEPT, -1, -1)):
@@ -234,7 +234,7 @@ async def test_a_client_that_registered_itself_has_to_use_https_the_guarded_way(
     registered = replace(
         client,
         dynamically_registered=True,
-        metadata={"request_uris": ("http://web.example/request", "https://web.example/request")},
+        request_uris=("http://web.example/request", "https://web.example/request"),
     )
     with pytest.raises(InvalidRequestUri, match="https"):
         await uris.fetch("http://web.example/request", registered, client_address="192.0.2.1")

@@ -41,7 +41,7 @@ async def client(web: Sender) -> Client:
     """One with a few URLs."""
     found = await web.app.service.parts.clients.directory.find("web")
     assert found is not None
-    return replace(found, metadata={"request_uris": tuple(f"{BASE}{n}" for n in range(20))})
+    return replace(found, request_uris=tuple(f"{BASE}{n}" for n in range(20)))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, TCPConnector
+from pydantic import TypeAdapter
 
 from service.app import create_app
 from service.catalogue import builtin_catalogue
@@ -48,7 +49,9 @@ async def service(
     made = create_app(load(file, {}, builtin_catalogue()), environ={})
     runner = Runner(made.app, shutdown_timeout=1)
     await runner.setup()
-    tls = Tls.model_validate(dict.fromkeys(("certificate", "private_key", "client_ca"), str(pem)))
+    tls = TypeAdapter(Tls).validate_python(
+        dict.fromkeys(("certificate", "private_key", "client_ca"), str(pem))
+    )
     await runner.listen(socket, ServerTls(tls).context)
     context = ssl.create_default_context(cafile=str(pem))
     context.load_cert_chain(pem)

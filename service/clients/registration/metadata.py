@@ -20,13 +20,13 @@ from service.config.registry import client_of
 from service.config.rules import supported
 from service.config.rules.registered_client import RULES, Offered, unfit_name
 from service.config.rules.table import client_rules
-from service.config.schema.client import ClientEntry
 from service.config.schema.findings import schema_findings
-from service.config.schema.types import Text, WebUrl
 from service.model.catalogue import Credential, Registrable
-from service.model.client import Client, Secret
+from service.model.client import Client
+from service.model.client_entry import ClientEntry, Secret
 from service.model.local_text import NO_LANGUAGE, LocalText, local_text
 from service.model.registered_client import RegisteredClient
+from service.model.types import Text, WebUrl
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import (
     InvalidClientMetadata,
@@ -36,11 +36,12 @@ from service.protocol.errors import (
 )
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 
-REGISTERED_TOKEN_LIFETIME: int = ClientEntry.model_fields["access_token_lifetime"].default
+REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
 """Seconds; no registered client's JWT is valid for longer."""
 
 _PLACEHOLDER = "generated after the checks"
 _NAME_IN_LANGUAGE = "client_name#"
+_ENTRY = TypeAdapter(ClientEntry)
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)
 
@@ -84,9 +85,7 @@ class RegistrationPolicy:
     def build_client(self, record: RegisteredClient, *, secret_value: str | None) -> Client:
         """Return the client of a record, without scope values that are no longer allowed."""
         digest, expires_at = record.secret_sha256, record.expires_at
-        secret = digest and Secret(
-            sha256=digest, value=secret_value, description=None, expires_at=expires_at
-        )
+        secret = digest and Secret(sha256=digest, value=secret_value, expires_at=expires_at)
         return replace(
             client_of(self._entry(record.client_id, record.metadata), {}, self.offered.catalogue),
             dynamically_registered=True,
@@ -118,7 +117,7 @@ class RegistrationPolicy:
             {"value": _PLACEHOLDER} if self.needs_secret_value(metadata) else {"sha256": "0" * 64}
         )
         values = {KEYS.get(name, name): metadata[name] for name in REGISTRABLE & metadata.keys()}
-        return ClientEntry.model_validate(
+        return _ENTRY.validate_python(
             {
                 **values,
                 "client_id": client_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import yaml
@@ -154,7 +154,7 @@ def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
         return "belongs into the main file only", "only users.list is possible here"
     if section == "include":
         return "an included file includes no other", "name it in the main file"
-    known = section in ConfigurationFile.model_fields
+    known = section in {key.name for key in fields(ConfigurationFile)}
     hint = nearest(section, _SECTIONS) or f"known keys here: {', '.join(_SECTIONS)}"
     return "belongs into the main file only" if known else "unknown key", hint
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from typing import cast
 
 from service.config.problem import Finding, warning
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.rules.rule import ClientRule
 from service.config.rules.supported import AUTH_METHODS
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
+from service.model.client_entry import ClientEntry
 
 _ENCRYPTIONS = tuple(
-    (name, name.removesuffix("_enc") + "_alg")
-    for name in ClientEntry.model_fields
-    if name.endswith("_enc")
+    (key.name, key.name.removesuffix("_enc") + "_alg")
+    for key in fields(ClientEntry)
+    if key.name.endswith("_enc")
 )
 _PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 _PUBLIC_MEMBERS: Mapping[str, tuple[str, ...]] = {

@@ -10,7 +10,7 @@ from service.config.problem import Finding, warning
 from service.config.registry import implied_response_types, response_types
 from service.config.rules.rule import ClientRule
 from service.config.rules.uris import is_loopback, is_public, split_uri
-from service.config.schema.client import ClientEntry
+from service.model.client_entry import ClientEntry
 from service.protocol.redirect_uri import origin_of
 
 MAX_CODE_LIFETIME = 60

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from service.config.problem import Finding, Location, warning
-from service.config.registry import IDENTITY_RESOURCES
 from service.config.rules.registered_client import SIGNED_HERE
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
+from service.model.resources import IDENTITY_RESOURCES
 from service.model.user import LOCAL, fold_username
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS

@@ -10,9 +10,9 @@ from service.config.registry import response_types
 from service.config.rules.clients import MAX_CODE_LIFETIME
 from service.config.rules.rule import FileRule, of_each_client
 from service.config.rules.uris import is_loopback, split_uri
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Feature
+from service.model.client_entry import ClientEntry
 from service.protocol.scope import OFFLINE_ACCESS
 
 _FAPI_AUTH_METHODS = frozenset(

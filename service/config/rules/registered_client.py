@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from service.config.problem import Finding
 from service.config.rules.uris import is_loopback, split_uri
-from service.config.schema.client import ClientEntry
 from service.model.catalogue import Catalogue
+from service.model.client_entry import ClientEntry
 from service.protocol.redirect_uri import redirect_hosts
 
 MAX_LENGTH = 2048
@@ -161,7 +161,7 @@ def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[
 
 def values_are_bounded(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """Values fit into headers and pages, take little room, and do not deceive users on the consent page."""
-    for name in type(client).model_fields:
+    for name in (key.name for key in fields(client)):
         value: object = getattr(client, name)
         if isinstance(value, str) and len(value) > MAX_LENGTH:
             yield Finding((name,), f"is longer than {MAX_LENGTH} characters")

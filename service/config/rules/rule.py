@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from service.config.problem import Finding
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
+from service.model.client_entry import ClientEntry
 
 FileRule = Callable[[ConfigurationFile], Iterable[Finding]]
 ClientRule = Callable[[ClientEntry], Iterable[Finding]]

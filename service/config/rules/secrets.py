@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from service.config.problem import Finding, Location, warning
 from service.config.rules.client_keys import computes_with_secret
-from service.config.schema.client import SecretEntry
 from service.config.schema.file import ConfigurationFile
+from service.model.client_entry import Secret
 from service.model.user import PASSWORD_COST, hashing_work
 
 _ARGON2ID = re.compile(
@@ -20,7 +20,7 @@ _WRITE_HASH = "write sha256 in its place, which `python -m service hash-secret` 
 
 def _lists_of_secrets(
     file: ConfigurationFile,
-) -> Iterator[tuple[Location, tuple[SecretEntry, ...]]]:
+) -> Iterator[tuple[Location, tuple[Secret, ...]]]:
     for at, client in enumerate(file.clients):
         yield ("clients", at, "client_secrets"), client.client_secrets
     for at, resource in enumerate(file.api_resources):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from service.config.problem import Finding, Location, warning
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 from service.model.catalogue import Catalogue, Credential, Feature
+from service.model.client_entry import ClientEntry
 
 GRANT_TYPES: Mapping[str, str] = {
     "authorization_code": "the authorization code grant (RFC 6749 §4.1)",

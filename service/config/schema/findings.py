@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import Field, fields, replace
 from difflib import get_close_matches
-from typing import get_args
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from service.config.problem import Finding, Location
 from service.config.schema.file import ConfigurationFile
+from service.model.types import Section
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _MESSAGES = {
     "missing": "is required",
@@ -20,7 +24,7 @@ _MESSAGES = {
     "int_type": "expected a whole number",
     "bool_type": "expected true or false",
     **dict.fromkeys(("tuple_type", "frozen_set_type"), "expected a list"),
-    **dict.fromkeys(("model_type", "dict_type"), "expected keys and values"),
+    **dict.fromkeys(("dataclass_type", "dict_type"), "expected keys and values"),
     "string_unicode": "has characters that are no Unicode",
     "too_short": "must not be empty",
     "string_too_long": "must have at most {max_length} characters",
@@ -46,7 +50,11 @@ _PLAIN_WORDS = re.compile(r"{word}([\s,]+{word})*".format(word=r"[\w/](?:[\w./:+
 def schema_findings(error: ValidationError) -> Iterator[Finding]:
     """Yield every error as a finding; an unknown key and a wrong word come with the nearest right one."""
     errors = error.errors(include_url=False)
-    meant = {_meant(details["loc"]) for details in errors if details["type"] == "extra_forbidden"}
+    meant = {
+        _meant(details["loc"])
+        for details in errors
+        if details["type"] == "unexpected_keyword_argument"
+    }
     wrong = {details["loc"][:-1] for details in errors}
     for details in errors:
         kind, location = details["type"], details["loc"]
@@ -65,7 +73,7 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
 def _meant(unknown: Location) -> Location:
     """Return the location of the key that an unknown one is a misspelling of."""
     parent, key = unknown[:-1], unknown[-1]
-    close = get_close_matches(str(key), list(_model_at(parent).model_fields), n=1)
+    close = get_close_matches(str(key), _keys_at(parent), n=1)
     return (*parent, close[0] if close else key)
 
 
@@ -74,8 +82,8 @@ def _translate(details: ErrorDetails) -> Finding:
     kind, value = details["type"], details["input"]
     if location[-1:] == ("[key]",):  # pydantic's mark of an error in a key
         return replace(_translate({**details, "loc": location[:-1]}), at_key=True)
-    if kind == "extra_forbidden":
-        keys = _model_at(location[:-1]).model_fields
+    if kind == "unexpected_keyword_argument":
+        keys = _keys_at(location[:-1])
         hint = _SET_ELSEWHERE.get(str(location[-1])) or nearest(location[-1], keys)
         hint = hint or f"known keys here: {', '.join(keys)}"
         return Finding(location, "unknown key", hint, at_key=True)
@@ -105,25 +113,24 @@ def _remedy(kind: str, location: Location, value: object) -> str | None:
     if _SECRET_LISTS & set(location[-2:]) and isinstance(value, str):
         return "write `- sha256: …` as `python -m service hash-secret` prints it"
     if kind in {"tuple_type", "frozen_set_type"} and isinstance(value, str):
-        field = _model_at(location[:-1]).model_fields.get(str(location[-1]))
+        field = _keys_at(location[:-1]).get(str(location[-1]))
         if field is not None and field.repr and _PLAIN_WORDS.fullmatch(value):
             return f"write [{', '.join(value.replace(',', ' ').split())}]"
         return "write a list: [one, two]"
     return None
 
 
-def _model_at(location: Location) -> type[BaseModel]:
-    """Return the part of the schema that a location is in."""
-    model: type[BaseModel] = ConfigurationFile
+def _keys_at(location: Location) -> Mapping[str, Field[Any]]:
+    """Return the keys of the section that a location is in."""
+    section: type[Section] = ConfigurationFile
     for part in location:
-        if isinstance(part, str) and part in model.model_fields:
-            model = _model_in(model.model_fields[part].annotation) or model
-    return model
+        section = _section_in(get_type_hints(section).get(str(part))) or section
+    return {key.name: key for key in fields(cast("type[DataclassInstance]", section))}
 
 
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    """Return the model in an annotation such as `tuple[Model, ...] | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _section_in(annotation: object) -> type[Section] | None:
+    """Return the section in an annotation such as `tuple[Section, ...] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
-    models = (_model_in(argument) for argument in get_args(annotation))
-    return next((model for model in models if model is not None), None)
+    sections = (_section_in(argument) for argument in get_args(annotation))
+    return next((section for section in sections if section is not None), None)

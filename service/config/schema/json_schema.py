@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from itertools import pairwise
 from typing import Any, cast
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from service.config.reading.source import LISTS
 from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES, unsupported_keys
-from service.config.schema.client import ClientEntry
 from service.config.schema.file import ConfigurationFile, Users
 from service.config.schema.server import Server, Tls
 from service.model.catalogue import Catalogue
+from service.model.client_entry import ClientEntry
 
 _REFERENCE = {"type": "string", "pattern": r"\$\{"}
 _NOTES = ("description", "default")
@@ -27,10 +28,10 @@ _CONSTRAINTS = ("enum", "const", "pattern", "format", "minLength", "maxLength")
 class _WithDocstrings(GenerateJsonSchema):
     """Describes each key by its docstring; pydantic would read them all at each start of the service."""
 
-    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        made = super().model_schema(schema)
-        for parent in reversed(schema["cls"].__mro__[: -len(BaseModel.__mro__)]):
-            for name, text in _docstrings_of_attributes(parent):
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        made = super().dataclass_schema(schema)
+        for section in [each for each in schema["cls"].__mro__ if is_dataclass(each)]:
+            for name, text in _docstrings_of_attributes(section):
                 made["properties"][name].setdefault("description", text)
         return made
 
@@ -72,7 +73,7 @@ def _document(title: str, schema: dict[str, Any]) -> dict[str, object]:
 
 def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
     """Return the schema of values in which `${NAME}` and the like have been replaced."""
-    schema = ConfigurationFile.model_json_schema(schema_generator=_WithDocstrings)
+    schema = TypeAdapter(ConfigurationFile).json_schema(schema_generator=_WithDocstrings)
     client = schema["$defs"][ClientEntry.__name__]["properties"]
     methods = dict.fromkeys([*catalogue.client_auth_methods, *AUTH_METHODS])
     for name, known in (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from service.config.schema.store_url import StoreUrl
-from service.config.schema.types import (
+from service.model.types import (
     Duration,
     EncryptionKeys,
     FilePath,
@@ -43,6 +44,7 @@ Workers = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tls(Section):
     """TLS of this service itself, if no proxy in front of it does that."""
 
@@ -54,6 +56,7 @@ class Tls(Section):
     """A file with the authorities that issue the clients' certificates, PEM (RFC 8705)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server(Section):
     """The address, the processes and the limits of the server."""
 
@@ -86,10 +89,11 @@ class Server(Section):
     """The largest request body."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Store(Section):
     """The Redis that keeps sessions, tokens and keys."""
 
-    url: StoreUrl = "memory://"
+    url: StoreUrl = field(default="memory://", repr=False)
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
     key_prefix: Text = "ts"
@@ -103,6 +107,7 @@ class Store(Section):
     once; if too few have it in time, the answer is 503. 0 does not wait."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SigningKey(Section):
     """One of your own keys."""
 
@@ -118,6 +123,7 @@ class SigningKey(Section):
     """The time at which it stops signing; it is still published then."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Signing(Section):
     """The keys that sign tokens, and their rotation."""
 
@@ -129,7 +135,7 @@ class Signing(Section):
     keys, and list them under keys."""
     keys: Many[SigningKey] = ()
     """Your own keys, for source: files."""
-    encryption_key: EncryptionKeys = Field(default=None, validate_default=True, repr=False)
+    encryption_key: EncryptionKeys = field(default=(), repr=False)
     """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `python -m service new-key`
     makes one. To change it, write a list: the first key encrypts, all of them decrypt."""
     rotate_every: Lifetime = 90 * 86400
@@ -140,6 +146,7 @@ class Signing(Section):
     """How long a key is published after it has stopped signing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session(Section):
     """The lifetime of sign-ins, and their cookie."""
 
@@ -154,6 +161,7 @@ class Session(Section):
     """none: the cookie is also sent in frames of other sites, so that they can renew tokens silently; on https only."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing(Section):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 
@@ -166,6 +174,7 @@ class Outgoing(Section):
     may lead anywhere."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits(Section):
     """Limits against guessing and flooding."""
 

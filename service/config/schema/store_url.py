@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
-from service.config.schema.types import expected, written_as
+from service.model.types import expected, written_as
 
 _SINGLE = ("redis", "rediss")
 _SCHEMES = (
@@ -65,7 +65,4 @@ def _options(url: SplitResult) -> list[str]:
     ]
 
 
-StoreUrl = Annotated[
-    str, BeforeValidator(_store_url), written_as({"type": "string"}), Field(repr=False)
-]
-"""It may contain a password."""
+StoreUrl = Annotated[str, BeforeValidator(_store_url), written_as({"type": "string"})]

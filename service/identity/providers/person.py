@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from service.config.registry import IDENTITY_RESOURCES
 from service.identity.providers.id_token import read_seconds
 from service.identity.sign_ins import SignIn
 from service.keys.jose import VerifiedClaims
 from service.model.handle import digest
 from service.model.registry import IdentityProvider, Registry
+from service.model.resources import IDENTITY_RESOURCES
 from service.model.session import EXTERNAL, Session
 from service.tokens.claims import without_protocol_claims
 

@@ -8,21 +8,21 @@ import re
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, cast
+from typing import Annotated, ClassVar, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     PlainSerializer,
     PlainValidator,
     ValidationInfo,
     WithJsonSchema,
 )
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 
 from service.model.local_text import LocalText, local_text
 
@@ -37,16 +37,20 @@ _LONGEST_TEXT = 1000
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
 
 
-class Section(BaseModel):
-    """A mapping of config.yaml: no other keys, no conversion of types, no change once it is read."""
+class Section:
+    """A mapping of config.yaml as a dataclass: no other keys, and no conversion of types."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        frozen=True,
-        arbitrary_types_allowed=True,
-        hide_input_in_errors=True,
+    __slots__ = ()
+    __pydantic_config__: ClassVar = ConfigDict(
+        strict=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True
     )
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Accept a mapping, although `strict` accepts only an instance otherwise."""
+        return cast("CoreSchema", {**handler(source), "strict": False})
 
 
 def expected(what: str) -> PydanticCustomError:

@@ -1,12 +1,14 @@
-"""A client of the service, by the names of RFC 7591 and OpenID Connect Registration where they have them."""
+"""A client by the names of RFC 7591 and OpenID Connect Registration where they have them, as config.yaml lists it."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from service.config.schema.types import (
+from service.model.types import (
     ClientId,
     ContentEncryption,
     Duration,
@@ -41,19 +43,27 @@ def _response_type(value: str) -> str:
 Uri = Annotated[str, Field(min_length=1, max_length=2048)]
 
 
-class SecretEntry(Section):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret(Section):
     """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
 
-    sha256: Annotated[Sha256 | None, Field(repr=False)] = None
+    sha256: Sha256 | None = field(default=None, repr=False)
     """The SHA-256 hash of the secret, base64 or hex; `python -m service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
-    value: Annotated[Text | None, Field(repr=False)] = None
+    value: Text | None = field(default=None, repr=False)
     """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
     description: str | None = None
     """A note for yourself."""
     expires_at: Timestamp | None = None
     """The time from which on it is not accepted (RFC 3339)."""
+    digest: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash of a secret that is given by its value, so that no request has to."""
+        hashed = self.sha256 or hashlib.sha256((self.value or "").encode()).digest()
+        object.__setattr__(self, "digest", hashed)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientEntry(Section):
     """A client of the service."""
 
@@ -72,7 +82,7 @@ class ClientEntry(Section):
     tos_uri: WebUrl | None = None
     """The client's terms of service."""
 
-    client_secrets: Many[SecretEntry] = ()
+    client_secrets: Many[Secret] = ()
     """Any of these secrets authenticates the client. With two of them a secret can be replaced without an interruption."""
     jwks: dict[str, JsonValue] | None = None
     """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
@@ -163,7 +173,7 @@ class ClientEntry(Section):
     update_access_token_claims_on_refresh: bool = False
     """true: a new access token has the user's present claims, not those of the sign-in."""
 
-    claims: dict[str, JsonValue] = Field(default_factory=dict)
+    claims: dict[str, JsonValue] = field(default_factory=dict)
     """Claims that are added to this client's access tokens."""
     client_claims_prefix: str = "client_"
     """The prefix of the names of those claims in the token."""
@@ -199,7 +209,7 @@ class ClientEntry(Section):
     """The URL that this service calls when the user's session ends (OpenID Connect Back-Channel Logout §2.2)."""
     backchannel_logout_session_required: bool = True
     """true: the call names the session by sid."""
-    properties: dict[str, JsonValue] = Field(default_factory=dict)
+    properties: dict[str, JsonValue] = field(default_factory=dict)
     """Anything you like; extension grants and templates can read it."""
     application_type: Literal["web", "native"] | None = None
     """web: runs on a server or in a browser; native: is installed on a device (OpenID Connect Registration §2)."""
