@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from service.config.problem import Finding, warning
 from service.config.rules.rule import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.keys.key_files import KeyFileError, read_key_files
+from service.keys.key_source import KeyFileError, read_key_files
 from service.outgoing.http_client import find_certificate_problem
 from service.pages.locales import has_messages, known_languages, why_not_read
 from service.pages.templates import folders_of, why_not_compiled

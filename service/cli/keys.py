@@ -11,7 +11,6 @@ from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
 from service.config.configuration import Configuration
 from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.manual_rotation import ManualRotation
 from service.keys.schedule import Keys, find_signing_key
 from service.keys.stored_keys import StoredKeys
 from service.model.signing_key import SigningKey
@@ -65,8 +64,7 @@ def rotate(settings: Configuration, at_once: bool) -> None:
     Example:
       python -m service keys rotate --now
     """
-    change = ManualRotation.sign_with_next if at_once else ManualRotation.announce_next
-    _print_after(settings, lambda stored: change(ManualRotation(stored)))
+    _print_after(settings, lambda stored: stored.rotate(at_once=at_once))
 
 
 @keys.command("retire", context_settings={"ignore_unknown_options": True})  # a kid may begin with -
@@ -82,7 +80,7 @@ def retire(settings: Configuration, kid: str) -> None:
     Example:
       python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
     """
-    _print_after(settings, lambda stored: ManualRotation(stored).retire(kid))
+    _print_after(settings, lambda stored: stored.retire(kid))
 
 
 async def _read(stored: StoredKeys) -> Keys:

@@ -19,7 +19,7 @@ from service.config.configuration import Configuration
 from service.config.load import load
 from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
-from service.keys.key_files import KeyFileError
+from service.keys.key_source import KeyFileError
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
 from service.server.accept_queue import BACKLOG
 from service.server.process import Listening, Process

@@ -11,9 +11,8 @@ import click
 from service.cli.settings import Refused
 from service.config.configuration import Configuration
 from service.config.problem import CannotServe
-from service.keys.key_files import KeyFileError
-from service.keys.manual_rotation import CannotChangeKeys
-from service.keys.stored_keys import KeysUnreadable
+from service.keys.key_source import KeyFileError
+from service.keys.stored_keys import CannotChangeKeys, KeysUnreadable
 from service.parts.shared import Shared
 from service.store.keyvalue import StoreUnavailable
 

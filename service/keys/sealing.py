@@ -7,6 +7,7 @@ import hmac
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import orjson
 import structlog
@@ -38,21 +39,6 @@ class Seal:
         self._newest = ciphers[0]
         self._all = MultiFernet(ciphers)
 
-    def seal_key(self, key: Key) -> str:
-        """Encrypt a private key with its algorithm."""
-        return self.seal_text(orjson.dumps({**key.private_jwk, "alg": key.alg}).decode())
-
-    def open_key(self, sealed: SigningKey) -> Key:
-        """Return the key, or raise Unreadable, also if it was sealed in the place of another key."""
-        try:
-            content = orjson.loads(self.open_text(sealed.sealed))
-            key = Key.load(content, sealed.alg)
-        except ValueError as error:
-            raise Unreadable(sealed.kid) from error
-        if content["alg"] != sealed.alg or key.kid != sealed.kid:
-            raise Unreadable(sealed.kid)
-        return key
-
     def seal_text(self, text: str) -> str:
         """Encrypt a secret that is needed again, such as a registered client's (OIDC Core §10.1)."""
         return self._newest.encrypt(text.encode()).decode()
@@ -66,13 +52,11 @@ class Seal:
 
     def renew(self, sealed: str) -> str:
         """Encrypt the content with the first encryption key, unless it is already or cannot be opened."""
-        try:
+        with suppress(InvalidToken):
             self._newest.decrypt(sealed)
-        except InvalidToken:
-            try:
-                return self._all.rotate(sealed).decode()
-            except InvalidToken:
-                return sealed
+            return sealed
+        with suppress(InvalidToken):
+            return self._all.rotate(sealed).decode()
         return sealed
 
 
@@ -83,7 +67,7 @@ class Vault:
     """
 
     def __init__(self, seal: Seal) -> None:
-        self._seal = seal
+        self.seal = seal
         self._opened: dict[str, Key | None] = {}
 
     async def open_all(self, keys: Keys) -> None:
@@ -94,10 +78,6 @@ class Vault:
                 opened[key.kid] = await asyncio.to_thread(self._open, key)
         self._opened = opened
 
-    def can_use(self, key: SigningKey) -> bool:
-        """Whether the key could be opened."""
-        return self._opened.get(key.kid) is not None
-
     def find_opened(self, keys: Iterable[SigningKey]) -> list[Key]:
         """Return those of the keys that could be opened."""
         return [found for key in keys if (found := self._opened.get(key.kid)) is not None]
@@ -106,22 +86,22 @@ class Vault:
         """Make a key and seal it."""
         key = await asyncio.to_thread(Key.generate, alg)
         self._opened[key.kid] = key
+        content = orjson.dumps({**key.private_jwk, "alg": alg}).decode()
         return SigningKey(
             kid=key.kid,
-            alg=key.alg,
+            alg=alg,
             announced_at=now,
             sign_from=sign_from,
             retired_at=None,
-            sealed=self._seal.seal_key(key),
+            sealed=self.seal.seal_text(content),
         )
 
-    def renew_seal(self, key: SigningKey) -> str:
-        """Return the key sealed with the first encryption key."""
-        return self._seal.renew(key.sealed)
-
     def _open(self, key: SigningKey) -> Key | None:
-        try:
-            return self._seal.open_key(key)
-        except Unreadable:
-            log.warning("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)
-            return None
+        """Return the key, or None if it cannot be opened or was sealed in the place of another key."""
+        with suppress(Unreadable, ValueError):
+            content = orjson.loads(self.seal.open_text(key.sealed))
+            opened = Key.load(content, key.alg)
+            if (content["alg"], opened.kid) == (key.alg, key.kid):
+                return opened
+        log.warning("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)
+        return None

@@ -9,10 +9,12 @@ import structlog
 
 from service.keys.keyring import KeyRing
 from service.keys.schedule import (
+    LEAD,
     Keys,
     RotationPolicy,
     find_current_keys,
     find_signing_key,
+    find_successor,
     keys_to_make,
     retire_keys,
 )
@@ -32,6 +34,10 @@ Change = Callable[[Keys, int], Awaitable[Keys]]
 
 class KeysUnreadable(Exception):
     """The store holds keys that this process cannot use, and therefore must not change."""
+
+
+class CannotChangeKeys(Exception):
+    """An operator's change to the keys is not possible; the message says why."""
 
 
 @dataclass(kw_only=True)
@@ -67,6 +73,47 @@ class StoredKeys:
 
     def read_files(self) -> None:
         """Do nothing: the operator's files are another source."""
+
+    async def rotate(self, *, at_once: bool) -> Keys:
+        """Announce a successor for every algorithm, unless one is announced already.
+
+        `at_once` lets it sign as soon as every replica publishes it.
+        """
+
+        async def add_successors(keys: Keys, now: int) -> Keys:
+            if not keys:
+                reason = "there are no keys yet: the service makes them when it first starts"
+                raise CannotChangeKeys(reason)
+            lead = LEAD if at_once else self.policy().announce_before
+            for alg in self.policy().algorithms:
+                keys = await self._add_successor(keys, now, alg=alg, sign_from=now + lead)
+            return keys
+
+        return await self.change(add_successors)
+
+    async def retire(self, kid: str) -> Keys:
+        """Take a key out of use; a key that signs stops when its successor begins, which is soon."""
+
+        async def take_out(keys: Keys, now: int) -> Keys:
+            key = next((key for key in keys if key.kid == kid), None)
+            if key is None:
+                raise CannotChangeKeys(f"no key has the key id {kid}")
+            alg = key.alg
+            if key.retired_at is not None:
+                raise CannotChangeKeys(f"the key {kid} is retired already")
+            if key is find_signing_key(keys, alg, now) and alg in self.policy().algorithms:
+                return await self._add_successor(keys, now, alg=alg, sign_from=now + LEAD)
+            return tuple(replace(key, retired_at=now) if each is key else each for each in keys)
+
+        return await self.change(take_out)
+
+    async def _add_successor(self, keys: Keys, now: int, *, alg: str, sign_from: int) -> Keys:
+        """Add a key for the algorithm that begins to sign then, or let the one that is announced begin."""
+        waiting = find_successor(keys, alg, now)
+        if waiting is None:
+            return (*keys, await self.vault.make(alg, sign_from=sign_from, now=now))
+        sooner = replace(waiting, sign_from=min(waiting.sign_from, sign_from))
+        return tuple(sooner if key is waiting else key for key in keys)
 
     async def change(self, change: Change) -> Keys:
         """Make one change to the record; if another replica was faster, again from what it wrote."""
@@ -124,12 +171,12 @@ class StoredKeys:
         return (*kept, *made)
 
     async def _renew_seals(self, keys: Keys, now: int) -> Keys:
-        return tuple(replace(key, sealed=self.vault.renew_seal(key)) for key in keys)
+        return tuple(replace(key, sealed=self.vault.seal.renew(key.sealed)) for key in keys)
 
     def _require_usable(self, now: int) -> None:
         """Refuse to rotate keys that other replicas can use and this process cannot."""
         for key in find_current_keys(self._keys, self.policy().algorithms, now):
-            if not self.vault.can_use(key):
+            if not self.vault.find_opened([key]):
                 reason = f"no configured encryption key opens the {key.alg} key {key.kid}"
                 raise KeysUnreadable(reason)
 
@@ -143,9 +190,7 @@ class StoredKeys:
         )
 
 
-def _events(
-    before: Keys, after: Keys, now: int
-) -> Iterator[KeyAnnounced | KeyRetired | KeyRotated]:
+def _events(before: Keys, after: Keys, now: int) -> Iterator[object]:
     """Compare two states of the record."""
     known = {key.kid: key for key in before}
     for key in after:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.config.problem import CannotServe, Finding
 from service.grants import GrantParts, Grants
-from service.keys.key_files import KeyFileError
+from service.keys.key_source import KeyFileError
 from service.model.registry import Registry
 from service.observe.readings import Readings
 from service.parts import Parts

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from service.keys.manual_rotation import ManualRotation
 from service.keys.schedule import LEAD
 from service.keys.stored_keys import StoredKeys
 from service.model.events import ProviderSignInSucceeded
@@ -211,7 +210,7 @@ async def test_the_provider_may_change_its_key(
     before = upstream.service.parts.keys.ring.signing_key().kid
     source = upstream.service.parts.keys.source
     assert isinstance(source, StoredKeys)
-    await ManualRotation(source).sign_with_next()
+    await source.rotate(at_once=True)
     clock.forward(seconds=LEAD + 1)
     await source.refresh()
     assert upstream.service.parts.keys.ring.signing_key().kid != before

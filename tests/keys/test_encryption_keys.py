@@ -8,7 +8,6 @@ import pytest
 
 from service.keys.jwe import decrypt, encrypt
 from service.keys.key_source import encryption_algorithms
-from service.keys.manual_rotation import ManualRotation
 from service.keys.stored_keys import StoredKeys
 from service.model.events import KeyAnnounced
 from tests.driving.service import RunningService
@@ -67,7 +66,7 @@ async def test_the_store_holds_no_private_part_of_it(fleet: Fleet) -> None:
 
 async def test_keys_are_rotated_by_hand_together(fleet: Fleet) -> None:
     replica = await fleet.started("ES256", "ECDH-ES")
-    await ManualRotation(replica).announce_next()
+    await replica.rotate(at_once=False)
     announced = [event.alg for event in fleet.events if isinstance(event, KeyAnnounced)]
     assert announced == ["ES256", "ECDH-ES"] * 2
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from service.keys.manual_rotation import ManualRotation
 from service.keys.stored_keys import StoredKeys
 from tests.certification.provider import Provider
 
@@ -20,7 +19,7 @@ class TestKeyRotation:
         before = await published_kids(provider)
         source = provider.service.parts.keys.source
         assert isinstance(source, StoredKeys)
-        await ManualRotation(source).announce_next()
+        await source.rotate(at_once=False)
         await source.refresh()
         assert before < await published_kids(provider)
 

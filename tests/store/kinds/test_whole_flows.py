@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from service.keys.manual_rotation import ManualRotation
 from service.keys.stored_keys import StoredKeys
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -93,7 +92,7 @@ async def test_a_key_is_announced(service: RunningService) -> None:
     source = service.parts.keys.source
     assert isinstance(source, StoredKeys)
     before = (await service.get("/.well-known/jwks.json"))["keys"]
-    await ManualRotation(source).announce_next()
+    await source.rotate(at_once=False)
     await source.refresh()
     after = (await service.get("/.well-known/jwks.json"))["keys"]
     assert len(after) > len(before)
