@@ -11,8 +11,9 @@ import structlog
 from service.authorize.parameters import EndpointKind, parameters_in
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
-from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import (
+    MAC_ALGORITHMS,
+    SIGNING_ALGORITHMS,
     JwtRefused,
     check_times,
     unverified_claims,

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
-from service.clients.client_http import ClientHttp
+from service.clients.published_keys import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable

@@ -12,9 +12,10 @@ from typing import ClassVar
 import structlog
 
 from service.clients.keys import ClientKeys
-from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.foreign_keys import accepted_header
 from service.keys.jose import (
+    MAC_ALGORITHMS,
+    SIGNING_ALGORITHMS,
     JwtRefused,
     Key,
     check_times,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
-import orjson
-
-from service.clients.client_http import ClientHttp
 from service.clients.published_keys import PublishedKeys
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS
-from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header, verify_foreign
-from service.keys.jose import JwtRefused, Key, VerifiedClaims, claims_signed_by
+from service.keys.foreign_keys import UnknownKey, accepted_header, verify_foreign
+from service.keys.jose import (
+    ENCRYPTION_ALGORITHMS,
+    MAC_ALGORITHMS,
+    JwtRefused,
+    Key,
+    VerifiedClaims,
+    claims_signed_by,
+)
 from service.keys.jwe import (
     CONTENT_ENCRYPTION,
     SECRET_ALGORITHMS,
@@ -27,8 +28,6 @@ from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.protocol.errors import UnauthorizedClient
 
-_NO_KEYS = ForeignKeys(())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKeys:
@@ -36,7 +35,6 @@ class ClientKeys:
 
     ring: KeyRing
     published: PublishedKeys
-    http: ClientHttp
     now: Callable[[], int]
 
     async def verify(
@@ -46,11 +44,11 @@ class ClientKeys:
         alg = str(accepted_header(token, algorithms=algorithms, typ=typ)["alg"])
         if alg in MAC_ALGORITHMS:
             return self._verify_by_secret(token, client, alg)
-        keys = await self._find_keys(client)
+        keys = await self.published.find(client)
         try:
             return verify_foreign(token, keys, algorithms=algorithms, typ=typ)
         except UnknownKey:
-            renewed = await self._find_keys(client, renewed=True)
+            renewed = await self.published.find(client, renewed=True)
             if renewed == keys:
                 raise
             return verify_foreign(token, renewed, algorithms=algorithms, typ=typ)
@@ -69,11 +67,10 @@ class ClientKeys:
     ) -> str:
         """Return a JWE for this client; raise UnauthorizedClient if it has no key (OIDC Core §10.2)."""
         if alg in SECRET_ALGORITHMS:
-            key = next(self._encryption_keys_of_secrets(client, alg, enc), None)
+            key = next(self._keys_of_secrets(client, alg, enc), None)
         else:
-            keys = await self._find_keys(client)
-            key = keys.find_recipient(alg)
-            key = key or (await self._find_keys(client, renewed=True)).find_recipient(alg)
+            key = (await self.published.find(client)).find_recipient(alg)
+            key = key or (await self.published.find(client, renewed=True)).find_recipient(alg)
         if key is None:
             raise UnauthorizedClient(f"the client has no key that {alg} can encrypt to")
         try:
@@ -83,22 +80,16 @@ class ClientKeys:
 
     async def decrypt(self, token: str, client: Client | None) -> str:
         """Decrypt by a key of the service or the client's secret; raise JwtRefused otherwise (OIDC Core §6.1, §10.2)."""
-        header = accepted_encryption_header(token)
-        keys: Iterable[Key] = self.ring.decryption_keys(header.alg, header.kid)
-        if header.alg in SECRET_ALGORITHMS:
-            keys = self._encryption_keys_of_secrets(client, header.alg, header.enc)
+        alg, enc, kid = accepted_encryption_header(token)
+        keys: Iterable[Key] = self.ring.decryption_keys(alg, kid)
+        if alg in SECRET_ALGORITHMS:
+            keys = self._keys_of_secrets(client, alg, enc) if client else ()
         for key in keys:
             try:
                 return (await decrypt(token, key)).decode()
             except (JwtRefused, UnicodeDecodeError):
                 continue
         raise JwtRefused("no known key decrypts it")
-
-    def _encryption_keys_of_secrets(
-        self, client: Client | None, alg: str, enc: str
-    ) -> Iterator[Key]:
-        for secret in self._secret_values(client) if client else ():
-            yield encryption_key_of_secret(secret, alg, enc)
 
     def _verify_by_secret(self, token: str, client: Client, alg: str) -> VerifiedClaims:
         for key in self._keys_of_secrets(client, alg):
@@ -108,25 +99,16 @@ class ClientKeys:
                 continue
         raise JwtRefused(f"no secret of the client that fits {alg} has signed it")
 
-    def _keys_of_secrets(self, client: Client, alg: str) -> Iterator[Key]:
-        for secret in self._secret_values(client):
-            if len(secret.encode()) >= MAC_ALGORITHMS[alg]:
-                yield Key.from_secret(secret, alg)
-
-    def _secret_values(self, client: Client) -> Iterator[str]:
-        """Yield the values of unexpired secrets in the order of the registration."""
+    def _keys_of_secrets(self, client: Client, alg: str, enc: str | None = None) -> Iterator[Key]:
+        """Yield the keys of unexpired secrets in the order of the registration; `enc` if they encrypt."""
         for secret in client.client_secrets:
             is_expired = secret.expires_at is not None and secret.expires_at <= self.now()
-            if secret.value is not None and not is_expired:
-                yield secret.value
-
-    async def _find_keys(self, client: Client, *, renewed: bool = False) -> ForeignKeys:
-        if client.jwks is not None:
-            return _parse_registered_keys(json.dumps(client.jwks))
-        if client.jwks_uri is None:
-            return _NO_KEYS
-        find = self.published.find_renewed if renewed else self.published.find
-        return await find(client.jwks_uri, self.http.choose(client)) or _NO_KEYS
+            if secret.value is None or is_expired:
+                continue
+            if enc is not None:
+                yield encryption_key_of_secret(secret.value, alg, enc)
+            elif len(secret.value.encode()) >= MAC_ALGORITHMS[alg]:
+                yield Key.from_secret(secret.value, alg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +139,3 @@ class ClientAlgorithms:
             f"{name}_encryption_alg_values_supported": encryption,
             f"{name}_encryption_enc_values_supported": list(CONTENT_ENCRYPTION),
         }
-
-
-@lru_cache(maxsize=500)  # parsing keys is slow
-def _parse_registered_keys(jwks: str) -> ForeignKeys:
-    try:
-        return ForeignKeys.from_jwks(orjson.loads(jwks))
-    except ValueError:
-        return _NO_KEYS

@@ -1,14 +1,19 @@
-"""Fetches the JWK sets behind `jwks_uri` when they are needed, and keeps them for a while (RFC 7591 §2)."""
+"""Finds the keys of clients, and fetches those behind `jwks_uri` when they are needed (RFC 7591 §2)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
+import orjson
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
 from service.keys.foreign_keys import ForeignKeys
+from service.model.client import Client
 from service.model.outgoing import HttpClient, Unreachable
 
 log = structlog.stdlib.get_logger(__name__)
@@ -21,13 +26,13 @@ PAUSE = 30
 
 MAX_SETS = 500
 
+NO_KEYS = ForeignKeys(())
+
 _OK = 200
 
 
 class _Fetched(NamedTuple):
-    """The keys, None if they could never be fetched."""
-
-    keys: ForeignKeys | None
+    keys: ForeignKeys
     renewable_from: int
     """Before this time an unknown key id causes no request, however often it is sent.
 
@@ -39,41 +44,52 @@ _Place = tuple[HttpClient, str]
 """The client and the URI: keys that were read by an unrestricted client are not shown to guarded ones."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientHttp:
+    """The HTTP clients for clients' URLs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
+
+    free: HttpClient
+    guarded: HttpClient
+
+    def choose(self, client: Client) -> HttpClient:
+        return self.guarded if client.dynamically_registered else self.free
+
+
 class PublishedKeys:
     """Fetches each JWK set once for all who need it at the same time."""
 
-    def __init__(self, *, now: Callable[[], int], size: int = MAX_SETS) -> None:
+    def __init__(self, http: ClientHttp, *, now: Callable[[], int], size: int = MAX_SETS) -> None:
+        self.http = http
         self._now = now
         self._fetched: BoundedCache[_Place, _Fetched] = BoundedCache(size, now=now)
         self._fetches: SingleFlight[_Place, _Fetched] = SingleFlight()
 
-    async def find(self, uri: str, http: HttpClient) -> ForeignKeys | None:
-        """Return the keys as they were fetched a while ago; None if they could never be fetched."""
-        fetched = self._fetched.get((http, uri)) or await self._fetch(http, uri, renewable_from=0)
+    async def find(self, client: Client, *, renewed: bool = False) -> ForeignKeys:
+        """Return the client's registered keys, or those behind `jwks_uri` as they were fetched a while ago.
+
+        `renewed` fetches them now, unless an unknown key id has just caused a request.
+        """
+        if client.jwks is not None:
+            return _parse_registered_keys(json.dumps(client.jwks))
+        if client.jwks_uri is None:
+            return NO_KEYS
+        place = self.http.choose(client), client.jwks_uri
+        fetched = self._fetched.get_stale(place) if renewed else self._fetched.get(place)
+        if fetched is None or (renewed and self._now() >= fetched.renewable_from):
+            renewable_from = self._now() + PAUSE if renewed else 0
+            fetched = await self._fetches.run(place, lambda: self._fetch(place, renewable_from))
         return fetched.keys
 
-    async def find_renewed(self, uri: str, http: HttpClient) -> ForeignKeys | None:
-        """Return the keys as they are now, unless an unknown key id has just caused a request."""
-        fetched = self._fetched.get_stale((http, uri))
-        if fetched is None or self._now() >= fetched.renewable_from:
-            fetched = await self._fetch(http, uri, renewable_from=self._now() + PAUSE)
-        return fetched.keys
-
-    async def _fetch(self, http: HttpClient, uri: str, *, renewable_from: int) -> _Fetched:
-        return await self._fetches.run(
-            (http, uri), lambda: self._fetch_anew(http, uri, renewable_from)
-        )
-
-    async def _fetch_anew(self, http: HttpClient, uri: str, renewable_from: int) -> _Fetched:
+    async def _fetch(self, place: _Place, renewable_from: int) -> _Fetched:
         """Fetch the keys; after a failure, the keys that were there count a little longer."""
         now = self._now()
         try:
-            fetched, seconds = _Fetched(await _read(http, uri), renewable_from), LIFETIME
+            fetched, seconds = _Fetched(await _read(*place), renewable_from), LIFETIME
         except (Unreachable, ValueError) as error:
-            log.warning("a client's keys cannot be read", jwks_uri=uri, reason=str(error))
-            before = self._fetched.get_stale((http, uri))
-            fetched, seconds = _Fetched(before.keys if before else None, now + PAUSE), PAUSE
-        self._fetched.put((http, uri), fetched, seconds=seconds)
+            log.warning("a client's keys cannot be read", jwks_uri=place[1], reason=str(error))
+            before = self._fetched.get_stale(place)
+            fetched, seconds = _Fetched(before.keys if before else NO_KEYS, now + PAUSE), PAUSE
+        self._fetched.put(place, fetched, seconds=seconds)
         return fetched
 
 
@@ -82,3 +98,11 @@ async def _read(http: HttpClient, uri: str) -> ForeignKeys:
     if answer.status != _OK:
         raise Unreachable(f"status {answer.status}")
     return ForeignKeys.parse(answer.body)
+
+
+@lru_cache(maxsize=500)  # parsing keys is slow
+def _parse_registered_keys(jwks: str) -> ForeignKeys:
+    try:
+        return ForeignKeys.from_jwks(orjson.loads(jwks))
+    except ValueError:
+        return NO_KEYS

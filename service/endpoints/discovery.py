@@ -80,7 +80,7 @@ class DiscoveryEndpoint:
         }
 
     async def jwks(self, _: Message) -> Answer:
-        return Answer(_FIELDS, self.keys.public_jwks())
+        return Answer(_FIELDS, self.keys.public_jwks)
 
 
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:

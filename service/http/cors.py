@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from service.clients.origins import RegisteredOrigins
+from service.clients.registration.registration import RegisteredOrigins
 from service.http.endpoint import Direct, ScriptAccess
 from service.http.message import Message
 from service.model.registry import LiveRegistry, Registry

@@ -9,8 +9,9 @@ from typing import TypedDict
 import msgspec
 import orjson
 
-from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
 from service.keys.jose import (
+    MAC_ALGORITHMS,
+    SIGNING_ALGORITHMS,
     JwtRefused,
     Key,
     VerifiedClaims,
@@ -63,10 +64,8 @@ class ForeignKeys:
 
     def find(self, kid: object, alg: str) -> Key | None:
         """Return the key of that id; without an id, the only one that fits (OIDC Core §10.1)."""
-        named = [
-            place for place, one in enumerate(self.keys) if kid is None or one.get("kid") == kid
-        ]
-        fitting = [key for place in named if (key := self._key(place, alg)) is not None]
+        named = [at for at, one in enumerate(self.keys) if kid is None or one.get("kid") == kid]
+        fitting = [key for at in named if (key := self._key(at, alg)) is not None]
         return fitting[0] if len(fitting) == 1 else None
 
     def find_recipient(self, alg: str) -> Key | None:

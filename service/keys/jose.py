@@ -1,4 +1,4 @@
-"""Keys, and signing and verifying JWTs; with `algorithms.py` and `jwe.py` the only file that knows joserfc."""
+"""The algorithms with their keys, and signing and verifying JWTs; with `jwe.py` the only file that knows joserfc (RFC 7518)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from time import monotonic
 from typing import Any, NewType, cast
 
 import orjson
-from joserfc import jwk
 from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, OctKey
 from joserfc.jws import JWSRegistry
 
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS, MAC_ALGORITHMS, new_key, read_key
 from service.model.events import Emit
 from service.model.timings import Signed, ignore_timing
 
@@ -25,6 +24,40 @@ VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 MAX_JWT_LENGTH = 51200
 """Characters; a longer one is refused before any work."""
 
+MIN_RSA_BITS = 2048
+"""RFC 7518 §3.3, §4.3."""
+
+_RSA, _P256 = ("RSA", MIN_RSA_BITS), ("EC", "P-256")
+
+_SIGNING_KEYS: dict[str, tuple[str, str | int]] = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), _RSA),
+    "ES256": _P256,
+    "ES384": ("EC", "P-384"),
+    "ES512": ("EC", "P-521"),
+    "EdDSA": ("OKP", "Ed25519"),
+}
+_ENCRYPTION_KEYS: dict[str, tuple[str, str | int]] = {
+    **dict.fromkeys(("RSA-OAEP", "RSA-OAEP-256"), _RSA),
+    **dict.fromkeys(("ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"), _P256),
+}
+_KEYS = {**_SIGNING_KEYS, **_ENCRYPTION_KEYS}
+"""The type of the keys of an algorithm, and the size or curve of a new one."""
+
+SIGNING_ALGORITHMS = tuple(_SIGNING_KEYS)
+
+ENCRYPTION_ALGORITHMS = tuple(_ENCRYPTION_KEYS)
+"""Those that encrypt to a public key (RFC 7518 §4.3, §4.6)."""
+
+MAC_ALGORITHMS: Mapping[str, int] = {"HS256": 32, "HS384": 48, "HS512": 64}
+"""Each with the smallest number of bytes of its key (RFC 7518 §3.2)."""
+
+_OPERATIONS: Mapping[str, frozenset[str]] = {
+    "RSA": frozenset({"encrypt", "decrypt", "wrapKey", "unwrapKey"}),
+    "EC": frozenset({"deriveKey", "deriveBits"}),
+}
+"""The operations of a key to encrypt to, by its type (RFC 7517 §4.3)."""
+
+_SIGNATURES = frozenset({"sign", "verify"})
 _DOTS = 2
 
 
@@ -46,14 +79,14 @@ class Key:
     @classmethod
     def generate(cls, alg: str) -> Key:
         """Make a new private key, named by its thumbprint (RFC 7638)."""
-        key = new_key(alg)
+        key: Any = JWKRegistry.generate_key(*_KEYS[alg])
         return cls(key.thumbprint(), alg, key)
 
     @classmethod
-    def load(cls, source: Mapping[str, Any] | str | bytes, alg: str) -> Key:
-        """Read a JWK or PEM; ValueError if it is not a key for `alg`."""
+    def load(cls, source: Mapping[str, Any] | bytes, alg: str) -> Key:
+        """Read a JWK, its JSON or a PEM; ValueError if it is not a key for `alg`."""
         try:
-            key = read_key(source, alg)
+            key = _read_key(source, alg)
         except (JoseError, TypeError, KeyError) as error:
             raise ValueError("not a key that this service understands") from error
         return cls(key.kid or key.thumbprint(), alg, key)
@@ -64,7 +97,7 @@ class Key:
         octets = secret.encode()
         if len(octets) < MAC_ALGORITHMS[alg]:
             raise ValueError(f"a secret for {alg} has at least {MAC_ALGORITHMS[alg]} bytes")
-        return cls("", alg, jwk.OctKey(octets, octets))
+        return cls("", alg, OctKey(octets, octets))
 
     @property
     def use(self) -> str:
@@ -110,6 +143,29 @@ class Key:
             return JWSRegistry.algorithms[self.alg].verify(signed, signature, self.material)
         except (JoseError, ValueError):
             return False
+
+
+def _read_key(source: Mapping[str, Any] | bytes, alg: str) -> Any:
+    """Read a key of joserfc's for this algorithm, by its type, length and own members (RFC 7517 §4.2-4.4, RFC 7518 §3.3)."""
+    kind, _ = _KEYS[alg]
+    encrypts = alg in ENCRYPTION_ALGORITHMS
+    if isinstance(source, bytes) and source.lstrip().startswith(b"{"):
+        source = orjson.loads(source)
+    if isinstance(source, Mapping):
+        source = dict(source)
+        # joserfc accepts one value, and browsers export others or none.
+        operations = source.pop("key_ops", None)
+        if operations and (_OPERATIONS[kind] if encrypts else _SIGNATURES).isdisjoint(operations):
+            raise ValueError(f"the key is not one for {alg}")
+    key: Any = JWKRegistry.import_key(source, kind)
+    if kind == "RSA" and key.raw_value.key_size < MIN_RSA_BITS:
+        raise ValueError(f"the key has fewer than {MIN_RSA_BITS} bits")
+    if encrypts:
+        key.check_use("enc")
+        key.check_alg(alg)
+    elif not JWSRegistry.filter_algorithms(key, [alg]):
+        raise ValueError(f"the key is not one for {alg}")
+    return key
 
 
 @lru_cache(maxsize=100)  # there are as many as keys and types of tokens

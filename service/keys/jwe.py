@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
 
 from joserfc import jwk
 from joserfc.errors import JoseError
 from joserfc.jwe import JWERegistry, decrypt_compact, encrypt_compact
 
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, decode_json
+from service.keys.jose import ENCRYPTION_ALGORITHMS, MAX_JWT_LENGTH, JwtRefused, Key, decode_json
 
 SECRET_ALGORITHMS = ("A128KW", "A256KW", "dir")
 """Those whose key is made of a client secret (OIDC Core §10.2)."""
@@ -41,15 +39,6 @@ _REGISTRY = JWERegistry(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncryptionHeader:
-    """The header parameters by which a recipient chooses the key."""
-
-    alg: str
-    enc: str
-    kid: str | None
-
-
 def encryption_key_of_secret(secret: str, alg: str, enc: str) -> Key:
     """Return the key that is a client secret's hash, cut to the necessary length (OIDC Core §10.2)."""
     length = {"A128KW": 16, "A256KW": 32}.get(alg, _CEK_BYTES[enc])
@@ -76,8 +65,8 @@ def looks_encrypted(token: str) -> bool:
     return token.count(".") == _DOTS
 
 
-def accepted_encryption_header(token: str) -> EncryptionHeader:
-    """Return the header of a JWE with accepted algorithms, or raise JwtRefused (RFC 8725 §3.1, §3.6).
+def accepted_encryption_header(token: str) -> tuple[str, str, str | None]:
+    """Return `alg`, `enc` and `kid` of a JWE with accepted algorithms, or raise JwtRefused (RFC 8725 §3.1, §3.6).
 
     Compressed content is refused: a few bytes may expand without limit.
     """
@@ -91,7 +80,7 @@ def accepted_encryption_header(token: str) -> EncryptionHeader:
         raise JwtRefused("its key management algorithm is not accepted")
     if not isinstance(enc, str) or enc not in CONTENT_ENCRYPTION:
         raise JwtRefused("its content encryption is not accepted")
-    return EncryptionHeader(alg=alg, enc=enc, kid=kid if isinstance(kid, str) else None)
+    return alg, enc, kid if isinstance(kid, str) else None
 
 
 async def decrypt(token: str, key: Key) -> bytes:
@@ -99,7 +88,7 @@ async def decrypt(token: str, key: Key) -> bytes:
 
     Every fault inside is the same refusal (RFC 7516 §11.5).
     """
-    if accepted_encryption_header(token).alg != key.alg:
+    if accepted_encryption_header(token)[0] != key.alg:
         raise JwtRefused("the key is for another algorithm")
     if key.material.key_type == "RSA":
         return await asyncio.to_thread(_decrypt, token, key)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Never
 
 import structlog
 
 from service.config.schema.server import Signing
 from service.config.schema.server import SigningKey as KeyFile
-from service.keys.algorithms import ENCRYPTION_ALGORITHMS
-from service.keys.jose import Key
+from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
 from service.keys.keyring import KeyRing
 from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, find_current_keys
 from service.keys.sealing import Seal, Vault
@@ -31,12 +29,7 @@ DEFAULT_ENCRYPTION = ("RSA-OAEP-256", "ECDH-ES")
 
 
 class KeyFileError(Exception):
-    """A key file cannot be used; `path` names it and the message says why."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        """Take a reason that shows nothing of the content."""
-        super().__init__(f"{path}: {reason}")
-        self.path = path
+    """A key file cannot be used; the message names it and says why, and shows nothing of its content."""
 
 
 @dataclass(kw_only=True)
@@ -89,7 +82,7 @@ def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[
     for file in files:
         key = _read(file, algorithms if file.use == "sig" else DEFAULT_ENCRYPTION)
         if any(key.kid == other.kid for other in keys.values()):
-            raise KeyFileError(file.path, f"another file holds a key with the key id {key.kid}")
+            raise KeyFileError(f"{file.path}: another file holds a key with the key id {key.kid}")
         times = SigningKey(
             kid=key.kid,
             alg=key.alg,
@@ -106,7 +99,7 @@ def _read(file: KeyFile, algorithms: Sequence[str]) -> Key:
     try:
         content = file.path.read_bytes()
     except OSError as error:
-        raise KeyFileError(file.path, error.strerror or "cannot be read") from error
+        raise KeyFileError(f"{file.path}: {error.strerror or 'cannot be read'}") from error
     reason = ""
     for alg in [file.algorithm] if file.algorithm else algorithms:
         try:
@@ -115,14 +108,13 @@ def _read(file: KeyFile, algorithms: Sequence[str]) -> Key:
             reason = str(error)
             continue
         if not key.is_private:
-            raise KeyFileError(file.path, "holds a public key; a private one is needed")
+            raise KeyFileError(f"{file.path}: holds a public key; a private one is needed")
         if key.use != file.use:
-            raise KeyFileError(
-                file.path, f"{key.alg} is no algorithm of a key with use: {file.use}"
-            )
+            reason = f"{key.alg} is no algorithm of a key with use: {file.use}"
+            raise KeyFileError(f"{file.path}: {reason}")
         return key
     wanted = file.algorithm or ", ".join(algorithms)
-    raise KeyFileError(file.path, f"holds no unencrypted PEM or JWK key for {wanted}: {reason}")
+    raise KeyFileError(f"{file.path}: holds no unencrypted PEM or JWK key for {wanted}: {reason}")
 
 
 KeySource = FileKeys | StoredKeys

@@ -13,10 +13,6 @@ from service.model.timings import ignore_timing
 from service.protocol.errors import TemporarilyUnavailable
 
 
-class NoSigningKey(TemporarilyUnavailable):
-    """This replica has no key for the algorithm (yet); another one may have it."""
-
-
 class KeyRing:
     """The keys in force; all of them are replaced at once, so that a request only looks them up."""
 
@@ -46,9 +42,10 @@ class KeyRing:
         self._decrypting = [key for key in every if key.use == "enc"]
         self.encryption_algorithms = tuple(key.alg for key in recipients)
         """Those for which there is a key to encrypt to."""
-        self._public_jwks = orjson.dumps(
+        self.public_jwks = orjson.dumps(
             {"keys": [key.public_jwk for key in (*self._verifying.values(), *recipients)]}
         )
+        """The public keys as JSON, those that sign first and those to encrypt to last (RFC 7517 §5)."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -56,10 +53,10 @@ class KeyRing:
         return tuple(alg for alg in self.algorithms if alg not in self._signing)
 
     def signing_key(self, alg: str | None = None) -> Key:
-        """Return the key that signs with this algorithm, or with the default one; or raise NoSigningKey."""
+        """Return the key that signs with this algorithm, or with the default one; or raise TemporarilyUnavailable: another replica may have it."""
         key = self._signing.get(alg or self.algorithms[0])
         if key is None:
-            raise NoSigningKey("no signing key is available")
+            raise TemporarilyUnavailable("no signing key is available")
         return key
 
     @property
@@ -81,7 +78,3 @@ class KeyRing:
         """Return the keys that may have been encrypted to: those for `alg`, of that id if there is one."""
         fitting = (key for key in self._decrypting if key.alg == alg)
         return tuple(key for key in fitting if kid in (None, key.kid))
-
-    def public_jwks(self) -> bytes:
-        """Return the public keys as JSON, those that sign first and those to encrypt to last (RFC 7517 §5)."""
-        return self._public_jwks

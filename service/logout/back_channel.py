@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.clients.client_http import ClientHttp
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
+from service.clients.published_keys import ClientHttp
 from service.logout.queue import LogoutQueue
 from service.model.client import Client
 from service.model.events import (

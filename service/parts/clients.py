@@ -6,10 +6,9 @@ from service.client_auth import ClientAuthentication
 from service.client_auth.client_assertion import ClientAssertions
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.keys import ClientAlgorithms, ClientKeys
-from service.clients.origins import RegisteredOrigins
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
-from service.clients.registration.registration import ClientRegistration
+from service.clients.registration.registration import ClientRegistration, RegisteredOrigins
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.keys.key_source import build_key_source, encryption_algorithms
@@ -57,8 +56,7 @@ class KeyParts:
         )
         self.of_clients = ClientKeys(
             ring=self.ring,
-            published=PublishedKeys(now=shared.now),
-            http=shared.client_http("client_keys"),
+            published=PublishedKeys(shared.client_http("client_keys"), now=shared.now),
             now=shared.now,
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from time import time
 from typing import TYPE_CHECKING
 
-from service.clients.client_http import ClientHttp
+from service.clients.published_keys import ClientHttp
 from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.model.events import Emit

@@ -10,8 +10,8 @@ import msgspec
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.keys.algorithms import MAC_ALGORITHMS
 from service.keys.jose import (
+    MAC_ALGORITHMS,
     JwtRefused,
     VerifiedClaims,
     require_claims,

@@ -11,9 +11,8 @@ from aiohttp import web
 from pydantic import TypeAdapter
 
 from service.catalogue import builtin_catalogue
-from service.clients.client_http import ClientHttp
 from service.clients.keys import ClientKeys
-from service.clients.published_keys import PublishedKeys
+from service.clients.published_keys import ClientHttp, PublishedKeys
 from service.config.registry import build_registry
 from service.config.schema.file import ConfigurationFile
 from service.keys.jose import Key, VerifiedClaims
@@ -94,8 +93,7 @@ async def party() -> AsyncIterator[Party]:
 
     keys = ClientKeys(
         ring=KeyRing(["RS256"]),
-        published=PublishedKeys(now=clock),
-        http=ClientHttp(free=free, guarded=guarded),
+        published=PublishedKeys(ClientHttp(free=free, guarded=guarded), now=clock),
         now=clock,
     )
     entry = {

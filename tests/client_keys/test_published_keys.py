@@ -124,7 +124,8 @@ async def test_a_key_set_that_is_too_long_is_ignored(
 async def test_the_number_of_cached_key_sets_is_limited(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
-    few = PublishedKeys(now=lambda: published.now[0], size=2)
+    http = published.keys.published.http
+    few = PublishedKeys(http, now=lambda: published.now[0], size=2)
     published = replace(published, keys=replace(published.keys, published=few))
     server.publish(rsa(0))
     token = await rsa(0).sign(CLAIMS, typ="JWT")

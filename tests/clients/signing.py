@@ -12,8 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from service.client_auth.client_assertion import ASSERTION_TYPE
-from service.keys.algorithms import MAC_ALGORITHMS
-from service.keys.jose import Key
+from service.keys.jose import MAC_ALGORITHMS, Key
 from tests.driving.service import Answer, RunningService
 
 SECRET = "a-secret-of-more-than-sixty-four-characters-and-so-good-for-every-hmac"

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from service.client_auth.client_assertion import ASSERTION_TYPE
-from service.keys.algorithms import MAC_ALGORITHMS, SIGNING_ALGORITHMS
-from service.keys.jose import Key
+from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS, Key
 from tests.clients.signing import SECRET, Signer, key_of, unsigned
 from tests.conftest import Clock, Start
 from tests.driving.registry import client_in

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.rfc("openid-core#10.2.1", "8725#2.7")
 
 def published_kids(replica: StoredKeys) -> dict[str, str]:
     """The key ids in the JWKS, by algorithm."""
-    return {key["alg"]: key["kid"] for key in json.loads(replica.ring.public_jwks())["keys"]}
+    return {key["alg"]: key["kid"] for key in json.loads(replica.ring.public_jwks)["keys"]}
 
 
 async def test_a_replica_decrypts_by_the_key_that_another_one_published(fleet: Fleet) -> None:

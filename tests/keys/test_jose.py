@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
-from service.keys.algorithms import SIGNING_ALGORITHMS
-from service.keys.jose import MAX_JWT_LENGTH, JwtRefused, Key, verify
+from service.keys.jose import MAX_JWT_LENGTH, SIGNING_ALGORITHMS, JwtRefused, Key, verify
 
 CLAIMS = {"sub": "818727", "exp": 1}
 KEY = Key.generate("ES256")

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from service.keys.keyring import NoSigningKey
 from service.keys.stored_keys import StoredKeys
 from service.model.events import KeyAnnounced, KeyRetired, KeyRotated
+from service.protocol.errors import TemporarilyUnavailable
 from service.store.keyvalue import open_store
 from tests.keys.conftest import ENCRYPTION_KEY, Fleet
 
@@ -17,7 +17,7 @@ OTHER_KEY = bytes(32)
 
 
 def published_kids(replica: StoredKeys) -> list[str]:
-    return [key["kid"] for key in json.loads(replica.ring.public_jwks())["keys"]]
+    return [key["kid"] for key in json.loads(replica.ring.public_jwks)["keys"]]
 
 
 async def test_the_first_key_signs_at_once(fleet: Fleet) -> None:
@@ -92,7 +92,7 @@ async def test_the_store_holds_no_private_part(fleet: Fleet) -> None:
 
 async def test_the_published_keys_have_no_private_part(fleet: Fleet) -> None:
     replica = await fleet.started("ES256", "RS256", "EdDSA")
-    members = {name for key in json.loads(replica.ring.public_jwks())["keys"] for name in key}
+    members = {name for key in json.loads(replica.ring.public_jwks)["keys"] for name in key}
     assert members == {"kid", "alg", "use", "kty", "crv", "x", "y", "n", "e"}
 
 
@@ -103,7 +103,7 @@ async def test_a_replica_that_cannot_decrypt_the_active_key_is_not_ready(fleet: 
     stranger = await fleet.started(encryption_keys=[OTHER_KEY])
     assert stranger.ring.missing
     assert await fleet.kv.get("ts:keys") == stored
-    with pytest.raises(NoSigningKey):
+    with pytest.raises(TemporarilyUnavailable):
         stranger.ring.signing_key()
 
 

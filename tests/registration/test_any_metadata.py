@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.clients.registration.metadata_names import REGISTRABLE
+from service.clients.registration.metadata import REGISTRABLE
 from service.endpoints import register as endpoint
 from tests.driving.browser import Browser
 from tests.driving.registering import RegisteredApp, bearer

@@ -16,7 +16,7 @@ from service.authorize.request_uri import (
     PER_MINUTE,
     RequestUris,
 )
-from service.clients.client_http import ClientHttp
+from service.clients.published_keys import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.outgoing import HttpAnswer
 from service.protocol.errors import InvalidRequestUri

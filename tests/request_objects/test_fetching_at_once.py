@@ -10,7 +10,7 @@ import pytest
 
 from service.authorize import request_uri
 from service.authorize.request_uri import RequestUris
-from service.clients.client_http import ClientHttp
+from service.clients.published_keys import ClientHttp
 from service.model.client import Client
 from service.model.outgoing import HttpAnswer
 from service.protocol.errors import InvalidRequestUri

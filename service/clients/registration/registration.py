@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -11,12 +11,11 @@ from typing import cast
 
 import msgspec
 
-from service.clients.origins import RegisteredOrigins
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.jose import looks_like_jwt
 from service.keys.sealing import Seal
 from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
-from service.model.handle import new_handle, parse_handle
+from service.model.handle import digest, new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.registered_client import RegisteredClient, new_client_id, selector_of
 from service.protocol.errors import (
@@ -26,7 +25,9 @@ from service.protocol.errors import (
     InvalidToken,
     UnapprovedSoftwareStatement,
 )
+from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores
+from service.store.verbs import Command
 
 SECRET_BYTES = 48
 """Random bytes of a secret; its 64 characters are enough for HS512 (RFC 7518 §3.2)."""
@@ -40,6 +41,9 @@ _READ_ONLY = (
 
 _OK = 200
 
+FOREVER = 253402300799
+"""The end of the year 9999, as the expiry of a client without a lifetime."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
@@ -49,6 +53,35 @@ class Registration:
     access_token: str = field(repr=False)
     secret: str | None = field(repr=False)
     """The client's secret, if it is new or the client has just sent it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredOrigins:
+    """The origins whose scripts may call the service: one index each, which expires with its last client (Fetch Standard §3.2)."""
+
+    stores: Stores
+    now: Callable[[], int]
+
+    async def includes(self, origin: str) -> bool:
+        """Return whether an unexpired client registered a redirect URI of this origin."""
+        count = self.stores.registered_origins.count(digest(origin), now=self.now())
+        return bool((await self.stores.kv.write(count))[0])
+
+    async def add(self, record: RegisteredClient) -> None:
+        """Add the client to its origins; at an origin with too many, those that expire first are removed."""
+        origins, names = self.stores.registered_origins, list(_origin_digests(record))
+        expires_at, now = record.expires_at or FOREVER, self.now()
+        counts = await self.stores.kv.write(
+            *[origins.add(name, record.client_id, expires_at=expires_at, now=now) for name in names]
+        )
+        for name, count in zip(names, counts, strict=True):
+            surplus = await self.stores.find_surplus(origins, name, count=count)
+            await self.stores.kv.write(*[origins.remove(name, one) for one in surplus])
+
+    def remove(self, record: RegisteredClient) -> Iterator[Command]:
+        """Yield the writes that remove the client from its origins."""
+        for name in _origin_digests(record):
+            yield self.stores.registered_origins.remove(name, record.client_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +176,8 @@ class ClientRegistration:
         if secret is None:
             return (record if needs_value else replace(record, sealed_secret=None)), None
         sealed = self.seal.seal_text(secret) if needs_value else None
-        digest = sha256(secret.encode()).digest()
-        return replace(record, secret_sha256=digest, sealed_secret=sealed), secret
+        secret_sha256 = sha256(secret.encode()).digest()
+        return replace(record, secret_sha256=secret_sha256, sealed_secret=sealed), secret
 
     async def _check_sector(self, record: RegisteredClient) -> None:
         """Refuse redirect URIs that sector_identifier_uri does not list (OpenID Connect Registration §5)."""
@@ -173,8 +206,9 @@ def _read_secret(record: RegisteredClient, metadata: Mapping[str, object]) -> st
     sent = metadata.get("client_secret")
     if sent is None:
         return None
-    digest = sha256(sent.encode()).digest() if isinstance(sent, str) else b""
-    if not isinstance(sent, str) or not hmac.compare_digest(record.secret_sha256 or b"", digest):
+    if not isinstance(sent, str) or not hmac.compare_digest(
+        record.secret_sha256 or b"", sha256(sent.encode()).digest()
+    ):
         raise InvalidRequest("client_secret is not the one that was issued")
     return sent
 
@@ -187,3 +221,9 @@ def _refuse_software_statement(metadata: Mapping[str, object]) -> None:
     if not isinstance(statement, str) or not looks_like_jwt(statement):
         raise InvalidSoftwareStatement("software_statement is not a JWT")
     raise UnapprovedSoftwareStatement("software statements are not accepted")
+
+
+def _origin_digests(record: RegisteredClient) -> Iterable[str]:
+    redirect_uris = cast("list[str]", record.metadata.get("redirect_uris", []))
+    origins = (origin_of(uri) for uri in redirect_uris)
+    return dict.fromkeys(digest(origin) for origin in origins if origin is not None)

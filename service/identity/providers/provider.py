@@ -12,7 +12,7 @@ from urllib.parse import quote_plus, urlsplit
 import msgspec
 import orjson
 
-from service.keys.algorithms import SIGNING_ALGORITHMS
+from service.keys.jose import SIGNING_ALGORITHMS
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.registry import IdentityProvider
 from service.model.session import PendingSignIn
