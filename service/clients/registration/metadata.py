@@ -140,8 +140,10 @@ class RegistrationPolicy:
 
     def needs_secret_value(self, metadata: Mapping[str, object]) -> bool:
         """Return whether the service needs the secret itself instead of its hash (OIDC Core §10)."""
-        needs_value = self._credential(metadata) is Credential.SECRET_VALUE
-        return needs_value or _computes_with_secret(metadata)
+        if self._credential(metadata) is Credential.SECRET_VALUE:
+            return True
+        named = [str(metadata.get(name)) for name in (*SIGNED, *ENCRYPTED)]
+        return any(alg.startswith("HS") or alg in SYMMETRIC for alg in named)
 
     def _credential(self, metadata: Mapping[str, object]) -> Credential | None:
         method = str(metadata["token_endpoint_auth_method"])
@@ -260,10 +262,3 @@ def _with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -
         if uri in metadata:
             metadata.setdefault(uri.removesuffix("_uri") + "_session_required", False)
     return metadata
-
-
-def _computes_with_secret(metadata: Mapping[str, object]) -> bool:
-    """Return whether an algorithm of the client computes with its secret (OIDC Core §10)."""
-    if any(str(metadata.get(name)).startswith("HS") for name in SIGNED):
-        return True
-    return any(metadata.get(name) in SYMMETRIC for name in ENCRYPTED)
