@@ -81,28 +81,18 @@ class StoreGauges:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         gauge = partial(Gauge, namespace=NAMESPACE, registry=registry)
+        worst = partial(gauge, multiprocess_mode="livemax")
+        self._away = worst(
+            "store_away_seconds", "For how long the store has not answered; 0 while it does."
+        )
+        self._circuit = worst(
+            "circuit_open", "1 while the store is not asked, because it has not answered lately."
+        )
+        waiting = "Questions to the store that have no answer yet."
+        self._waiting = gauge("store_waiting", waiting, multiprocess_mode="livesum")
+        failed = "Calls of the store that failed."
+        self._failures = Counter("store_failures", failed, namespace=NAMESPACE, registry=registry)
         self._failures_counted = 0
-        self._away = gauge(
-            "store_away_seconds",
-            "For how long the store has not answered; 0 while it does.",
-            multiprocess_mode="livemax",
-        )
-        self._waiting = gauge(
-            "store_waiting",
-            "Questions to the store that have no answer yet.",
-            multiprocess_mode="livesum",
-        )
-        self._circuit = gauge(
-            "circuit_open",
-            "1 while the store is not asked, because it has not answered lately.",
-            multiprocess_mode="livemax",
-        )
-        self._failures = Counter(
-            "store_failures",
-            "Calls of the store that failed.",
-            namespace=NAMESPACE,
-            registry=registry,
-        )
 
     def update(self, readings: Readings) -> None:
         """Write down the present state, where the process that answers a scrape reads it."""
@@ -115,25 +105,13 @@ class StoreGauges:
 
 
 class ConnectionMetrics:
-    """Counts connections as they open and close."""
+    """Counts connections as they open and close, and those that were not closed by their clients."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._open = Gauge(
-            "connections",
-            "Open connections.",
-            namespace=NAMESPACE,
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self._dropped = Counter(
-            "connections_dropped",
-            "Connections that this service closed to protect itself.",
-            ("reason",),
-            namespace=NAMESPACE,
-            registry=registry,
-        )
-        self.count_open, self.count_close = self._open.inc, self._open.dec
-
-    def count_drop(self, reason: str) -> None:
-        """Count a connection that was not closed by its client."""
-        self._dropped.labels(reason).inc()
+        gauge = partial(Gauge, namespace=NAMESPACE, registry=registry)
+        opened = gauge("connections", "Open connections.", multiprocess_mode="livesum")
+        text = "Connections that this service closed to protect itself."
+        counter = partial(Counter, namespace=NAMESPACE, registry=registry)
+        dropped = counter("connections_dropped", text, ("reason",))
+        self.count_open, self.count_close = opened.inc, opened.dec
+        self.count_drop: Callable[[str], None] = lambda reason: dropped.labels(reason).inc()

@@ -18,7 +18,7 @@ from service.server.accept_queue import BACKLOG, AcceptQueue
 from service.server.connections import CONNECTIONS, WRITE_SECONDS
 from service.server.fast_lane import Lane
 from service.server.routed_connection import RoutedConnection
-from service.server.tls_acceptor import TlsAcceptor
+from service.server.tls import TlsAcceptor
 from service.server.whole_requests import LARGEST
 
 _AT_ONCE = 0.1
