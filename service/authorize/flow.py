@@ -14,7 +14,7 @@ from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
 from service.identity.access import Consents
-from service.identity.providers.person import with_trusted_methods
+from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
 from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit

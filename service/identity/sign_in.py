@@ -61,8 +61,7 @@ class Throttle:
             for (key, limit), count in zip(counters.items(), counts, strict=True)
             if count >= limit
         ]
-        if full:
-            await self.kv.write(*full)
+        await self.kv.write(*full)
         return bool(full)
 
     async def clear(self, username: str, address: str) -> None:

@@ -16,7 +16,7 @@ from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
 from service.identity.access import Authorizations, Consents
 from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
-from service.identity.providers.directory import ProviderDirectory
+from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
 from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle

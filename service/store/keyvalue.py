@@ -81,8 +81,6 @@ class KeyValue:
         return self._line.circuit_open or self._durable.circuit_open
 
     @overload
-    async def read(self, a: Read[A], /) -> tuple[A | None]: ...
-    @overload
     async def read(self, a: Read[A], b: Read[B], /) -> tuple[A | None, B | None]: ...
     @overload
     async def read(
@@ -120,8 +118,7 @@ class KeyValue:
 
     async def get(self, key: str) -> bytes | None:
         """Return the raw value of a key, for `replace`."""
-        value: bytes | None
-        (value,) = await self._ask(self._line, [("GET", key)])
+        (value,) = await self.read(Read(key, bytes))
         return value
 
     async def replace(self, key: str, *, old: bytes | None, new: bytes) -> bool:
@@ -165,10 +162,7 @@ class KeyValue:
         await self._engine.close()
 
     async def _ask(self, line: Line, commands: Sequence[Command]) -> list[Any]:
-        """Return all replies of one round trip, or raise StoreUnavailable.
-
-        Written out, because a context manager would cost more than all of this.
-        """
+        """Return all replies, or raise StoreUnavailable; a context manager would cost more than all of this."""
         allowed = store_time.get()
         seconds = self._timeout
         if allowed is not None and allowed.seconds < seconds:

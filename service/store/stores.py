@@ -15,9 +15,8 @@ from service.model.session import (
     SealedSignIn,
     Session,
 )
-from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue
-from service.store.records import Records, used_once
+from service.store.records import Index, Queue, Records, used_once
 from service.store.verbs import Command, Read
 
 T = TypeVar("T")

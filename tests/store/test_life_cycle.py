@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.store.indexes import Index, Queue
-from service.store.records import Records
+from service.store.records import Index, Queue, Records
 from tests.driving.browser import Browser
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import fake as fake  # noqa: PLC0414 - a fixture

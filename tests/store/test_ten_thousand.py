@@ -14,7 +14,7 @@ from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, RefreshToken, new_family_key
 from service.model.handle import digest, new_selector
 from service.model.session import Session
-from service.store.indexes import Index
+from service.store.records import Index
 from service.store.stores import DELIVERY_LIFETIME
 from service.tokens.refresh_token import ActiveRefreshToken, begin_family, rotate, use_up
 from tests.driving.service import RunningService

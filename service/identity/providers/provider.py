@@ -1,18 +1,20 @@
-"""An identity provider's metadata, and the requests that are sent to it (OIDC Core §3.1.2.1, §3.1.3, §5.3)."""
+"""An identity provider's metadata and keys, and the requests that are sent to it (OIDC Core §3.1.2.1, §3.1.3, §5.3)."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import quote_plus, urlsplit
 
 import msgspec
 import orjson
 
-from service.keys.jose import SIGNING_ALGORITHMS
+from service.caching import BoundedCache, SingleFlight
+from service.keys.foreign_keys import ForeignKeys, verify_foreign
+from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.registry import IdentityProvider
 from service.model.session import PendingSignIn
@@ -23,6 +25,18 @@ from service.protocol.redirect_uri import with_query
 T = TypeVar("T")
 
 OK, BAD_REQUEST, SERVER_ERROR = 200, 400, 500
+WELL_KNOWN = "/.well-known/openid-configuration"
+
+LIFETIME = 3600
+"""Seconds until metadata and keys are fetched again."""
+
+PAUSE = 30
+"""Seconds between two requests that an unknown key id or a failure causes."""
+
+MAX_PROVIDERS = 1000
+
+ID_TOKEN_TYPES = frozenset({"jwt", "application/jwt"})
+
 _ORDINARY = re.compile(r"[A-Za-z_]{1,64}")
 
 
@@ -58,6 +72,21 @@ class ProviderMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownProvider:
+    """The metadata and keys of a provider as they were fetched."""
+
+    metadata: ProviderMetadata
+    keys: ForeignKeys
+    renewable_from: int = 0
+    """Before this time an unknown key id causes no request, however often it is sent."""
+
+    def verify(self, id_token: str) -> VerifiedClaims:
+        """Return the claims, or raise JwtRefused if the provider did not sign them (OIDC Core §3.1.3.7)."""
+        algorithms = self.metadata.algorithms
+        return verify_foreign(id_token, self.keys, algorithms=algorithms, typ=ID_TOKEN_TYPES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderTokens:
     """The token response (OIDC Core §3.1.3.3)."""
 
@@ -76,7 +105,52 @@ class ProviderWishes:
     ui_locales: str | None = None
 
 
-def parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
+class ProviderDirectory:
+    """Fetches each provider's metadata once for all who need it at the same time."""
+
+    def __init__(self, *, http: HttpClient, now: Callable[[], int]) -> None:
+        self._http = http
+        self._now = now
+        self._known: BoundedCache[str, KnownProvider] = BoundedCache(MAX_PROVIDERS, now=now)
+        self._fetches: SingleFlight[str, KnownProvider] = SingleFlight()
+
+    async def find(self, issuer: str) -> KnownProvider:
+        """Return the provider, as it was before if it is away; ProviderUnavailable if it never answered."""
+        known = self._known.get(issuer)
+        if known is not None:
+            return known
+        try:
+            found = await self._fetches.run(issuer, lambda: self._fetch(issuer))
+        except ProviderUnavailable:
+            known = self._known.get_stale(issuer)
+            if known is None:
+                raise
+            self._known.put(issuer, known, seconds=PAUSE)
+            return known
+        self._known.put(issuer, found, seconds=LIFETIME)
+        return found
+
+    async def find_renewed(self, known: KnownProvider) -> KnownProvider:
+        """Return the provider with its present keys, unless an unknown key id has just caused a request."""
+        if self._now() < known.renewable_from:
+            return known
+        issuer = known.metadata.issuer
+        found = await self._fetches.run(issuer, lambda: self._fetch(issuer))
+        renewed = replace(found, renewable_from=self._now() + PAUSE)
+        self._known.put(issuer, renewed, seconds=LIFETIME)
+        return renewed
+
+    async def _fetch(self, issuer: str) -> KnownProvider:
+        url, source = issuer.rstrip("/") + WELL_KNOWN, "metadata or keys"
+        metadata = _parse_metadata(await _read_body(self._http.fetch(url), source), issuer=issuer)
+        try:
+            keys = ForeignKeys.parse(await _read_body(self._http.fetch(metadata.jwks_uri), source))
+        except ValueError as error:
+            raise ProviderUnavailable("its keys cannot be understood") from error
+        return KnownProvider(metadata=metadata, keys=keys)
+
+
+def _parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
     """Return the metadata, if it is the issuer's own and its URLs are as safe as the issuer's (Discovery §4.3)."""
     unusable = ProviderUnavailable("its metadata cannot be understood")
     metadata = _parse(body, ProviderMetadata, unusable)
@@ -128,7 +202,7 @@ async def redeem_code(
     authorization, credentials = _authenticate(metadata, provider)
     grant = {"grant_type": "authorization_code", **form, **credentials}
     posted = http.fetch(metadata.token_endpoint, grant, authorization=authorization)
-    body = await read_body(posted, "token endpoint", may_refuse=True)
+    body = await _read_body(posted, "token endpoint", may_refuse=True)
     return _parse(
         body, ProviderTokens, ProviderRefused("its token endpoint sent no identity token")
     )
@@ -139,7 +213,7 @@ async def fetch_userinfo(
 ) -> Mapping[str, object]:
     """Return the claims of this user, and of nobody else (OIDC Core §5.3.2)."""
     fetched = http.fetch(endpoint, authorization=f"Bearer {access_token}")
-    body = await read_body(fetched, "userinfo endpoint")
+    body = await _read_body(fetched, "userinfo endpoint")
     none = ProviderRefused("its userinfo endpoint sent no claims")
     claims = _parse(body, dict[str, object], none)
     if claims.get("sub") != sub:
@@ -147,7 +221,7 @@ async def fetch_userinfo(
     return claims
 
 
-async def read_body(
+async def _read_body(
     answering: Awaitable[HttpAnswer], source: str, *, may_refuse: bool = False
 ) -> bytes:
     """Return the body of an answer with status 200; raise ProviderFailed for any other."""

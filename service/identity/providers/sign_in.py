@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from service.identity.providers.directory import KnownProvider, ProviderDirectory
-from service.identity.providers.id_token import Answer, check_id_token
-from service.identity.providers.person import build_sign_in
+from service.identity.providers.claims import build_sign_in, check_id_token
 from service.identity.providers.provider import (
+    KnownProvider,
+    ProviderDirectory,
     ProviderFailed,
     ProviderRefused,
     ProviderUnavailable,
@@ -150,16 +150,8 @@ class ProviderSignIn:
             claims = await self._verify(tokens.id_token, known)
         except JwtRefused as error:
             raise ProviderRefused(f"its identity token: {error}") from error
-        check_id_token(
-            Answer(
-                claims=claims,
-                tokens=tokens,
-                pending=pending,
-                client_id=provider.client_id,
-                now=self.now(),
-                clock_skew=self.clock_skew,
-            )
-        )
+        client_id, now, skew = provider.client_id, self.now(), self.clock_skew
+        check_id_token(claims, tokens, pending, client_id=client_id, now=now, clock_skew=skew)
         endpoint = known.metadata.userinfo_endpoint
         wants_more = provider.claims or any(scope != OPENID for scope in provider.scopes)
         if endpoint is None or tokens.access_token is None or not wants_more:

@@ -9,9 +9,8 @@ import pytest
 
 from service.model.authorization import Spent
 from service.store import verbs
-from service.store.indexes import Index, Queue
 from service.store.keyvalue import KeyValue, open_store
-from service.store.records import Records, used_once, was_won
+from service.store.records import Index, Queue, Records, used_once, was_won
 from service.store.verbs import Command, Read
 from tests.driving.redis_servers import RedisCluster
 

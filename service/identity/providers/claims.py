@@ -1,0 +1,149 @@
+"""Judges what a provider says: that its ID token answers our request, and who the user is here.
+
+OIDC Core §3.1.3.7, and §5.1 for the claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hmac import compare_digest
+from itertools import chain
+from typing import TypeVar, cast
+
+from service.identity.providers.provider import ProviderRefused, ProviderTokens
+from service.identity.sign_ins import SignIn
+from service.keys.jose import VerifiedClaims, unverified_header
+from service.model.handle import digest
+from service.model.registry import IdentityProvider, Registry
+from service.model.resources import IDENTITY_RESOURCES
+from service.model.session import EXTERNAL, PendingSignIn, Session
+from service.tokens.claims import without_protocol_claims
+from service.tokens.id_token import half_hash
+
+T = TypeVar("T", Session, SignIn)
+
+STANDARD_CLAIMS = frozenset(name for names in IDENTITY_RESOURCES.values() for name in names)
+"""The claims of OIDC Core §5.1, which need no mapping."""
+
+LONGEST_SUBJECT = 255
+"""Characters (OIDC Core §2)."""
+
+
+def check_id_token(
+    claims: VerifiedClaims,
+    tokens: ProviderTokens,
+    pending: PendingSignIn,
+    *,
+    client_id: str,
+    now: int,
+    clock_skew: int,
+) -> None:
+    """Raise ProviderRefused with the first thing that is wrong with claims whose signature holds."""
+    problems = chain(
+        _find_wrong_parties(claims, pending.issuer, client_id),
+        _find_wrong_times(claims, now, clock_skew),
+        _find_wrong_binding(claims, tokens, pending.nonce),
+        _find_wrong_auth_time(claims, pending, now, clock_skew),
+    )
+    for problem in problems:
+        raise ProviderRefused(f"its identity token: {problem}")
+
+
+def _find_wrong_parties(claims: VerifiedClaims, issuer: str, client_id: str) -> Iterator[str]:
+    """Numbers 2 to 5 of the section."""
+    audience, azp, sub = claims.get("aud"), claims.get("azp"), claims.get("sub")
+    if claims.get("iss") != issuer:
+        yield "another issuer made it"
+    if audience not in (client_id, [client_id]):
+        if not isinstance(audience, list) or client_id not in audience:
+            yield "it is for another client"
+        if azp is None:
+            yield "it is for several, and does not say to whom it was issued"
+    if azp not in (None, client_id):
+        yield "it was issued to another client"
+    if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
+        yield "it names nobody"
+
+
+def _find_wrong_times(claims: VerifiedClaims, now: int, clock_skew: int) -> Iterator[str]:
+    """Numbers 9 and 10, with leeway for clocks that differ."""
+    expires, issued = _read_seconds(claims.get("exp")), _read_seconds(claims.get("iat"))
+    if expires is None or issued is None:
+        yield "it does not say when it was issued and expires"
+    elif expires <= now - clock_skew:
+        yield "it has expired"
+    elif issued > now + clock_skew:
+        yield "it is from the future"
+
+
+def _find_wrong_binding(
+    claims: VerifiedClaims, tokens: ProviderTokens, nonce: str
+) -> Iterator[str]:
+    """Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8)."""
+    if not compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+        yield "its nonce is wrong"
+    at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token)["alg"])
+    if at_hash is not None and at_hash != half_hash(tokens.access_token, alg):
+        yield "its at_hash is that of another access token"
+
+
+def _find_wrong_auth_time(
+    claims: VerifiedClaims, pending: PendingSignIn, now: int, clock_skew: int
+) -> Iterator[str]:
+    """Number 13: max_age and prompt=login were obeyed there."""
+    at = _read_seconds(claims.get("auth_time"))
+    oldest = pending.began_at if pending.anew else 0
+    if pending.max_age is not None:
+        oldest = max(oldest, pending.began_at - pending.max_age)
+        if at is None:
+            yield "it does not say when the person signed in"
+    if at is not None and at < oldest - clock_skew:
+        yield "the person signed in too long ago"
+    if at is not None and at > now + clock_skew:
+        yield "the sign-in is from the future"
+
+
+def build_sign_in(
+    provider: IdentityProvider,
+    claims: VerifiedClaims,
+    userinfo: Mapping[str, object],
+    *,
+    now: int,
+) -> SignIn:
+    """Return the sign-in; its methods and time are taken from the signed claims alone."""
+    auth_time, acr = _read_seconds(claims.get("auth_time")), claims.get("acr")
+    merged = {**userinfo, **claims}
+    standard = {name: value for name, value in merged.items() if name in STANDARD_CLAIMS}
+    mapped = {ours: merged[theirs] for theirs, ours in provider.claims.items() if theirs in merged}
+    return SignIn(
+        # The same user is always the same subject, and never that of another provider
+        # (OIDC Core §5.7); names of providers hold no space.
+        subject=digest(f"{provider.name} {claims['sub']}"),
+        idp=provider.name,
+        amr=_read_amr(claims.get("amr")),
+        acr=acr if isinstance(acr, str) else None,
+        auth_time=now if auth_time is None else min(auth_time, now),
+        user_claims=without_protocol_claims(standard | mapped),
+    )
+
+
+def with_trusted_methods(authenticated: T, registry: Registry) -> T:
+    """Return it without the acr and amr of a provider whose word about them does not count."""
+    if registry.trusts_methods_of(authenticated.idp):
+        return authenticated
+    return replace(authenticated, amr=EXTERNAL, acr=None)
+
+
+def _read_amr(claim: object) -> tuple[str, ...]:
+    """Return the provider's own methods, if they are a list of words (RFC 8176 §1)."""
+    words = cast("list[object]", claim) if isinstance(claim, list) else []
+    are_words = bool(words) and all(isinstance(word, str) for word in words)
+    return tuple(map(str, words)) if are_words else EXTERNAL
+
+
+def _read_seconds(value: object) -> int | None:
+    """Return a NumericDate (RFC 7519 §2), or None for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value)
