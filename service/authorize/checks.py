@@ -16,7 +16,7 @@ from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
-from service.tokens.requested_scope import check_allowed, check_resources
+from service.tokens.scope import check_allowed, check_resources
 
 AUTHORIZE, PAR, DEVICE, CIBA = EndpointKind
 

@@ -11,9 +11,8 @@ from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
 from service.config.configuration import Configuration
 from service.keys.jose import ENCRYPTION_ALGORITHMS
-from service.keys.schedule import Keys, find_signing_key
+from service.keys.schedule import Keys, SigningKey, find_signing_key
 from service.keys.stored_keys import StoredKeys
-from service.model.signing_key import SigningKey
 from service.parts.clients import KeyParts
 from service.parts.shared import Shared, clock
 

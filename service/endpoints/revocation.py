@@ -15,7 +15,7 @@ from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenRevoked
 from service.protocol.errors import InvalidClient
 from service.tokens.active import ActiveTokens
-from service.tokens.revocation import Revocation
+from service.tokens.liveness import Revocation
 
 PATH = "/connect/revocation"
 

@@ -29,7 +29,7 @@ from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
-from service.tokens.requested_scope import requested_resources, requested_scope
+from service.tokens.scope import requested_resources, requested_scope
 
 PATH = "/connect/token"
 

@@ -15,7 +15,7 @@ from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
 from service.store.stores import Stores
 from service.tokens.granting import Grant, GrantServices
-from service.tokens.revocation import Revocation
+from service.tokens.liveness import Revocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

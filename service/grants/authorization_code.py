@@ -20,9 +20,9 @@ from service.tokens.granting import (
     ScopeRule,
     TokenRequest,
 )
+from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_authorization
-from service.tokens.requested_scope import narrowed_resources
-from service.tokens.revocation import Revocation, SingleUse
+from service.tokens.scope import narrowed_resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
 from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
+from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_offline
 from service.tokens.refresh_token import (
     ActiveRefreshToken,
@@ -24,8 +25,7 @@ from service.tokens.refresh_token import (
     rotate,
     use_up,
 )
-from service.tokens.requested_scope import narrowed_resources
-from service.tokens.revocation import Revocation, SingleUse
+from service.tokens.scope import narrowed_resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,11 @@ from service.config.schema.server import Signing
 from service.config.schema.server import SigningKey as KeyFile
 from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
 from service.keys.keyring import KeyRing
-from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, find_current_keys
+from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, SigningKey, find_current_keys
 from service.keys.sealing import Seal, Vault
 from service.keys.stored_keys import StoredKeys
 from service.model.client import Client
 from service.model.events import Emit
-from service.model.signing_key import SigningKey
 from service.model.timings import ignore_timing
 from service.store.keyvalue import KeyValue
 

@@ -8,10 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from service.model.signing_key import SigningKey
-
-Keys = tuple[SigningKey, ...]
-
 FOLLOW_EVERY = 4
 """Seconds between two looks at the keys; a change by an operator counts everywhere within ten."""
 
@@ -20,6 +16,35 @@ LEAD = FOLLOW_EVERY + 2
 
 LATE_SIGNATURES = 60
 """Seconds that a replica may sign on after a key was retired: until its next look, and by its clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigningKey:
+    """One key: announced, then signing, then retired; times are seconds since the epoch."""
+
+    kid: str
+    alg: str
+    announced_at: int
+    """When it was first published in the JWKS."""
+    sign_from: int
+    """When it begins to sign, unless it is rotated or retired by hand before."""
+    retired_at: int | None
+    """When it stopped signing; it stays published for some time."""
+    sealed: str
+    """The private JWK, encrypted with the configured key."""
+
+    def is_retired(self, now: int) -> bool:
+        return self.retired_at is not None and self.retired_at <= now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRecord:
+    """All signing keys, in the one record of the store that never expires."""
+
+    keys: tuple[SigningKey, ...]
+
+
+Keys = tuple[SigningKey, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

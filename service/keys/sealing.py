@@ -14,8 +14,7 @@ import structlog
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from service.keys.jose import Key
-from service.keys.schedule import Keys
-from service.model.signing_key import SigningKey
+from service.keys.schedule import Keys, SigningKey
 
 log = structlog.stdlib.get_logger(__name__)
 

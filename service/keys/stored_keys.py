@@ -10,6 +10,7 @@ import structlog
 from service.keys.keyring import KeyRing
 from service.keys.schedule import (
     LEAD,
+    KeyRecord,
     Keys,
     RotationPolicy,
     find_current_keys,
@@ -20,7 +21,6 @@ from service.keys.schedule import (
 )
 from service.keys.sealing import Vault
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
-from service.model.signing_key import KeyRecord
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.records import Encoding
 

@@ -18,10 +18,10 @@ from service.model.user import UserStore
 from service.parts.shared import Shared
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
-from service.tokens.audience import Targets
 from service.tokens.id_token import IdTokens
 from service.tokens.issuer import TokenIssuer
-from service.tokens.revocation import Revocation
+from service.tokens.liveness import Revocation
+from service.tokens.scope import Targets
 from service.tokens.subject import SubjectIdentifiers
 
 

@@ -16,8 +16,8 @@ from service.model.handle import new_handle
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
-from service.tokens.audience import Target, Targets
 from service.tokens.claims import pick, without_protocol_claims
+from service.tokens.scope import Target, Targets
 
 _UNIQUE = 22
 """Characters of a hash that are as good as the 16 random bytes of any other `jti`."""

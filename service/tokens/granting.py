@@ -21,8 +21,8 @@ from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.active import ActiveToken, ActiveTokens
+from service.tokens.liveness import SingleUse
 from service.tokens.refresh_token import MintedRefreshToken
-from service.tokens.revocation import SingleUse
 
 
 class ScopeRule(Enum):

@@ -22,9 +22,8 @@ from service.tokens.granting import (
     TokenRequest,
 )
 from service.tokens.id_token import HashedArtifacts, IdTokens
-from service.tokens.liveness import begin, make_room, prolong
+from service.tokens.liveness import Revocation, begin, is_reference, make_room, prolong
 from service.tokens.refresh_token import MintedRefreshToken, begin_family
-from service.tokens.revocation import Revocation, is_reference
 
 _STANDARD_MEMBERS = frozenset(
     ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")

@@ -27,7 +27,7 @@ from service.protocol.scope import OFFLINE_ACCESS
 from service.store.keyvalue import StoreUnavailable
 from service.store.stores import Stores
 from service.store.verbs import Command
-from service.tokens.revocation import SingleUse
+from service.tokens.liveness import SingleUse
 
 log = structlog.stdlib.get_logger(__name__)
 

@@ -11,12 +11,12 @@ from service.keys.schedule import (
     LATE_SIGNATURES,
     Keys,
     RotationPolicy,
+    SigningKey,
     find_signing_key,
     find_successor,
     keys_to_make,
     retire_keys,
 )
-from service.model.signing_key import SigningKey
 
 seconds = st.integers(min_value=0, max_value=5000)
 policies = st.builds(

@@ -24,7 +24,7 @@ CONSTANTS = {
     "service.authorize.answer.REPLAY_WINDOW": 1,
     "service.grants.authorization_code.REPLAY_WINDOW": 1,
     "service.tokens.refresh_token.SPENT_FOR": 1,
-    "service.tokens.revocation.SKEW": 0,
+    "service.tokens.liveness.SKEW": 0,
     "service.authorize.parking.LIFETIME": 2,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,

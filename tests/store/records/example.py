@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
+from service.keys.schedule import KeyRecord, SigningKey
 from service.keys.stored_keys import RECORD as KEYS
 from service.model.authorization import (
     Authorization,
@@ -28,7 +29,6 @@ from service.model.session import (
     SealedSignIn,
     Session,
 )
-from service.model.signing_key import KeyRecord, SigningKey
 from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
 from service.store.records import SPENT, Encoding, Records
