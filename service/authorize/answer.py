@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from service.authorize.interaction import Interaction
@@ -44,7 +44,11 @@ class Answering:
         request, now, kind = interaction.request, interaction.now, interaction.request.response_type
         authorization = _authorization(interaction, session, self.registry.current)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
-        access = await self._mint_access_token(authorization, interaction) if kind.token else None
+        access = None
+        if kind.token:
+            access = await self.access_tokens.mint(
+                authorization, request.client, user_claims=interaction.user_claims, now=now
+            )
         parameters: dict[str, str] = {"code": code.text} if code else {}
         if access:
             parameters |= {name: str(value) for name, value in access.describe().items()}
@@ -52,11 +56,7 @@ class Answering:
             parameters["id_token"] = await self.id_tokens.mint(
                 authorization,
                 request.client,
-                HashedArtifacts(
-                    access_token=access.token if access else None,
-                    code=code.text if code else None,
-                    state=reply_to.state if code else None,
-                ),
+                _hashed(parameters, reply_to),
                 nonce=request.nonce,
                 user_claims=interaction.user_claims,
                 now=now,
@@ -64,41 +64,27 @@ class Answering:
         writes = [
             *begin(self.stores, authorization, ttl=_lifetime(interaction, code, access), now=now),
             *note_client(self.stores, request.client, session, now=now),
-            *self._keep_code(code, request, reply_to),
             *(access.writes if access else ()),
+            *([self._keep_code(code, request, reply_to)] if code else ()),
         ]
         await self._make_active(authorization, writes, claim)
-        self.emit(
-            AuthorizationGranted(
-                client_id=request.client.client_id,
-                subject=session.subject,
-                response_type=kind.name,
-                scope=authorization.scope,
-            )
+        granted = AuthorizationGranted(
+            client_id=request.client.client_id,
+            subject=session.subject,
+            response_type=kind.name,
+            scope=authorization.scope,
         )
+        self.emit(granted)
         return parameters
 
-    async def _mint_access_token(
-        self, authorization: Authorization, interaction: Interaction
-    ) -> MintedToken:
-        return await self.access_tokens.mint(
-            authorization,
-            interaction.request.client,
-            user_claims=interaction.user_claims,
-            now=interaction.now,
+    def _keep_code(self, code: Handle, request: AuthorizeRequest, reply_to: ReplyTo) -> Command:
+        record = AuthorizationCode(
+            redirect_uri=reply_to.redirect_uri,
+            code_challenge=request.code_challenge,
+            nonce=request.nonce,
         )
-
-    def _keep_code(
-        self, code: Handle | None, request: AuthorizeRequest, reply_to: ReplyTo
-    ) -> Iterable[Command]:
-        if code is not None:
-            record = AuthorizationCode(
-                redirect_uri=reply_to.redirect_uri,
-                code_challenge=request.code_challenge,
-                nonce=request.nonce,
-            )
-            ttl = request.client.authorization_code_lifetime
-            yield self.stores.codes.put(record, code.selector, code.digest, ttl=ttl)
+        ttl = request.client.authorization_code_lifetime
+        return self.stores.codes.put(record, code.selector, code.digest, ttl=ttl)
 
     async def _make_active(
         self, authorization: Authorization, writes: Sequence[Command], claim: Claim | None
@@ -122,11 +108,16 @@ class Answering:
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
 
+def _hashed(parameters: Mapping[str, str], reply_to: ReplyTo) -> HashedArtifacts:
+    code = parameters.get("code")
+    state = reply_to.state if code else None
+    return HashedArtifacts(access_token=parameters.get("access_token"), code=code, state=state)
+
+
 def _lifetime(interaction: Interaction, code: Handle | None, access: MintedToken | None) -> int:
     """Return the seconds for which the authorization is needed, a replay of its code included."""
     until_replay = interaction.request.client.authorization_code_lifetime + REPLAY_WINDOW
-    until_expiry = access.lifetime if access else 0
-    return max(until_replay if code else 0, until_expiry, 1)
+    return max(until_replay if code else 1, access.lifetime if access else 1)
 
 
 def _authorization(interaction: Interaction, session: Session, registry: Registry) -> Authorization:

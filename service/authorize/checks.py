@@ -6,30 +6,15 @@ Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
 
-from service.authorize.parameters import EndpointKind
+from service.authorize.parameters import AUTHORIZE, CIBA, DEVICE, PAR, EndpointKind
 from service.authorize.request import AuthorizeRequest
 from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
 from service.tokens.scope import check_allowed, check_resources
-
-AUTHORIZE, PAR, DEVICE, CIBA = EndpointKind
-
-R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class Row(Generic[R]):
-    """A rule, and the endpoints at which it applies."""
-
-    rule: R
-    on: tuple[EndpointKind, ...]
-
 
 Check = Callable[[AuthorizeRequest, Registry], None]
 
@@ -105,19 +90,19 @@ def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> No
         raise InvalidRequest("claims.userinfo needs a response_type that brings an access token")
 
 
-CHECKS: tuple[Row[Check], ...] = (
-    Row(response_type_is_allowed, on=(AUTHORIZE, PAR)),
-    Row(required_features_are_supported, on=(AUTHORIZE, PAR, DEVICE, CIBA)),
-    Row(access_token_is_allowed_in_browser, on=(AUTHORIZE, PAR)),
-    Row(code_challenge_is_sent_when_required, on=(AUTHORIZE, PAR)),
-    Row(scope_is_allowed, on=(AUTHORIZE, PAR, DEVICE, CIBA)),
-    Row(scope_fits_response_type, on=(AUTHORIZE, PAR)),
-    Row(resources_fit_scope, on=(AUTHORIZE, PAR, DEVICE, CIBA)),
-    Row(nonce_is_sent_for_id_token, on=(AUTHORIZE, PAR)),
-    Row(userinfo_claims_can_be_fetched, on=(AUTHORIZE, PAR)),
-)
+CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
+    response_type_is_allowed: (AUTHORIZE, PAR),
+    required_features_are_supported: (AUTHORIZE, PAR, DEVICE, CIBA),
+    access_token_is_allowed_in_browser: (AUTHORIZE, PAR),
+    code_challenge_is_sent_when_required: (AUTHORIZE, PAR),
+    scope_is_allowed: (AUTHORIZE, PAR, DEVICE, CIBA),
+    scope_fits_response_type: (AUTHORIZE, PAR),
+    resources_fit_scope: (AUTHORIZE, PAR, DEVICE, CIBA),
+    nonce_is_sent_for_id_token: (AUTHORIZE, PAR),
+    userinfo_claims_can_be_fetched: (AUTHORIZE, PAR),
+}
 
 
 def checks_on(endpoint: EndpointKind) -> Iterator[Check]:
     """Return the endpoint's column of the table."""
-    return (row.rule for row in CHECKS if endpoint in row.on)
+    return (check for check, endpoints in CHECKS.items() if endpoint in endpoints)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
-from service.authorize.checks import AUTHORIZE
 from service.authorize.interaction import Interaction, Step
+from service.authorize.parameters import AUTHORIZE
 from service.authorize.parking import Claim, Parking
 from service.authorize.reader import RequestReader
 from service.authorize.reply_to import ReplyTo, find_client
@@ -192,7 +192,7 @@ class AuthorizeFlow:
         request, session = interaction.request, interaction.session
         if session is None:
             raise LoginRequired("no user is signed in")
-        if request.acr.essential and interaction.acr is None:
+        if interaction.lacks_acr:
             raise UnmetAuthenticationRequirements("the requested acr was not satisfied")
         parameters = await self.answering.grant(interaction, session, reply_to, claim)
         if interaction.consented_scope:

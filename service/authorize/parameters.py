@@ -21,26 +21,28 @@ class EndpointKind(Enum):
     CIBA = auto()
 
 
+AUTHORIZE, PAR, DEVICE, CIBA = EndpointKind
+
 _JWT_CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "jti"})
 """Claims about the request object itself (RFC 7519 §4.1)."""
 
 _OBJECTS = frozenset({"claims", "registration"})
 _NUMBERS = frozenset({"max_age"})
-_TEXTS = frozenset(
+_KNOWN = frozenset(
     {
         *("client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce"),
         *("code_challenge", "code_challenge_method", "prompt", "display", "id_token_hint"),
         *("login_hint", "ui_locales", "claims_locales", "acr_values"),
+        *(*_OBJECTS, *_NUMBERS, *REPEATABLE),
     }
 )
-_KNOWN = _OBJECTS | _NUMBERS | _TEXTS | REPEATABLE
 _DEVICE = frozenset({"client_id", "scope"}) | REPEATABLE
 
 PARAMETERS: Mapping[EndpointKind, frozenset[str]] = {
-    EndpointKind.AUTHORIZE: _KNOWN,
-    EndpointKind.PAR: _KNOWN,  # RFC 9126 §2.1
-    EndpointKind.DEVICE: _DEVICE,  # RFC 8628 §3.1
-    EndpointKind.CIBA: _DEVICE | {"acr_values", "id_token_hint", "login_hint"},  # CIBA Core §7.1
+    AUTHORIZE: _KNOWN,
+    PAR: _KNOWN,  # RFC 9126 §2.1
+    DEVICE: _DEVICE,  # RFC 8628 §3.1
+    CIBA: _DEVICE | {"acr_values", "id_token_hint", "login_hint"},  # CIBA Core §7.1
 }
 """The parameters that have a meaning; all others are ignored (RFC 6749 §3.1)."""
 
@@ -65,7 +67,10 @@ def _values(name: str, value: object) -> tuple[str, ...]:
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)
     if name in REPEATABLE and isinstance(value, list):
-        return _texts(name, cast("list[object]", value))
+        texts = [text for text in cast("list[object]", value) if isinstance(text, str)]
+        if len(texts) < len(cast("list[object]", value)):
+            raise InvalidRequestObject(f"{name} is a list of something else in the request object")
+        return tuple(texts)
     if name in _KNOWN:
         raise InvalidRequestObject(f"{name} is of another type in the request object")
     return ()
@@ -76,9 +81,3 @@ def _encode(name: str, value: object) -> str:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
         raise InvalidRequestObject(f"{name} is too deep in the request object") from error
-
-
-def _texts(name: str, values: list[object]) -> tuple[str, ...]:
-    if not all(isinstance(value, str) for value in values):
-        raise InvalidRequestObject(f"{name} is a list of something else in the request object")
-    return tuple(map(str, values))

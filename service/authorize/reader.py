@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from service.authorize.checks import AUTHORIZE, CIBA, PAR, Row, checks_on
-from service.authorize.parameters import PARAMETERS, EndpointKind
+from service.authorize.checks import checks_on
+from service.authorize.parameters import AUTHORIZE, DEVICE, PAR, PARAMETERS, EndpointKind
 from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
@@ -33,13 +32,14 @@ class RequestReader:
     async def arrive(
         self, sent: Params, client: Client, endpoint: EndpointKind, *, client_address: str
     ) -> Arrival:
-        """Run the rows before the checks; an OAuthError from here must not be sent to the redirect URI."""
+        """Open the request object; an OAuthError from here must not be sent to the redirect URI."""
         arrival = Arrival(
             endpoint=endpoint, client=client, params=sent, client_address=client_address
         )
-        for row in ROWS_BEFORE:
-            if endpoint in row.on:
-                arrival = await row.rule(self, arrival)
+        if endpoint is not DEVICE:
+            arrival = await self.request_objects.open(arrival)
+        if endpoint in (AUTHORIZE, PAR):
+            self._require_redirect_uri(arrival)
         return arrival
 
     async def reopen(self, params: Params) -> Arrival:
@@ -72,20 +72,10 @@ class RequestReader:
             check(request, self.registry.current)
         return request
 
-    async def open_request_object(self, arrival: Arrival) -> Arrival:
-        return await self.request_objects.open(arrival)
-
-    async def require_redirect_uri(self, arrival: Arrival) -> Arrival:
+    def _require_redirect_uri(self, arrival: Arrival) -> None:
         try:
             self.reply_to(arrival)
         except InvalidRequest as untrusted:
             refusal = arrival.refusal or untrusted
             refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
             raise refusal from untrusted
-        return arrival
-
-
-ROWS_BEFORE: tuple[Row[Callable[[RequestReader, Arrival], Awaitable[Arrival]]], ...] = (
-    Row(RequestReader.open_request_object, on=(AUTHORIZE, PAR, CIBA)),
-    Row(RequestReader.require_redirect_uri, on=(AUTHORIZE, PAR)),
-)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 from service.authorize.response_modes import RESPONSE_MODES
 from service.model.client import Client
@@ -31,8 +29,6 @@ from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
 from service.tokens.claims import askable, claims_of_scope
 from service.tokens.id_token import IdTokens
 from service.tokens.subject import RequestedUser
-
-T = TypeVar("T")
 
 _MAX_DIGITS = 12
 
@@ -124,8 +120,8 @@ async def read_request(
         ui_locales=params.get("ui_locales"),
         claims=_limit_claims(params, claims, scope=scope, client=client, registry=registry),
         acr=_combine_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
-        idp=_find_prefixed(_IDP, acr_values, partial(_allowed_provider, client, registry)),
-        tenant=_find_prefixed(_TENANT, acr_values, registry.find_tenant),
+        idp=_find_provider(acr_values, client, registry),
+        tenant=next(filter(None, map(registry.find_tenant, _named(_TENANT, acr_values))), None),
     )
 
 
@@ -208,15 +204,14 @@ def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
     return (client.default_acr_values or ()) if text is None else tuple(text.split())
 
 
-def _find_prefixed(
-    prefix: str, acr_values: tuple[str, ...], find: Callable[[str], T | None]
-) -> T | None:
-    """Return the first that is found by a name behind the prefix."""
-    names = [value.removeprefix(prefix) for value in acr_values if value.startswith(prefix)]
-    return next((found for name in names if (found := find(name)) is not None), None)
+def _named(prefix: str, acr_values: Iterable[str]) -> list[str]:
+    """Return the names behind the prefix."""
+    return [value.removeprefix(prefix) for value in acr_values if value.startswith(prefix)]
 
 
-def _allowed_provider(client: Client, registry: Registry, name: str) -> str | None:
-    """Return the name of an identity provider if the client allows it."""
-    allowed = client.identity_provider_restrictions or registry.identity_providers
-    return name if name in allowed and name in registry.identity_providers else None
+def _find_provider(acr_values: Iterable[str], client: Client, registry: Registry) -> str | None:
+    """Return the first identity provider that is named and that the client allows."""
+    known = registry.identity_providers
+    allowed = client.identity_provider_restrictions or known
+    names = _named(_IDP, acr_values)
+    return next((name for name in names if name in allowed and name in known), None)

@@ -8,7 +8,7 @@ from typing import cast
 
 import structlog
 
-from service.authorize.parameters import EndpointKind, parameters_in
+from service.authorize.parameters import AUTHORIZE, EndpointKind, parameters_in
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
 from service.keys.jose import (
@@ -119,7 +119,7 @@ class RequestObjects:
             case str(by_value), None:
                 return by_value
             case None, str(uri):
-                if arrival.endpoint is not EndpointKind.AUTHORIZE:  # RFC 9126 §2.1
+                if arrival.endpoint is not AUTHORIZE:  # RFC 9126 §2.1
                     raise InvalidRequest("request_uri is accepted at the authorize endpoint only")
                 return await self.uris.fetch(uri, client, client_address=arrival.client_address)
             case _:

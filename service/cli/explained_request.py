@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 import click
 
+from service.authorize.accepted_values import find_accepted_values
 from service.authorize.checks import (
-    AUTHORIZE,
     Check,
     access_token_is_allowed_in_browser,
     checks_on,
     code_challenge_is_sent_when_required,
 )
+from service.authorize.parameters import AUTHORIZE
 from service.endpoints.authorize import PATH
 from service.parts import Parts
 from service.protocol import errors
@@ -106,7 +107,7 @@ async def explain_value(parts: Parts, refused: RefusedValue) -> Rows:
     """Return the refused value, the registered ones, and the nearest way to mend it."""
     if not refused.parameter:
         return []
-    accepted = await parts.accepted_values.find(refused)
+    accepted = await find_accepted_values(refused, parts.clients.directory)
     rows = [("parameter", refused.parameter), ("sent", refused.shown or "nothing")]
     rows += [("registered", value) for value in accepted]
     mends = " or ".join(_mends(parts, refused, accepted))

@@ -13,9 +13,8 @@ from service.authorize.steps import LOGIN
 from service.clients.directory import Clients
 from service.identity.access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
-from service.logout.front_channel import FrontChannel
+from service.logout.ending import UserLogout
 from service.model.client import Client
-from service.model.events import Emit, LoggedOut
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.pages.display import shown_scopes
@@ -30,11 +29,10 @@ class AccountEndpoint:
     issuer: str
     sign_in: SignInPages
     sessions: Sessions
-    front_channel: FrontChannel
+    logout: UserLogout
     access: GrantedAccess
     registry: LiveRegistry
     clients: Clients
-    emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
         return self.sign_in.errors.page_and_form(ACCOUNT, self.page, self.submit)
@@ -81,9 +79,7 @@ class AccountEndpoint:
 
     async def _sign_out(self, visit: Visit, current: Session) -> web.Response:
         """End this browser's session; frames tell the clients that use front-channel logout."""
-        took_part = await self.sessions.end(current)
-        self.emit(LoggedOut(subject=current.subject, session_id=current.id))
-        frames = await self.front_channel.find_uris(current, took_part)
+        frames = await self.logout.end(current)
         if frames:
             response = self.sign_in.pages.logged_out(visit.request, frames=frames)
         else:

@@ -14,9 +14,8 @@ from service.authorize.parking import Parking
 from service.clients.directory import Clients
 from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
-from service.logout.front_channel import FrontChannel
+from service.logout.ending import UserLogout
 from service.logout.request import LogoutRequest, read_logout_request
-from service.model.events import Emit, LoggedOut
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT, SignInPages
 from service.pages.visits import csrf_token
@@ -37,9 +36,8 @@ class EndSessionEndpoint:
     sign_in: SignInPages
     clients: Clients
     id_tokens: IdTokens
-    front_channel: FrontChannel
+    logout: UserLogout
     parking: Parking
-    emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
         page_and_form = self.sign_in.errors.page_and_form
@@ -111,11 +109,8 @@ class EndSessionEndpoint:
         parked_id: str | None = None,
     ) -> web.Response:
         """End the session in the store, then tell the clients, and send the user to the client or a page."""
-        session, frames = visitor.session, tuple[str, ...]()
-        if session is not None:
-            took_part = await self.sign_in.visits.sessions.end(session)
-            self.emit(LoggedOut(subject=session.subject, session_id=session.id))
-            frames = await self.front_channel.find_uris(session, took_part)
+        session = visitor.session
+        frames = () if session is None else await self.logout.end(session)
         self._warn_of_refused_uri(logout)
         continue_uri = logout.continue_after(session)
         if continue_uri is not None and not await self._is_first_answer(parked_id):

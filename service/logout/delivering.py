@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Never
+from typing import NamedTuple, Never
+from urllib.parse import urlsplit
 
 import structlog
 
 from service.clients.directory import Clients
 from service.logout.queue import LogoutQueue
-from service.logout.shares import Place, choose_deliveries
 from service.model.session import LogoutDelivery
 from service.store.keyvalue import StoreUnavailable
 
@@ -24,6 +25,9 @@ INTERVAL = 1
 AT_ONCE = 20
 """Attempts that run at the same time."""
 
+PER_HOST = 2
+"""Those at one host of dynamically registered clients (RFC 7591 §5)."""
+
 LOOK_AHEAD = 1000
 """Deliveries that are searched for those that there is a place for."""
 
@@ -31,9 +35,19 @@ SET_BACK = 30
 """Seconds for which so many without a place are deferred, so that those behind them are found."""
 
 
+class Place(NamedTuple):
+    """The host of an attempt."""
+
+    host: str
+    dynamically_registered: bool
+
+
 @dataclass(slots=True, kw_only=True)
 class LogoutDeliveries:
-    """Makes the attempts that are due, some at once; no logout ever waits for them."""
+    """Makes the attempts that are due, some at once; no logout ever waits for them.
+
+    A host that hangs never takes all places for attempts.
+    """
 
     queue: LogoutQueue
     attempt: Callable[[LogoutDelivery], Awaitable[None]]
@@ -81,8 +95,26 @@ class LogoutDeliveries:
         return chosen
 
     async def _find_due(self, at_most: int) -> tuple[Sequence[LogoutDelivery], dict[str, Place]]:
-        due, running = await self.queue.find_due(at_most), self._running.values()
-        return due, await choose_deliveries(due, running, self.clients, places=AT_ONCE)
+        """Return due deliveries, and the places of those that there is room for, by their ids."""
+        due = await self.queue.find_due(at_most)
+        taken = Counter(self._running.values())
+        known, chosen = dict[str, Place](), dict[str, Place]()
+        for delivery in due:
+            if taken.total() >= AT_ONCE:
+                break
+            if delivery.client_id not in known:
+                known[delivery.client_id] = await self._find_place(delivery.client_id)
+            place = known[delivery.client_id]
+            if _has_room(place, taken):
+                chosen[delivery.id] = place
+                taken[place] += 1
+        return due, chosen
+
+    async def _find_place(self, client_id: str) -> Place:
+        in_file = self.clients.in_file(client_id)
+        client = in_file or await self.clients.find(client_id)
+        uri = None if client is None else client.backchannel_logout_uri
+        return Place(urlsplit(uri or "").hostname or "", dynamically_registered=in_file is None)
 
     async def _attempt(self, delivery: LogoutDelivery) -> None:
         try:
@@ -97,3 +129,15 @@ class LogoutDeliveries:
     def _make_room(self, attempt: asyncio.Task[None]) -> None:
         del self._running[attempt]
         self.wake.set()
+
+
+def _has_room(place: Place, taken: Counter[Place]) -> bool:
+    """Whether one more attempt is allowed there.
+
+    One host of the operator's clients gets three quarters of the places; all dynamically
+    registered clients together get half, and each of their hosts gets two.
+    """
+    if not place.dynamically_registered:
+        return taken[place] < AT_ONCE - AT_ONCE // 4
+    of_all = sum(count for other, count in taken.items() if other.dynamically_registered)
+    return of_all < AT_ONCE // 2 and taken[place] < PER_HOST

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
-from service.authorize.accepted_values import AcceptedValues
+from service.authorize.accepted_values import find_accepted_values
+from service.clients.directory import Clients
 from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit, current_request_id
 from service.pages.pages import Pages
@@ -51,7 +52,7 @@ class ErrorPages:
 
     pages: Pages
     emit: Emit
-    accepted: AcceptedValues | None
+    clients: Clients | None
     """Only in development: in production a page shows nothing of a request or a registration."""
 
     def routes(self) -> Iterable[web.RouteDef]:
@@ -116,8 +117,9 @@ class ErrorPages:
             "time": int(time.time()),
             "way_on": error.way_on if isinstance(error, SignInOver) else None,
         }
-        if self.accepted is not None and refused.parameter is not None:
-            context |= {"refused": refused, "accepted": await self.accepted.find(refused)}
+        if self.clients is not None and refused.parameter is not None:
+            accepted = await find_accepted_values(refused, self.clients)
+            context |= {"refused": refused, "accepted": accepted}
         page = self.pages.render(request, "error.html", status=error.status, context=context)
         page.headers.update(error.headers)
         return page

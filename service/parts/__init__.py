@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from math import ceil
 
-from service.authorize.accepted_values import AcceptedValues
 from service.authorize.answer import Answering
 from service.authorize.flow import AuthorizeFlow
-from service.authorize.parameters import PARAMETERS, EndpointKind
+from service.authorize.parameters import AUTHORIZE, PARAMETERS
 from service.authorize.parking import Parking
 from service.authorize.reader import RequestReader
 from service.authorize.request_object import RequestObjects
@@ -25,7 +24,7 @@ from service.identity.users import Subjects, open_users
 from service.logout import request as logout_request
 from service.logout.back_channel import BackChannel
 from service.logout.delivering import LogoutDeliveries
-from service.logout.front_channel import FrontChannel
+from service.logout.ending import UserLogout
 from service.logout.queue import LEASE_MARGIN, LogoutQueue
 from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.shared import Shared
@@ -97,10 +96,12 @@ class Parts:
         self.records = UserRecords(shared)
         self.sign_in = SignInParts(shared)
         self.tokens = TokenParts(shared, self.keys, self.clients, self.sign_in.users)
-        self.accepted_values = AcceptedValues(
-            clients=self.clients.directory, registry=shared.registry
+        self.user_logout = UserLogout(
+            issuer=shared.issuer,
+            clients=self.clients.directory,
+            sessions=self.records.sessions,
+            emit=shared.emit,
         )
-        self.front_channel = FrontChannel(issuer=shared.issuer, clients=self.clients.directory)
         self.parked_logouts = build_parking(shared, "logout", logout_request.PARAMETERS)
         self.flow = build_flow(self)
         self.logout_deliveries = build_logout_deliveries(self)
@@ -126,7 +127,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
         ),
         registry=shared.registry,
         steps=BUILTIN_STEPS,
-        parking=build_parking(shared, "authorize", PARAMETERS[EndpointKind.AUTHORIZE]),
+        parking=build_parking(shared, "authorize", PARAMETERS[AUTHORIZE]),
         consents=parts.records.consents,
         answering=Answering(
             access_tokens=tokens.access_tokens,

@@ -27,7 +27,7 @@ class PageParts:
         self.errors = ErrorPages(
             pages=self.pages,
             emit=shared.emit,
-            accepted=parts.accepted_values if configuration.is_development else None,
+            clients=parts.clients.directory if configuration.is_development else None,
         )
         self.client_address = ClientAddress(
             trusted=server.trusted_proxies, header=server.forwarded_header

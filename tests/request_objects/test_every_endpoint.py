@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.authorize.checks import AUTHORIZE, CIBA, DEVICE, PAR
-from service.authorize.parameters import EndpointKind
+from service.authorize.parameters import AUTHORIZE, CIBA, DEVICE, PAR, EndpointKind
 from service.authorize.request import AuthorizeRequest
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params

@@ -1,26 +1,29 @@
-"""Lists the URIs that a browser loads to tell clients that a session has ended (OIDC Front-Channel Logout §2, §3)."""
+"""Ends a session for its user, and lists the URIs by which the browser tells clients (OIDC Front-Channel Logout §2, §3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from service.clients.directory import Clients
+from service.identity.sessions import Sessions
+from service.model.events import Emit, LoggedOut
 from service.model.session import Session
 from service.protocol.redirect_uri import with_query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrontChannel:
-    """Finds the front-channel logout URIs of clients."""
-
+class UserLogout:
     issuer: str
     clients: Clients
+    sessions: Sessions
+    emit: Emit
 
-    async def find_uris(self, session: Session, client_ids: Iterable[str]) -> tuple[str, ...]:
-        """Return the URI of each enabled client that has one; a query in it is kept (§2)."""
+    async def end(self, session: Session) -> tuple[str, ...]:
+        """End the session, and return the URI of each enabled client in it that has one; its query is kept (§2)."""
+        took_part = await self.sessions.end(session)
+        self.emit(LoggedOut(subject=session.subject, session_id=session.id))
         uris: list[str] = []
-        for client_id in client_ids:
+        for client_id in took_part:
             client = await self.clients.find(client_id)
             if client is None or not client.enabled or client.frontchannel_logout_uri is None:
                 continue
