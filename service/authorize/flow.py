@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from service.authorize.answer import Answering
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parameters import AUTHORIZE
-from service.authorize.parking import Claim, Parking
+from service.authorize.parking import Claim, ParkedRequest, Parking
 from service.authorize.reader import RequestReader
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
@@ -19,7 +19,7 @@ from service.identity.sign_ins import PartialSignIn, SignIn
 from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
-from service.model.session import Answers, ParkedRequest, Session
+from service.model.session import Answers, Session
 from service.protocol.errors import (
     AlreadyAnswered,
     LoginRequired,
@@ -83,55 +83,45 @@ class AuthorizeFlow:
         client = await find_client(sent, self.reader.clients)
         return await self.reader.arrive(sent, client, AUTHORIZE, client_address=address)
 
-    async def begin(self, arrival: Arrival, visitor: Visitor) -> Outcome:
-        """Answer a request that has just come in, or return its first page."""
-        return await self._advance(arrival, visitor, Answers())
-
     async def postpone(self, arrival: Arrival, path: str) -> Outcome:
         """Park a request that came without cookies, to be continued at this path by GET."""
         try:
             await self.reader.read(arrival)
-            address = arrival.client_address
-            return NextStep(
-                path, await self.parking.park(arrival.params, browser=None, address=address)
-            )
+            return await self._park(arrival, path, browser=None)
         except TooManyRequests:
             raise
         except OAuthError as error:
             return self.refuse_with(self.reader.reply_to(arrival), error)
 
-    async def resume(self, parked_id: str, parked: ParkedRequest, visitor: Visitor) -> Outcome:
+    async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """Go on with a parked request after the user has answered something."""
-        arrival = await self.reader.reopen(Params(parked.params))
-        return await self._advance(arrival, visitor, parked.answers, parked_id=parked_id)
+        return await self.advance(await self.reader.reopen(parked.params), visitor, parked)
 
-    async def refuse(
-        self, parked_id: str, parked: ParkedRequest, visitor: Visitor, error: OAuthError
-    ) -> Delivery:
+    async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Delivery:
         """End a parked request, because the user refused or cannot meet it."""
-        reply_to = self.reader.reply_to(await self.reader.reopen(Params(parked.params)))
-        await self.parking.claim(parked_id).make()
+        reply_to = self.reader.reply_to(await self.reader.reopen(parked.params))
+        await self.parking.claim(parked.id).make()
         return self.refuse_with(reply_to.in_browser(visitor.browser_state), error)
 
-    async def _advance(
-        self, arrival: Arrival, visitor: Visitor, answers: Answers, *, parked_id: str = ""
+    async def advance(
+        self, arrival: Arrival, visitor: Visitor, parked: ParkedRequest | None = None
     ) -> Outcome:
-        """Return the next page or the answer."""
+        """Return the answer or the next page, for which a request that has just come in is parked."""
         reply_to = self.reader.reply_to(arrival).in_browser(visitor.browser_state)
-        claim = self.parking.claim(parked_id) if parked_id else None
+        claim = self.parking.claim(parked.id) if parked else None
         try:
             request = await self.reader.read(arrival)
+            answers = parked.answers if parked else Answers()
             interaction = await self._interaction(request, reply_to, visitor, answers)
             interaction.refuse_another_user()
-            step = self._find_step(interaction, visitor, parked_id)
+            step = self._find_step(interaction, visitor, parked)
             if step is None:
                 return await self._answer(interaction, reply_to, claim)
             if "none" in request.prompt:
                 raise step.refusal("prompt is none, and the user would have to be asked")
-            parked_id = parked_id or await self.parking.park(
-                arrival.params, browser=visitor.browser, address=arrival.client_address
-            )
-            return NextStep(step.path, parked_id)
+            if parked is not None:
+                return NextStep(step.path, parked.id)
+            return await self._park(arrival, step.path, browser=visitor.browser)
         except (AlreadyAnswered, TooManyRequests):
             raise  # a page: the client has its answer, or would only send the user again
         except TemporarilyUnavailable as error:
@@ -140,6 +130,11 @@ class AuthorizeFlow:
             if claim is not None:
                 await claim.make()
             return self.refuse_with(reply_to, error)
+
+    async def _park(self, arrival: Arrival, path: str, *, browser: str | None) -> NextStep:
+        address = arrival.client_address
+        parked_id = await self.parking.park(arrival.params, browser=browser, address=address)
+        return NextStep(path, parked_id)
 
     async def _interaction(
         self, request: AuthorizeRequest, reply_to: ReplyTo, visitor: Visitor, answers: Answers
@@ -175,9 +170,11 @@ class AuthorizeFlow:
         trusted = with_trusted_methods(sign_in, self.registry.current)
         return next((step for step in self.steps if step.is_missing_from(trusted, request)), None)
 
-    def _find_step(self, interaction: Interaction, visitor: Visitor, parked_id: str) -> Step | None:
+    def _find_step(
+        self, interaction: Interaction, visitor: Visitor, parked: ParkedRequest | None
+    ) -> Step | None:
         partial = visitor.partial
-        if partial is not None and parked_id and partial.parked_id == parked_id:
+        if partial is not None and parked is not None and partial.parked_id == parked.id:
             missing = self.find_missing_step(partial.sign_in, interaction.request)
             if missing is not None:
                 return missing

@@ -16,7 +16,7 @@ from cryptography.fernet import InvalidToken
 from service.keys.sealing import cipher_from_id
 from service.model.client import MARK_LENGTH, client_mark
 from service.model.handle import digest, new_selector
-from service.model.session import Answers, ParkedRequest, SealedRequest
+from service.model.session import Answers, SealedRequest
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
 from service.store.keyvalue import StoreUnavailable
@@ -35,6 +35,19 @@ _ANSWERED = "this was answered already: go back to the application"
 _MAX_ID_LENGTH = 64
 _PURPOSE = b"parameters"
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedRequest:
+    """A request that waits for its user; it is validated anew when it goes on."""
+
+    id: str
+    params: Params
+    record: SealedRequest
+
+    @property
+    def answers(self) -> Answers:
+        return self.record.answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,23 +94,24 @@ class Parking:
 
         Raise InvalidRequest if it is too long, TooManyRequests if its network has sent too many.
         """
-        kept = params.only(self.parameters).values
-        size = len(msgspec.json.encode(kept))
-        if size > MAX_BYTES:
+        kept = msgspec.json.encode(params.only(self.parameters).values)
+        if len(kept) > MAX_BYTES:
             raise InvalidRequest("the parameters are too long to be kept while the user is asked")
-        await self.rate_limit.count(network_of(address), 1 + size // KIB)
+        await self.rate_limit.count(network_of(address), 1 + len(kept) // KIB)
         parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
-        parked = ParkedRequest(
-            params=kept, browser_digest=None if browser is None else digest(browser)
+        record = SealedRequest(
+            sealed=cipher_from_id(parked_id, _PURPOSE).encrypt(kept).decode(),
+            browser_digest=None if browser is None else digest(browser),
+            answers=Answers(),
         )
-        sealed, place = _seal(parked_id, parked), self._place(parked_id)
-        await self.stores.kv.write(self.stores.parked.put(sealed, place, ttl=LIFETIME))
+        place = self._place(parked_id)
+        await self.stores.kv.write(self.stores.parked.put(record, place, ttl=LIFETIME))
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request with this id; raise InvalidRequest if another browser began it."""
         parked = await self._read(parked_id)
-        owner = parked.browser_digest if parked else None
+        owner = parked.record.browser_digest if parked else None
         if parked is None or owner is None or not hmac.compare_digest(owner, digest(browser)):
             raise InvalidRequest("the sign-in took too long or was begun in another browser")
         return parked
@@ -105,17 +119,15 @@ class Parking:
     async def find_or_bind(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request, which becomes this browser's if it came by cross-site POST."""
         parked = await self._read(parked_id)
-        if parked is not None and parked.browser_digest is None:
-            await self._change(parked_id, replace(parked, browser_digest=digest(browser)))
+        if parked is not None and parked.record.browser_digest is None:
+            await self._rewrite(parked_id, replace(parked.record, browser_digest=digest(browser)))
         return await self.find(parked_id, browser=browser)
 
-    async def answer(
-        self, parked_id: str, parked: ParkedRequest, answers: Answers
-    ) -> ParkedRequest:
+    async def answer(self, parked: ParkedRequest, answers: Answers) -> ParkedRequest:
         """Keep what the user has answered."""
-        answered = replace(parked, answers=answers)
-        await self._change(parked_id, answered)
-        return answered
+        record = replace(parked.record, answers=answers)
+        await self._rewrite(parked.id, record)
+        return replace(parked, record=record)
 
     def claim(self, parked_id: str) -> Claim:
         """Return an attempt to answer the request."""
@@ -125,17 +137,16 @@ class Parking:
         if len(parked_id) > _MAX_ID_LENGTH:
             return None
         place, stores = self._place(parked_id), self.stores
-        sealed, answer = await stores.kv.read(
+        record, answer = await stores.kv.read(
             stores.parked.read(place), stores.parked_answers.read(place)
         )
         if answer is not None:
             raise AlreadyAnswered(_ANSWERED)
-        return None if sealed is None else _unseal(parked_id, sealed)
+        return None if record is None else _open(parked_id, record)
 
-    async def _change(self, parked_id: str, parked: ParkedRequest) -> None:
+    async def _rewrite(self, parked_id: str, record: SealedRequest) -> None:
         """Keep it as it is now, for what is left of its time."""
-        sealed = _seal(parked_id, parked)
-        await self.stores.kv.write(self.stores.parked.rewrite(sealed, self._place(parked_id)))
+        await self.stores.kv.write(self.stores.parked.rewrite(record, self._place(parked_id)))
 
     def _place(self, parked_id: str) -> str:
         return digest(f"{self.purpose} {parked_id}")
@@ -146,21 +157,9 @@ def mark_in(parked_id: str) -> str:
     return parked_id[-MARK_LENGTH:]
 
 
-def _seal(parked_id: str, parked: ParkedRequest) -> SealedRequest:
-    return SealedRequest(
-        sealed=cipher_from_id(parked_id, _PURPOSE)
-        .encrypt(msgspec.json.encode(parked.params))
-        .decode(),
-        browser_digest=parked.browser_digest,
-        answers=parked.answers,
-    )
-
-
-def _unseal(parked_id: str, sealed: SealedRequest) -> ParkedRequest | None:
+def _open(parked_id: str, record: SealedRequest) -> ParkedRequest | None:
     try:
-        params = _decode(cipher_from_id(parked_id, _PURPOSE).decrypt(sealed.sealed))
+        values = _decode(cipher_from_id(parked_id, _PURPOSE).decrypt(record.sealed))
     except (InvalidToken, msgspec.MsgspecError):
         return None
-    return ParkedRequest(
-        params=params, browser_digest=sealed.browser_digest, answers=sealed.answers
-    )
+    return ParkedRequest(id=parked_id, params=Params(values), record=record)

@@ -81,18 +81,16 @@ class RequestObjects:
         A refusal that comes after the signature has been verified can go where the object says.
         """
         sent, client = arrival.params, arrival.client
+        params = sent
+        refusal: OAuthError | None = None
         try:
             claims = await self._read(arrival)
-            if claims is None:
-                return arrival
-            params = _merge(sent, claims, alone=client.require_signed_request_object)
-        except OAuthError as refusal:
-            return replace(arrival, refusal=refusal)
-        try:
-            self._check(claims, sent, client)
-        except InvalidRequestObject as refusal:
-            return replace(arrival, params=params, refusal=refusal)
-        return replace(arrival, params=params)
+            if claims is not None:
+                params = _merge(sent, claims, alone=client.require_signed_request_object)
+                self._check(claims, sent, client)
+        except OAuthError as error:
+            refusal = error
+        return replace(arrival, params=params, refusal=refusal)
 
     async def _read(self, arrival: Arrival) -> Claims | None:
         """Return the verified content of the object; None if there is none."""

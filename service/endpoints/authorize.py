@@ -61,7 +61,7 @@ class AuthorizeEndpoint:
         arrival = await self._arrival(request, query_params(request))
         try:
             visitor = await self.sign_in.visits.find_visitor(request)
-            outcome = await flow.begin(arrival, visitor)
+            outcome = await flow.advance(arrival, visitor)
         except TooManyRequests:
             raise  # as a page, because the client would only send the user again
         except TemporarilyUnavailable as error:
@@ -91,6 +91,6 @@ class AuthorizeEndpoint:
         with self.sign_in.explain_end(parked_id):
             browser = visit.visitor.browser
             parked = await flow.parking.find_or_bind(parked_id, browser=browser)
-        outcome = await flow.resume(parked_id, parked, visit.visitor)
-        ui_locales = Params(parked.params).get("ui_locales")
+        outcome = await flow.resume(parked, visit.visitor)
+        ui_locales = parked.params.get("ui_locales")
         return self.sign_in.send(request, outcome, visit.visitor, ui_locales)

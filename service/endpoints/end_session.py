@@ -153,7 +153,7 @@ class EndSessionEndpoint:
         params = Params({})
         with suppress(InvalidRequest):
             parked = await self.parking.find_or_bind(parked_id or "", browser=visitor.browser)
-            params = Params(parked.params)
+            params = parked.params
         return await self._read(params)
 
     async def _read(self, params: Params) -> LogoutRequest:

@@ -79,7 +79,7 @@ class LoginEndpoint:
         known = self.providers.registry.current
         name = visit.params.get("idp") or (waiting and find_provider(waiting.request, known))
         if waiting is not None and name is None:  # a reload has removed it
-            return self.sign_in.go(visit, LOGIN.path, waiting.parked_id)
+            return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
         provider = self.providers.find_provider(name or "")
         if provider is None or not _accepts_users_of(provider, waiting):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
@@ -89,7 +89,7 @@ class LoginEndpoint:
                 _wishes(waiting),
                 browser=visit.visitor.browser,
                 address=self.sign_in.visits.client_address.find(request),
-                parked_id=waiting.parked_id if waiting else None,
+                parked_id=waiting.parked.id if waiting else None,
             )
         except ProviderFailed as failure:
             return self._explain(visit, waiting, provider, failure)
@@ -167,7 +167,7 @@ class LoginEndpoint:
     def _link(
         self, provider: IdentityProvider, waiting: WaitingRequest | None
     ) -> dict[str, object]:
-        query = {"idp": provider.name} | ({"request": waiting.parked_id} if waiting else {})
+        query = {"idp": provider.name} | ({"request": waiting.parked.id} if waiting else {})
         path = self.sign_in.pages.url(IDENTITY_PROVIDER.path)
         return {
             "name": provider.name,

@@ -35,7 +35,7 @@ class SelectAccountEndpoint:
                 error = AccessDenied("the user cancelled")
                 return await self.sign_in.refuse(visit, waiting, error)
             case "other":
-                return self.sign_in.go(visit, LOGIN.path, waiting.parked_id)
+                return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
             case _ if visit.form_session is None:
                 return await self.sign_in.advance(visit, waiting)
             case _:

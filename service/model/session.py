@@ -57,21 +57,12 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParkedRequest:
-    """An authorization request that waits for a person; it is validated anew when it goes on."""
-
-    params: Mapping[str, tuple[str, ...]]
-    browser_digest: str | None
-    """The hash of the cookie of the browser that began it; None until a cross-site POST arrives."""
-    answers: Answers = field(default_factory=Answers)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SealedRequest:
     """A parked request in the store: its parameters encrypted with a key that is derived from its id."""
 
     sealed: str
     browser_digest: str | None
+    """The hash of the cookie of the browser that began it; None until a cross-site POST arrives."""
     answers: Answers
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
-from service.authorize.parking import mark_in
+from service.authorize.parking import ParkedRequest, mark_in
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
 from service.http.answer import see_other
@@ -18,7 +18,7 @@ from service.http.parameters import form_params, query_params
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.delivery import FormPost
-from service.model.session import Answers, ParkedRequest, Session
+from service.model.session import Answers, Session
 from service.pages.error_page import ErrorPages, SignInOver, WayOn, start_uri
 from service.pages.pages import Pages
 from service.pages.visits import Visits, csrf_token
@@ -48,7 +48,6 @@ class Visit:
 class WaitingRequest:
     """An authorization request that waits for the visitor's answer."""
 
-    parked_id: str
     parked: ParkedRequest
     request: AuthorizeRequest
     reply_to: ReplyTo
@@ -98,9 +97,8 @@ class SignInPages:
     async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:
         with self.explain_end(parked_id):
             parked = await self.flow.parking.find(parked_id, browser=visit.visitor.browser)
-        arrival = await self.flow.reader.reopen(Params(parked.params))
+        arrival = await self.flow.reader.reopen(parked.params)
         return WaitingRequest(
-            parked_id=parked_id,
             parked=parked,
             reply_to=self.flow.reader.reply_to(arrival),
             request=await self.flow.reader.read(arrival),
@@ -131,20 +129,19 @@ class SignInPages:
         self, visit: Visit, waiting: WaitingRequest, answers: Answers | None = None
     ) -> web.Response:
         """Keep new answers, and send the browser to the next page or to the client."""
-        parked_id, parked = waiting.parked_id, waiting.parked
+        parked = waiting.parked
         if answers is not None:
-            parked = await self.flow.parking.answer(parked_id, parked, answers)
-        with self.explain_end(parked_id):
-            outcome = await self.flow.resume(parked_id, parked, visit.visitor)
+            parked = await self.flow.parking.answer(parked, answers)
+        with self.explain_end(parked.id):
+            outcome = await self.flow.resume(parked, visit.visitor)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
     async def refuse(
         self, visit: Visit, waiting: WaitingRequest, error: OAuthError
     ) -> web.Response:
         """End the request by an error at the client."""
-        parked_id, parked = waiting.parked_id, waiting.parked
-        with self.explain_end(parked_id):
-            outcome = await self.flow.refuse(parked_id, parked, visit.visitor, error)
+        with self.explain_end(waiting.parked.id):
+            outcome = await self.flow.refuse(waiting.parked, visit.visitor, error)
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
     async def continue_as(
@@ -152,7 +149,7 @@ class SignInPages:
     ) -> web.Response:
         """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads."""
         request, visits, visitor = visit.request, self.visits, visit.visitor
-        parked_id, asked = (waiting.parked_id, waiting.request) if waiting else ("", None)
+        parked_id, asked = (waiting.parked.id, waiting.request) if waiting else ("", None)
         if visitor.partial and not await visits.partial_sign_ins.end(visitor.partial):
             description = "this sign-in took too long or was continued already"
             raise SignInOver(description, way_on=self.way_on(parked_id))
@@ -215,7 +212,7 @@ class SignInPages:
             img_src=[logo for logo in logos if logo],
             context={
                 "csrf": csrf_token(visitor.browser),
-                "parked_request": waiting.parked_id if waiting else "",
+                "parked_request": waiting.parked.id if waiting else "",
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
                 "stranger_at": waiting and waiting.reply_to.unverified_client_host,

@@ -46,4 +46,4 @@ async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> 
     await parts.shared.kv.write(parts.shared.stores.parked.rewrite(record, places[1]))
     with pytest.raises(InvalidRequest):
         await parking.find(other, browser="browser")
-    assert (await parking.find(first, browser="browser")).params == {"scope": ("openid",)}
+    assert (await parking.find(first, browser="browser")).params.values == {"scope": ("openid",)}

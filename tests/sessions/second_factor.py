@@ -73,14 +73,14 @@ class OtpEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        if visit.visitor.sign_in_for(waiting.parked_id if waiting else "") is None:
+        if visit.visitor.sign_in_for(waiting.parked.id if waiting else "") is None:
             return self._start_again(visit, waiting)
         return self._show(visit, waiting)
 
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_form(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        so_far = visit.visitor.sign_in_for(waiting.parked_id if waiting else "")
+        so_far = visit.visitor.sign_in_for(waiting.parked.id if waiting else "")
         if so_far is None:
             return self._start_again(visit, waiting)
         if waiting and visit.params.get("action") == "cancel":
@@ -91,7 +91,7 @@ class OtpEndpoint:
         return await self.sign_in.continue_as(visit, waiting, sign_in)
 
     def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
-        step = NextStep(LOGIN.path, waiting.parked_id if waiting else "")
+        step = NextStep(LOGIN.path, waiting.parked.id if waiting else "")
         return self.sign_in.send(visit.request, step, visit.visitor, None)
 
     def _show(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
