@@ -22,63 +22,132 @@ COUNT = 16384
 """Slots of every Cluster."""
 
 PATIENCE = 0.5
-"""Seconds for one server to answer; then another is asked."""
+"""Seconds for one server to say which server has which slot; then another is asked."""
 
 REST = 0.2
-"""Seconds between two rounds of questions at least."""
+"""Seconds between two rounds of these questions at least."""
 
 REDIRECTIONS = 3
 """Servers that one command follows its key to; more than one only while servers disagree."""
 
 
-class Slots:
-    """The last answer; the servers are asked again when one redirects or is lost."""
+class Clustered:
+    """Splits commands by server; writes keep their order, because servers are asked one after another.
 
-    def __init__(self, seeds: Iterable[Address], connect: Callable[[Address], Any]) -> None:
-        """Take the servers of the URL, and what makes a connection of redis-py to one."""
+    Which server has a slot is known from their last answer; they are asked again when one
+    redirects or is lost.
+    """
+
+    def __init__(
+        self,
+        seeds: Iterable[Address],
+        connect: Callable[[Address], Any],
+        line_to: Callable[[Address], Line],
+    ) -> None:
+        """Take the servers of the URL, and what makes a connection of redis-py and a line to one."""
         self._seeds = self._servers = frozenset(seeds)
         self._connect = connect
+        self._line_to = line_to
+        self._lines: dict[Address, Line] = {}
         self._owners: list[Address | None] = []
         self._asking: SingleFlight[None, None] = SingleFlight()
         self._asked_at = 0.0
 
     @property
-    def are_known(self) -> bool:
-        return bool(self._owners)
+    def circuit_open(self) -> bool:
+        """Whether some server has not answered lately; the others go on."""
+        return any(line.circuit_open for line in self._lines.values())
 
-    @property
-    def masters(self) -> frozenset[Address]:
-        """The servers that have slots; none before the first answer."""
-        return frozenset(owner for owner in self._owners if owner is not None)
+    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
+        """Return the replies, in order; reads go to all servers at once, writes in their order."""
+        due = monotonic() + seconds
+        if not self._owners:
+            await self._find_slots(due=due)
+        parts = [(owner, list(part)) for owner, part in groupby(commands, self._find_owner)]
+        if len(parts) == 1:
+            return await self._ask(*parts[0], due=due)
+        if all(command[0] == "GET" for command in commands):
+            answers = await asyncio.gather(*[self._ask(*part, due=due) for part in parts])
+        else:
+            answers = [await self._ask(*part, due=due) for part in parts]
+        return list(chain.from_iterable(answers))
 
-    def find_owner(self, command: Command) -> Address:
+    def close(self) -> None:
+        self._asking.cancel_all()
+        for line in self._lines.values():
+            line.close()
+
+    async def _ask(self, owner: Address, commands: list[Command], *, due: float) -> list[Any]:
+        """Ask the one server that has all these keys, or the one that has taken over from it meanwhile."""
+        line = self._line(owner)
+        known_to_be_away = line.circuit_open
+        try:
+            replies = await line.ask(commands, seconds=due - monotonic())
+        except UNREACHABLE as error:
+            self._refresh_slots()
+            if known_to_be_away:
+                raise
+            lost = owner
+            await self._find_slots(due=due)
+            owner = self._find_owner(commands[0])
+            if owner == lost:
+                raise ConnectionLost("no server has taken over yet") from error
+            replies = await self._line(owner).ask(commands, seconds=due - monotonic())
+        for index, reply in enumerate(replies):
+            if isinstance(reply, Exception):
+                replies[index] = await self._follow(commands[index], reply, owner, due=due)
+        return replies
+
+    async def _follow(
+        self, command: Command, refusal: Exception, asked: Address, *, due: float
+    ) -> Any:
+        """Return the reply of the server that has the key now: for good (MOVED), or while slots move (ASK)."""
+        reply: Any = refusal
+        for _ in range(REDIRECTIONS):
+            word, _, rest = str(reply).partition(" ")
+            if not isinstance(reply, Exception) or word not in ("MOVED", "ASK"):
+                break
+            host, _, port = rest.split()[1].rpartition(":")
+            asked = (host or asked[0], int(port))
+            asking: list[Command] = [("ASKING",)] if word == "ASK" else []
+            replies = await self._line(asked).ask([*asking, command], seconds=due - monotonic())
+            reply = replies[-1]
+            if word == "MOVED":
+                self._refresh_slots()
+        return reply
+
+    def _line(self, address: Address) -> Line:
+        line = self._lines.get(address)
+        if line is None:
+            for gone in self._lines.keys() - set(self._owners):
+                self._lines.pop(gone).close()
+            line = self._lines[address] = self._line_to(address)
+        return line
+
+    def _find_owner(self, command: Command) -> Address:
         """Return the server that has the key of a command; any server if it has no key."""
         key = _key(command)
         slot = random.randrange(COUNT) if key is None else key_slot(key.encode())  # noqa: S311 - no secret
         owner = self._owners[slot]
         if owner is None:
-            self.refresh()  # no server will redirect us
+            self._refresh_slots()  # no server will redirect us
             raise ConnectionLost("no server of the Cluster has this slot")
         return owner
 
-    async def ask_again(self, *, due: float) -> None:
-        """Wait for a new answer, unless the last is new enough."""
-        self.refresh()
+    async def _find_slots(self, *, due: float) -> None:
+        """Wait until the servers have said anew who has which slot, unless the last answer is new enough."""
+        self._refresh_slots()
         asking = self._asking.get(None)
         if asking is not None:
             async with asyncio.timeout(due - monotonic()):
                 await asyncio.shield(asking)
 
-    def refresh(self) -> None:
+    def _refresh_slots(self) -> None:
         """Begin to ask the servers, once for all callers at the same time, and not too often."""
         if monotonic() - self._asked_at >= REST or not self._owners:
-            self._asking.start(None, self._ask)
+            self._asking.start(None, self._ask_servers)
 
-    def close(self) -> None:
-        """Stop asking."""
-        self._asking.cancel_all()
-
-    async def _ask(self) -> None:
+    async def _ask_servers(self) -> None:
         try:
             for address in random.sample(sorted(self._servers), len(self._servers)):
                 with suppress(*TROUBLE):
@@ -112,90 +181,6 @@ class Slots:
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
         self._owners, self._servers = owners, frozenset(servers)
-
-
-class Clustered:
-    """Splits commands by server; writes keep their order, because servers are asked one after another."""
-
-    def __init__(self, slots: Slots, line_to: Callable[[Address], Line]) -> None:
-        self._slots = slots
-        self._line_to = line_to
-        self._lines: dict[Address, Line] = {}
-
-    @property
-    def circuit_open(self) -> bool:
-        """Whether some server has not answered lately; the others go on."""
-        return any(line.circuit_open for line in self._lines.values())
-
-    async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
-        """Return the replies, in order; reads go to all servers at once, writes in their order."""
-        due = monotonic() + seconds
-        if not self._slots.are_known:
-            await self._slots.ask_again(due=due)
-        parts = [(owner, list(part)) for owner, part in groupby(commands, self._slots.find_owner)]
-        if len(parts) == 1:
-            return await self._ask(*parts[0], due=due)
-        if all(command[0] == "GET" for command in commands):
-            answers = await asyncio.gather(*[self._ask(*part, due=due) for part in parts])
-        else:
-            answers = [await self._ask(*part, due=due) for part in parts]
-        return list(chain.from_iterable(answers))
-
-    def close(self) -> None:
-        self._slots.close()
-        for line in self._lines.values():
-            line.close()
-
-    async def _ask(self, owner: Address, commands: list[Command], *, due: float) -> list[Any]:
-        """Ask the one server that has all these keys, or the one that has taken over from it meanwhile."""
-        line = self._line(owner)
-        known_to_be_away = line.circuit_open
-        try:
-            replies = await line.ask(commands, seconds=due - monotonic())
-        except UNREACHABLE:
-            self._slots.refresh()
-            if known_to_be_away:
-                raise
-            owner = await self._find_successor(commands[0], owner, due=due)
-            replies = await self._line(owner).ask(commands, seconds=due - monotonic())
-        for index, reply in enumerate(replies):
-            if isinstance(reply, Exception):
-                replies[index] = await self._follow(commands[index], reply, owner, due=due)
-        return replies
-
-    async def _find_successor(self, command: Command, lost: Address, *, due: float) -> Address:
-        """Return the server that has taken over from one that was lost."""
-        await self._slots.ask_again(due=due)
-        owner = self._slots.find_owner(command)
-        if owner == lost:
-            raise ConnectionLost("no server has taken over yet")
-        return owner
-
-    async def _follow(
-        self, command: Command, refusal: Exception, asked: Address, *, due: float
-    ) -> Any:
-        """Return the reply of the server that has the key now: for good (MOVED), or while slots move (ASK)."""
-        reply: Any = refusal
-        for _ in range(REDIRECTIONS):
-            word, _, rest = str(reply).partition(" ")
-            if not isinstance(reply, Exception) or word not in ("MOVED", "ASK"):
-                break
-            host, _, port = rest.split()[1].rpartition(":")
-            asked = (host or asked[0], int(port))
-            asking: list[Command] = [("ASKING",)] if word == "ASK" else []
-            replies = await self._line(asked).ask([*asking, command], seconds=due - monotonic())
-            reply = replies[-1]
-            if word == "MOVED":
-                self._slots.refresh()
-        return reply
-
-    def _line(self, address: Address) -> Line:
-        line = self._lines.get(address)
-        if line is None:
-            for gone in self._lines.keys() - self._slots.masters:
-                self._lines.pop(gone).close()
-            line = self._lines[address] = self._line_to(address)
-        return line
 
 
 def _key(command: Command) -> str | None:

@@ -14,7 +14,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 
-from service.store.engine.clustered import Address, Clustered, Slots
+from service.store.engine.clustered import Address, Clustered
 from service.store.engine.engine import Engine, Line, PipelinedLine
 from service.store.engine.group_commit import GroupCommit
 from service.store.engine.multiplexed import Multiplexed
@@ -52,10 +52,10 @@ def open_engine(url: str, *, timeout: float, wait_for_replicas: int = 0) -> Engi
     sentinels = None
     if scheme.endswith("+cluster"):
         client, connect_to = _cluster(url, options)
-        slots = Slots(_hosts(url, 6379), connect_to)
+        seeds = _hosts(url, 6379)
 
         def open_line(kind: LineKind) -> Line:
-            return Clustered(slots, lambda address: kind(partial(connect_to, address)))
+            return Clustered(seeds, connect_to, lambda one: kind(partial(connect_to, one)))
     else:
         if scheme.endswith("+sentinel"):
             client, sentinels = _behind_sentinel(url, options)

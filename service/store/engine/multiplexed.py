@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from time import monotonic
 from typing import Any, cast
@@ -26,44 +26,6 @@ FIRST_PROBE, LAST_PROBE = 0.05, 0.5
 """Seconds between two probes: at first, and after some that failed; give or take a half."""
 
 
-class Circuit:
-    """Closed while Redis answers; an open one closes with the first answer to a probe, even an error reply."""
-
-    def __init__(self, probe: Callable[[], Awaitable[object]]) -> None:
-        self._probe = probe
-        self._probing: asyncio.Task[None] | None = None
-        self._closed = False
-        self.is_open = False
-
-    def open(self, cause: BaseException) -> None:
-        """Refuse all commands from now on, until a probe is answered."""
-        if self.is_open or self._closed:
-            return
-        self.is_open = True
-        log.warning("redis does not answer", cause=str(cause) or type(cause).__name__)
-        # In a context of its own, so that it is not traced as a part of the request that came first.
-        self._probing = asyncio.create_task(self._probe_until_answered(), context=Context())
-
-    def close(self) -> None:
-        """Stop probing, for good."""
-        self._closed = True
-        if self._probing is not None:
-            self._probing.cancel()
-
-    async def _probe_until_answered(self) -> None:
-        began, wait = monotonic(), FIRST_PROBE
-        while self.is_open:
-            # Spread, so that many replicas do not all probe a Redis that has just come back at once.
-            await asyncio.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
-            wait = min(2 * wait, LAST_PROBE)
-            try:
-                await self._probe()
-            except Exception:  # noqa: BLE001, S112 - whatever it is: nothing else closes the circuit
-                continue
-            self.is_open = False
-        log.warning("redis answers again", seconds=round(monotonic() - began, 1))
-
-
 class Multiplexed:
     """Sends commands over one link; while Redis is away it refuses them at once, and probes."""
 
@@ -73,16 +35,14 @@ class Multiplexed:
         self._patience = patience
         self._link: Link | None = None
         self._opening: SingleFlight[None, Link] = SingleFlight()
+        self._probing: asyncio.Task[None] | None = None
         self._closed = False
-        self._circuit = Circuit(self._probe)
-
-    @property
-    def circuit_open(self) -> bool:
-        return self._circuit.is_open
+        self.circuit_open = False
+        """Whether Redis has failed to answer, and not yet answered a probe, be it by an error reply."""
 
     async def ask(self, commands: Sequence[Command], *, seconds: float) -> list[Any]:
         """Return the replies, in order, or raise what redis-py or asyncio raises."""
-        if self._circuit.is_open:
+        if self.circuit_open:
             raise NotAsked("Redis has not answered lately")
         began = monotonic()
         due = began + seconds
@@ -97,17 +57,18 @@ class Multiplexed:
                 return await (await self._open_link(due)).ask(commands, due=due)
         except TimeoutError as error:
             if self._silent_for(began) >= self._patience:
-                self._circuit.open(error)
+                self._open_circuit(error)
             raise
         except UNREACHABLE as error:
-            self._circuit.open(error)
+            self._open_circuit(error)
             raise
 
     def close(self) -> None:
         """Close the connection; commands are refused from now on."""
         self._closed = True
-        self._circuit.close()
         self._opening.cancel_all()
+        if self._probing is not None:
+            self._probing.cancel()
         if self._link is not None:
             self._link.abort(ConnectionLost("the store is closed"))
 
@@ -116,10 +77,27 @@ class Multiplexed:
         heard = began if self._link is None else max(began, self._link.heard_at)
         return monotonic() - heard
 
-    async def _probe(self) -> None:
-        """Wait for any answer, even an error reply."""
-        due = monotonic() + self._patience
-        await (await self._open_link(due)).ask([("PING",)], due=due)
+    def _open_circuit(self, cause: BaseException) -> None:
+        if self.circuit_open or self._closed:
+            return
+        self.circuit_open = True
+        log.warning("redis does not answer", cause=str(cause) or type(cause).__name__)
+        # In a context of its own, so that it is not traced as a part of the request that came first.
+        self._probing = asyncio.create_task(self._probe_until_answered(), context=Context())
+
+    async def _probe_until_answered(self) -> None:
+        began, wait = monotonic(), FIRST_PROBE
+        while self.circuit_open:
+            # Spread, so that many replicas do not all probe a Redis that has just come back at once.
+            await asyncio.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
+            wait = min(2 * wait, LAST_PROBE)
+            due = monotonic() + self._patience
+            try:
+                await (await self._open_link(due)).ask([("PING",)], due=due)
+            except Exception:  # noqa: BLE001, S112 - whatever it is: nothing else closes the circuit
+                continue
+            self.circuit_open = False
+        log.warning("redis answers again", seconds=round(monotonic() - began, 1))
 
     async def _open_link(self, due: float) -> Link:
         """Return the open link; all callers wait for the same one to be opened, each until it is due."""
