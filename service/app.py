@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from service.background import background_work
 from service.config.configuration import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
@@ -36,10 +35,9 @@ from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT
 from service.parts import Parts
-from service.parts.application import build_application
-from service.parts.live import build_grants, connect
-from service.parts.pages import PageParts
+from service.parts.live import background_work, build_grants, connect
 from service.parts.shared import Shared
+from service.parts.web import PageParts, build_application
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans

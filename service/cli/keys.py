@@ -88,9 +88,7 @@ async def _read(stored: StoredKeys) -> Keys:
 
 
 def _print_after(
-    settings: Configuration,
-    work: Callable[[StoredKeys], Awaitable[Keys]],
-    output: str = "text",
+    settings: Configuration, work: Callable[[StoredKeys], Awaitable[Keys]], output: str = "text"
 ) -> None:
     """Do work on the keys in the store, and print the keys."""
 

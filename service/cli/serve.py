@@ -37,9 +37,7 @@ log = structlog.stdlib.get_logger(__name__)
 )
 @store_option
 @click.option(
-    "--watch",
-    is_flag=True,
-    help="Reload whenever a configuration file changes, as SIGHUP does.",
+    "--watch", is_flag=True, help="Reload whenever a configuration file changes, as SIGHUP does."
 )
 @click.option(
     "--log-level",

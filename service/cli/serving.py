@@ -85,11 +85,7 @@ class Serving:
         uvloop.run(self.serve(sockets, announce=True))
 
     async def serve(
-        self,
-        sockets: Sequence[socket],
-        *,
-        announce: bool,
-        ready: Callable[[], None] = lambda: None,
+        self, sockets: Sequence[socket], *, announce: bool, ready: Callable[[], None] = lambda: None
     ) -> None:
         """Serve in this event loop; `announce` in one of several workers only."""
         service, tls = self.made or self.make()

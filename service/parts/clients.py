@@ -126,12 +126,7 @@ class TokenParts:
         )
         self.revocation = Revocation(stores=stores, emit=shared.emit, now=now)
         self.active_tokens = ActiveTokens(
-            issuer=issuer,
-            keys=keys.ring,
-            stores=stores,
-            clients=directory,
-            users=users,
-            now=now,
+            issuer=issuer, keys=keys.ring, stores=stores, clients=directory, users=users, now=now
         )
         self.issuer = TokenIssuer(
             access_tokens=self.access_tokens,

@@ -22,7 +22,7 @@ from service.identity.sign_ins import SignIn
 from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.parts import Parts
-from service.parts.pages import PageParts
+from service.parts.web import PageParts
 from service.protocol.errors import AccessDenied, InteractionRequired
 
 PATH = "/account/otp"

@@ -1,0 +1,92 @@
+"""Builds what knows HTTP: the parts for requests and pages, and aiohttp applications behind the gate."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from aiohttp import web
+
+from service.http.cors import Cors
+from service.http.credentials import CredentialReader
+from service.http.endpoint import Direct, Endpoint
+from service.http.gate import GATE, Gate, name_endpoint
+from service.http.proxy import ClientAddress
+from service.http.security_headers import SecurityHeaders
+from service.pages.cookies import Cookies
+from service.pages.error_page import ErrorPages
+from service.pages.pages import Pages
+from service.pages.sign_in_pages import SignInPages
+from service.pages.visits import Visits
+from service.parts import Parts
+from service.server.connections import CONNECTIONS, FILES_RESERVED, Connections
+
+
+class PageParts:
+    """The parts that know HTTP and HTML."""
+
+    def __init__(self, parts: Parts) -> None:
+        shared, configuration = parts.shared, parts.shared.configuration
+        session, server = configuration.session, configuration.server
+        cookies = Cookies(
+            secure=shared.issuer.startswith("https:"),
+            session_name=session.cookie_name,
+            same_site=session.cookie_same_site,
+        )
+        self.pages = Pages(issuer=shared.issuer, ui=configuration.ui, cookies=cookies)
+        self.errors = ErrorPages(
+            pages=self.pages,
+            emit=shared.emit,
+            clients=parts.clients.directory if configuration.is_development else None,
+        )
+        self.client_address = ClientAddress(
+            trusted=server.trusted_proxies, header=server.forwarded_header
+        )
+        self.credentials = CredentialReader(
+            client_address=self.client_address,
+            certificate_header=server.client_certificate_header,
+            now=shared.now,
+        )
+        self.visits = Visits(
+            cookies=cookies,
+            sessions=parts.records.sessions,
+            partial_sign_ins=parts.records.partial_sign_ins,
+            subjects=parts.sign_in.subjects,
+            client_address=self.client_address,
+        )
+        self.sign_in = SignInPages(
+            flow=parts.flow, visits=self.visits, pages=self.pages, errors=self.errors
+        )
+
+
+def build_application(
+    parts: Parts,
+    draining: asyncio.Event,
+    endpoints: Iterable[Endpoint],
+    *,
+    files_reserved: int = FILES_RESERVED,
+) -> web.Application:
+    """Return an app with these endpoints."""
+    shared, spans, server = parts.shared, parts.shared.spans, parts.shared.configuration.server
+    routes = [route for endpoint in endpoints for route in endpoint.routes()]
+    direct = [route for route in routes if isinstance(route, Direct)]
+    cors = Cors(
+        direct,
+        registry=shared.registry,
+        registered=parts.clients.origins if shared.registration_is_on else None,
+    )
+    gate = Gate(
+        direct={(each.method, each.path): each.handler for each in direct},
+        cors=cors,
+        security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
+        draining=draining,
+        max_body_bytes=server.max_body_bytes,
+        store_timeout=shared.configuration.store.timeout,
+        emit=shared.emit if spans is None else spans.note_answers(shared.emit),
+        span=None if spans is None else spans.request,
+    )
+    app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
+    app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)
+    app[GATE] = gate
+    app.add_routes(route.for_aiohttp() if isinstance(route, Direct) else route for route in routes)
+    return app
