@@ -1,23 +1,46 @@
-"""`serve`: runs the service."""
+"""`serve`: runs the service, in a single process or as one worker among several."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from errno import EADDRINUSE
+from functools import partial
 from pathlib import Path
+from socket import AF_INET, AF_INET6, create_server, socket
 from urllib.parse import urlsplit
 
 import click
 import structlog
+import uvloop
+from jinja2 import TemplateError
 
-from service.cli.settings import file_option, load_settings, store_option
+from service.app import Service, create_app
+from service.cli.settings import Refused, file_option, load_settings, store_option
 from service.config.configuration import Configuration
+from service.config.load import load
+from service.config.problem import CannotServe, ConfigError, Finding
+from service.config.schema.server import Server
+from service.keys.key_source import KeyFileError
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
+from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
+from service.server.accept_queue import BACKLOG
+from service.server.process import Listening, Process
+from service.server.tls import ServerTls
 from service.start_rules import START_RULES
+from service.store.keyvalue import KeyValue
 
 HTTP_PORT = 80
 """Where http goes that names no port (RFC 9110 §4.2.1)."""
 
+LINGER = 5
+"""Seconds at most for which a stopping process serves on, where nothing is configured."""
+
 log = structlog.stdlib.get_logger(__name__)
+
+Sockets = tuple[socket, ...]
+"""The sockets of one worker: the public port, and that of operators if it is separate."""
 
 
 @click.command("serve")
@@ -77,8 +100,6 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     environ = {**os.environ, **given}
     configure_logs(log_level, environ)
     _warn(configuration)
-    from service.cli.serving import Serving, listen  # noqa: PLC0415 - the whole service, which no other command needs
-
     serving = Serving(configuration=configuration, environ=environ, watch=watch)
     places = listen(configuration.server)
     if len(places) == 1:
@@ -102,3 +123,130 @@ def _warn(configuration: Configuration) -> None:
             issuer=configuration.issuer,
             port=port,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """A service that is about to be served."""
+
+    configuration: Configuration
+    environ: Mapping[str, str]
+    """The environment with the flags in it, so that a reload reads what the start has read."""
+    watch: bool
+    made: tuple[Service, ServerTls | None] | None = None
+    """The service, if it was built before this process was forked."""
+
+    def before_forks(self) -> Serving:
+        """Build everything once, before the worker processes are forked.
+
+        They share the memory: that makes each of two workers smaller by 4 MiB. Spans name their
+        process, so with traces each worker builds its own service.
+        """
+        made = self.make()
+        return self if wanted_exporters(self.environ) else replace(self, made=made)
+
+    def make(self) -> tuple[Service, ServerTls | None]:
+        """Build everything; show what cannot be built as a problem of the configuration."""
+        tls = self.configuration.server.tls
+        try:
+            spans = open_tracing(self.environ, issuer=self.configuration.issuer)
+            service = create_app(self.configuration, environ=self.environ, spans=spans)
+            return service, ServerTls(tls) if tls else None
+        except CannotServe as error:
+            problem = self.configuration.source_positions.problem(error.finding)
+            raise Refused([problem]) from error
+        except (CannotTrace, KeyFileError, TemplateError, OSError) as error:
+            # the operator can correct these: exporters, and files changed since they were checked
+            raise click.ClickException(f"{type(error).__name__}: {error}") from error
+
+    def with_present_registry(self) -> Serving:
+        """Return the same with the registry that the file holds now; unchanged if that cannot be served."""
+        try:
+            catalogue = self.configuration.catalogue
+            read = load(self.configuration.file, self.environ, catalogue, START_RULES)
+            configuration = replace(self.configuration, registry=read.registry, files=read.files)
+            return replace(self, configuration=configuration).before_forks()
+        except (ConfigError, click.ClickException):
+            return self  # the reload itself reports what is wrong
+
+    def run(self, sockets: Sequence[socket]) -> None:
+        """Serve in this process until a signal stops it; the first socket is the public one, a second the operators'."""
+        uvloop.run(self.serve(sockets, announce=True))
+
+    async def serve(
+        self, sockets: Sequence[socket], *, announce: bool, ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """Serve in this event loop; `announce` in one of several workers only."""
+        service, tls = self.made or self.make()
+        server, registry = self.configuration.server, service.parts.shared.registry
+        linger = server.shutdown_linger
+        listening = [Listening(service.app, sockets[:1], tls)]
+        if service.management is not None:
+            listening.append(Listening(service.management, sockets[1:]))
+        process = Process(
+            listening=listening,
+            draining=service.draining,
+            reload=partial(registry.reload, partial(_check, tls)),
+            grace=server.shutdown_grace,
+            linger=min(LINGER, server.shutdown_grace / 4) if linger is None else linger,
+            watched=(lambda: registry.files) if self.watch else None,
+        )
+
+        async def started() -> None:
+            ready()
+            if announce:
+                click.echo(f"listening on {_url(sockets[0], secure=tls is not None)}", err=True)
+                await _warn_of_eviction(service.parts.shared.kv)
+
+        await process.run(started)
+
+
+def _check(tls: ServerTls | None) -> None:
+    """Raise CannotServe if the certificate and its key, as the files are now, are no pair."""
+    try:
+        if tls is not None:
+            tls.check()
+    except OSError as error:
+        message = f"the files do not work together: {error.strerror or type(error).__name__}"
+        raise CannotServe(Finding(("server", "tls"), message)) from error
+
+
+def _url(listening: socket, *, secure: bool) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def _warn_of_eviction(kv: KeyValue) -> None:
+    policy = await kv.read_eviction_policy()
+    if policy not in (None, "noeviction"):
+        log.warning(
+            "Redis may evict what is not expired, and with it tokens and signing keys; "
+            "set its maxmemory-policy to noeviction",
+            maxmemory_policy=policy,
+        )
+
+
+def listen(server: Server) -> list[Sockets]:
+    """Open the sockets of every worker, to which the system distributes connections evenly."""
+    ports = [server.port]
+    if server.management_port is not None:
+        ports.append(server.management_port)
+    try:
+        at_ports = [_listen_at(server.host, port, server.workers) for port in ports]
+    except OSError as error:
+        remedy = "; choose another port by --port or SERVICE_PORT" * (error.errno == EADDRINUSE)
+        text = f"cannot listen on {server.host}: {error.strerror}{remedy}"
+        raise click.ClickException(text) from error
+    return list(zip(*at_ports, strict=True))
+
+
+def _listen_at(host: str, port: int, count: int) -> list[socket]:
+    open_socket = partial(
+        create_server, family=AF_INET6 if ":" in host else AF_INET, backlog=BACKLOG
+    )
+    alone = open_socket((host, port))
+    if count == 1:
+        return [alone]
+    with alone:  # it fails where another service listens; those that share a port would not
+        port = alone.getsockname()[1]
+    return [open_socket((host, port), reuse_port=True) for _ in range(count)]
