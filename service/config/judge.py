@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
-from service.config.rules.rule import FileRule
+from service.config.rules import FileRule
 from service.config.rules.table import file_rules
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings

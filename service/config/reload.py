@@ -10,7 +10,7 @@ from service.config.configuration import Configuration
 from service.config.cooperative_steps import collector_paused, short_turns
 from service.config.load import load
 from service.config.problem import CannotServe, ConfigError
-from service.config.rules.rule import FileRule
+from service.config.rules import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
 

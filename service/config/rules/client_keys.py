@@ -8,8 +8,7 @@ from typing import cast
 
 from service.config.problem import Finding, warning
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
-from service.config.rules.rule import ClientRule
-from service.config.rules.supported import AUTH_METHODS
+from service.config.rules.supported import AUTH_METHODS, CERTIFICATE_SUBJECTS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry
@@ -42,8 +41,7 @@ def _knows_secret(client: ClientEntry) -> bool:
 
 
 def _has_certificate_subject(client: ClientEntry) -> bool:
-    kinds = ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
-    return any(getattr(client, f"tls_client_auth_{kind}") for kind in kinds)
+    return any(getattr(client, name) for name in CERTIFICATE_SUBJECTS)
 
 
 _IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
@@ -95,12 +93,15 @@ def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
             yield Finding(location, message, "copy the whole public key (RFC 7517 §4)")
 
 
+def _is_symmetric(alg: str) -> bool:
+    return alg.startswith("HS") or alg in SYMMETRIC
+
+
 def computes_with_secret(client: ClientEntry) -> bool:
     """Return whether an algorithm of the client needs the secret itself, not its hash (OIDC Core §10)."""
     if client.token_endpoint_auth_method == "client_secret_jwt":
         return True
-    named = [getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)]
-    if any(alg.startswith("HS") or alg in SYMMETRIC for alg in named):
+    if any(_is_symmetric(getattr(client, name) or "") for name in (*SIGNED, *ENCRYPTED)):
         return True
     return client.require_signed_request_object and not _has_keys(client)
 
@@ -108,8 +109,8 @@ def computes_with_secret(client: ClientEntry) -> bool:
 def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Finding]:
     """HMAC needs the secret itself, not its hash (OIDC Core §10.1)."""
     for name in () if _knows_secret(client) else SIGNED:
-        algorithm: str | None = getattr(client, name)
-        if algorithm is not None and algorithm.startswith("HS"):
+        algorithm: str = getattr(client, name) or ""
+        if algorithm.startswith("HS"):
             message = f"{algorithm} needs a client secret with its value (OIDC Core §10.1)"
             yield Finding((name,), message)
 
@@ -117,26 +118,23 @@ def symmetric_algorithms_know_the_secret(client: ClientEntry) -> Iterator[Findin
 def secrets_are_long_enough(client: ClientEntry) -> Iterator[Finding]:
     """A secret that serves as a key has the length of one (RFC 7518 §3.2, OIDC Core §16.19)."""
     lengths = [len(secret.value.encode()) for secret in client.client_secrets if secret.value]
+    if not lengths:
+        return
     named: dict[str, str] = {name: getattr(client, name) or "" for name in (*SIGNED, *ENCRYPTED)}
     if client.token_endpoint_auth_method == "client_secret_jwt":
         named["token_endpoint_auth_method"] = client.token_endpoint_auth_signing_alg or "HS256"
     for name, alg in named.items():
-        symmetric = alg.startswith("HS") or alg in SYMMETRIC
         least = int(alg[2:]) // 8 if alg.startswith("HS") else _SECRET_BYTES
-        if symmetric and lengths and max(lengths) < least:
+        if _is_symmetric(alg) and max(lengths) < least:
             message = f"{alg} needs a client secret of at least {least} bytes (OIDC Core §16.19)"
             yield Finding((name,), message, "openssl rand -base64 48")
 
 
-def encryption_has_an_algorithm(client: ClientEntry) -> Iterator[Finding]:
-    """An `enc` without its `alg` encrypts nothing (OpenID Connect Registration §2)."""
-    for enc, alg in _ENCRYPTIONS:
-        if getattr(client, enc) and not getattr(client, alg):
-            yield Finding((enc,), f"{alg} is missing (OpenID Connect Registration §2)")
-
-
-def encryption_has_a_key(client: ClientEntry) -> Iterator[Finding]:
-    """There is a key of the client, or its secret, for each encryption (OIDC Core §10.2)."""
+def encryption_has_an_algorithm_and_a_key(client: ClientEntry) -> Iterator[Finding]:
+    """No `enc` is without its `alg`, and for each there is a key of the client, or its secret (OIDC Core §10.2)."""
+    for enc, alg_name in _ENCRYPTIONS:
+        if getattr(client, enc) and not getattr(client, alg_name):
+            yield Finding((enc,), f"{alg_name} is missing (OpenID Connect Registration §2)")
     for name in ENCRYPTED:
         alg: str | None = getattr(client, name)
         if alg in SYMMETRIC:
@@ -201,17 +199,3 @@ def confidential_clients_have_credentials(client: ClientEntry) -> Iterator[Findi
         message = "this client must authenticate, but has no secret, key or certificate"
         hint = "`python -m service hash-secret`, or require_client_secret: false if it is public"
         yield Finding(("client_secrets",), message, hint)
-
-
-RULES: tuple[ClientRule, ...] = (
-    keys_can_be_used,
-    jwks_holds_public_keys,
-    symmetric_algorithms_know_the_secret,
-    encryption_has_an_algorithm,
-    encryption_has_a_key,
-)
-"""For every client, registered dynamically or not."""
-RULES_OF_THE_FILE: tuple[ClientRule, ...] = (
-    secrets_are_long_enough,
-    confidential_clients_have_credentials,
-)

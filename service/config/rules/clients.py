@@ -4,52 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import SplitResult
+from urllib.parse import SplitResult, urlsplit
 
 from service.config.problem import Finding, warning
 from service.config.registry import implied_response_types, response_types
-from service.config.rules.rule import ClientRule
-from service.config.rules.uris import is_loopback, is_public, split_uri
+from service.config.rules.uris import is_loopback, is_public, is_unencrypted, split_uri
 from service.model.client_entry import ClientEntry
 from service.protocol.redirect_uri import origin_of
 
 MAX_CODE_LIFETIME = 60
 _DANGEROUS_SCHEMES = frozenset(
-    [
-        "about",
-        "blob",
-        "chrome",
-        "data",
-        "file",
-        "filesystem",
-        "ftp",
-        "intent",
-        "javascript",
-        "jar",
-        "mailto",
-        "vbscript",
-        "view-source",
-        "ws",
-        "wss",
-    ]
+    {
+        *("about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "jar"),
+        *("javascript", "mailto", "vbscript", "view-source", "ws", "wss"),
+    }
 )
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|[^\x00-\x7f]")
 
 
-def response_types_follow_from_grant_types(client: ClientEntry) -> Iterator[Finding]:
-    """A code needs authorization_code, a token from the front channel needs implicit (RFC 7591 §2.1)."""
+def response_types_can_be_used(client: ClientEntry) -> Iterator[Finding]:
+    """A code needs authorization_code, a token from the front channel needs implicit (RFC 7591 §2.1).
+
+    With an access token it needs allow_access_tokens_via_browser, too.
+    """
     for name in sorted(response_types(client) - implied_response_types(client)):
         needed = ["authorization_code"] if "code" in name.split() else []
         needed += ["implicit"] if "token" in name else []
         message = f"the response type {name} needs the grant types {' and '.join(needed)}"
         yield Finding(("allowed_response_types", name), message, "RFC 7591 §2.1")
-
-
-def listed_response_types_are_allowed(client: ClientEntry) -> Iterator[Finding]:
-    """A response type with an access token needs allow_access_tokens_via_browser."""
-    if client.allow_access_tokens_via_browser or client.allowed_response_types is None:
+    if client.allow_access_tokens_via_browser:
         return
-    for name in sorted(client.allowed_response_types):
+    for name in sorted(client.allowed_response_types or ()):
         if "token" in name.split():
             message = f"the response type {name} needs allow_access_tokens_via_browser"
             yield Finding(("allowed_response_types", name), message)
@@ -121,26 +106,20 @@ def cors_origins_are_origins(client: ClientEntry) -> Iterator[Finding]:
 def logout_uris_are_encrypted(client: ClientEntry) -> Iterator[Finding]:
     """Nobody on the way learns whose session has ended (OpenID Connect Back-Channel Logout §2.2)."""
     for name in ("frontchannel_logout_uri", "backchannel_logout_uri"):
-        uri: str | None = getattr(client, name)
-        parts = split_uri(uri) if uri is not None else None
-        if parts is None:
-            continue
-        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        uri: str = getattr(client, name) or ""
+        if is_unencrypted(uri):
             yield Finding((name,), "http is for loopback addresses", "use https")
-        if "#" in str(uri):
+        if "#" in uri:
             yield Finding((name,), "has no fragment (OpenID Connect Back-Channel Logout §2.2)")
 
 
 def login_starts_safely(client: ClientEntry) -> Iterator[Finding]:
     """initiate_login_uri is https, or loopback, and has no fragment (OIDC Core §4)."""
-    uri = client.initiate_login_uri
-    parts = split_uri(uri) if uri is not None else None
-    if parts is None:
-        return
-    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        yield Finding(("initiate_login_uri",), "must be https, except on loopback (OIDC Core §4)")
-    if parts.fragment:
-        yield Finding(("initiate_login_uri",), "has no fragment")
+    uri, location = client.initiate_login_uri or "", ("initiate_login_uri",)
+    if is_unencrypted(uri):
+        yield Finding(location, "must be https, except on loopback (OIDC Core §4)")
+    if urlsplit(uri).fragment:
+        yield Finding(location, "has no fragment")
 
 
 def grants_fit_the_client(client: ClientEntry) -> Iterator[Finding]:
@@ -191,11 +170,8 @@ def refresh_tokens_can_be_used(client: ClientEntry) -> Iterator[Finding]:
     if not client.require_client_secret and client.refresh_token_usage == "reuse":
         message = "the refresh tokens of a public client should be one_time"
         yield warning(("refresh_token_usage",), message, "RFC 9700 §2.2.2")
-    is_sliding = client.refresh_token_expiration == "sliding"
-    if (
-        is_sliding
-        and client.sliding_refresh_token_lifetime > client.absolute_refresh_token_lifetime
-    ):
+    sliding, longest = client.sliding_refresh_token_lifetime, client.absolute_refresh_token_lifetime
+    if client.refresh_token_expiration == "sliding" and sliding > longest:
         message = "is longer than absolute_refresh_token_lifetime, which ends it first"
         yield warning(("sliding_refresh_token_lifetime",), message)
 
@@ -210,22 +186,4 @@ def codes_are_protected(client: ClientEntry) -> Iterator[Finding]:
         message = "a plain challenge shows the verifier to whoever sees the request"
         yield warning(("allow_plain_text_pkce",), message, "RFC 9700 §2.1.1")
     if client.authorization_code_lifetime > MAX_CODE_LIFETIME:
-        message = "a code should live 60 seconds at most"
-        yield warning(("authorization_code_lifetime",), message)
-
-
-RULES: tuple[ClientRule, ...] = (
-    redirect_uris_are_safe,
-    grants_fit_the_client,
-    response_types_follow_from_grant_types,
-    logout_uris_are_encrypted,
-)
-"""For every client, registered dynamically or not."""
-RULES_OF_THE_FILE: tuple[ClientRule, ...] = (
-    listed_response_types_are_allowed,
-    cors_origins_are_origins,
-    login_starts_safely,
-    responses_have_a_use,
-    refresh_tokens_can_be_used,
-    codes_are_protected,
-)
+        yield warning(("authorization_code_lifetime",), "a code should live 60 seconds at most")

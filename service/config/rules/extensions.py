@@ -89,6 +89,3 @@ def _check(location: Location, name: str, require: Callable[[object], None]) -> 
         yield Finding(location, str(error), _ON_PATH if is_missing else None)
     except WrongSignature as error:
         yield Finding(location, str(error), error.hint)
-
-
-RULES = (plugins_have_their_signatures, delegation_is_for_apis)

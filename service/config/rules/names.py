@@ -9,8 +9,8 @@ from service.config.problem import Finding, Location, warning
 from service.config.rules.registered_client import SIGNED_HERE
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
-from service.model.resources import IDENTITY_RESOURCES
-from service.model.user import LOCAL, fold_username
+from service.model.resources import IDENTITY_RESOURCES, Scope
+from service.model.user import fold_username
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS
 
@@ -28,13 +28,18 @@ _NAMED = (
 """Each list with the key that tells its entries apart."""
 
 
+def _scopes_of_apis(file: ConfigurationFile) -> Iterator[tuple[Location, str, str]]:
+    """Yield the location of every scope value of an API, the value, and the name of the API."""
+    for at, api in enumerate(file.api_resources):
+        if api.scopes is None:
+            yield ("api_resources", at, "name"), api.name, api.name
+        for name in sorted(api.scopes or ()):
+            yield ("api_resources", at, "scopes", name), name, api.name
+
+
 def api_scope_names(file: ConfigurationFile) -> set[str]:
     """Return every scope value that some API understands."""
-    return {
-        name
-        for resource in file.api_resources
-        for name in ({resource.name} if resource.scopes is None else resource.scopes)
-    }
+    return {name for _, name, _ in _scopes_of_apis(file)}
 
 
 def names_are_registered_once(file: ConfigurationFile) -> Iterator[Finding]:
@@ -55,61 +60,38 @@ def names_are_registered_once(file: ConfigurationFile) -> Iterator[Finding]:
             first.setdefault(name, at)
 
 
-def no_provider_is_called_local(file: ConfigurationFile) -> Iterator[Finding]:
-    """A provider named local would pass for this service's own users in the `idp` claim."""
-    for at, provider in enumerate(file.identity_providers):
-        if provider.name == LOCAL:
-            message = "local is the idp claim of the users of this service itself"
-            yield Finding(("identity_providers", at, "name"), message, "take another name")
-
-
 def scopes_are_of_one_kind(file: ConfigurationFile) -> Iterator[Finding]:
     """A scope value is for an API or for claims of the user, and offline_access for neither (OIDC Core §11)."""
     identity = {*IDENTITY_RESOURCES, *(entry.name for entry in file.identity_resources)}
     named: list[tuple[Location, str]] = [
-        (("api_scopes", at, "name"), scope.name) for at, scope in enumerate(file.api_scopes)
+        ((section, at, "name"), entry.name)
+        for section in ("api_scopes", "identity_resources")
+        for at, entry in enumerate[Scope](getattr(file, section))
     ]
-    for at, resource in enumerate(file.api_resources):
-        if resource.scopes is None:
-            named.append((("api_resources", at, "name"), resource.name))
-        named += [(("api_resources", at, "scopes", name), name) for name in resource.scopes or ()]
+    named += [(location, name) for location, name, _ in _scopes_of_apis(file)]
     for location, name in named:
-        if name in identity:
-            message = f"{name} is an identity resource already"
-            yield Finding(location, message, "take another name")
-    named += [
-        (("identity_resources", at, "name"), entry.name)
-        for at, entry in enumerate(file.identity_resources)
-    ]
-    for location, name in named:
+        if name in identity and location[0] != "identity_resources":
+            yield Finding(location, f"{name} is an identity resource already", "take another name")
         if name == OFFLINE_ACCESS:
             message = "offline_access asks for refresh tokens (OIDC Core §11)"
             yield Finding(location, message, "take another name")
 
 
-def described_scopes_belong_to_an_api(file: ConfigurationFile) -> Iterator[Finding]:
-    """Warn of a scope value that no API understands."""
-    understood = api_scope_names(file)
+def scopes_belong_to_one_api(file: ConfigurationFile) -> Iterator[Finding]:
+    """Warn of a scope value of no API, or of two, because a token with it is addressed to both (RFC 9068 §3)."""
+    owners: dict[str, tuple[Location, str]] = {}
+    for location, name, api in _scopes_of_apis(file):
+        if name in owners:
+            first, owner = owners[name]
+            message = f"{name} is a scope of {owner} too, so a token with it is for both APIs"
+            found = warning(location, message, "give each API scopes of its own")
+            yield replace(found, first=first)
+        owners.setdefault(name, (location, api))
     for at, entry in enumerate(file.api_scopes):
-        if entry.name not in understood:
+        if entry.name not in owners:
             message = "no API resource has this scope, so no API accepts a token with it"
             hint = "add it to the scopes of an API resource"
             yield warning(("api_scopes", at, "name"), message, hint)
-
-
-def scopes_belong_to_one_api(file: ConfigurationFile) -> Iterator[Finding]:
-    """Warn of a scope value of two APIs, because a token with it is addressed to both (RFC 9068 §3)."""
-    owners: dict[str, tuple[Location, str]] = {}
-    for at, resource in enumerate(file.api_resources):
-        location: Location = ("api_resources", at)
-        for name in sorted({resource.name} if resource.scopes is None else resource.scopes):
-            here = (*location, "name") if resource.scopes is None else (*location, "scopes", name)
-            if name in owners:
-                first, owner = owners[name]
-                message = f"{name} is a scope of {owner} too, so a token with it is for both APIs"
-                found = warning(here, message, "give each API scopes of its own")
-                yield replace(found, first=first)
-            owners.setdefault(name, (here, resource.name))
 
 
 def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
@@ -144,19 +126,14 @@ def _report_unknown(location: Location, name: str, known: set[str], what: str) -
 
 def algorithms_have_keys(file: ConfigurationFile) -> Iterator[Finding]:
     """The service keeps keys for every algorithm that it is to sign by."""
-    wanted: list[tuple[Location, str | None]] = [
-        (("api_resources", at, key), getattr(entry, key))
-        for key in ("access_token_signing_algorithm",)
-        for at, entry in enumerate(file.api_resources)
-    ]
-    wanted += [
-        (("clients", at, key), getattr(client, key))
-        for at, client in enumerate(file.clients)
-        for key in SIGNED_HERE
-    ]
-    for location, alg in wanted:
-        if alg is not None and alg not in file.signing.algorithms and not alg.startswith("HS"):
-            yield Finding(location, f"{alg} is not one of signing.algorithms", "add it there")
+    signed = {"api_resources": ("access_token_signing_algorithm",), "clients": SIGNED_HERE}
+    for section, keys in signed.items():
+        for at, entry in enumerate[object](getattr(file, section)):
+            for key in keys:
+                alg: str | None = getattr(entry, key)
+                if alg and alg not in file.signing.algorithms and not alg.startswith("HS"):
+                    message = f"{alg} is not one of signing.algorithms"
+                    yield Finding((section, at, key), message, "add it there")
 
 
 def pairwise_subjects_can_be_made(file: ConfigurationFile) -> Iterator[Finding]:
@@ -173,15 +150,3 @@ def pairwise_subjects_can_be_made(file: ConfigurationFile) -> Iterator[Finding]:
         if client.access_token_type == "jwt":
             message = "the client can read the local subject in its access tokens"
             yield warning(("clients", at, "access_token_type"), message, "set reference")
-
-
-RULES = (
-    names_are_registered_once,
-    no_provider_is_called_local,
-    scopes_are_of_one_kind,
-    described_scopes_belong_to_an_api,
-    scopes_belong_to_one_api,
-    references_are_registered,
-    algorithms_have_keys,
-    pairwise_subjects_can_be_made,
-)

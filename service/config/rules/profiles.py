@@ -7,9 +7,9 @@ from functools import partial
 
 from service.config.problem import Finding
 from service.config.registry import response_types
+from service.config.rules import FileRule, of_each_client
 from service.config.rules.clients import MAX_CODE_LIFETIME
-from service.config.rules.rule import FileRule, of_each_client
-from service.config.rules.uris import is_loopback, split_uri
+from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Feature
 from service.model.client_entry import ClientEntry
@@ -44,8 +44,7 @@ def codes_are_bound_by_s256(client: ClientEntry) -> Iterator[Finding]:
 def redirects_are_encrypted(client: ClientEntry) -> Iterator[Finding]:
     """http is for loopback only (OAuth 2.1 §1.5)."""
     for at, uri in enumerate(client.redirect_uris):
-        parts = split_uri(uri)
-        if parts and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        if is_unencrypted(uri):
             yield Finding(("redirect_uris", at), "the profile requires https")
 
 

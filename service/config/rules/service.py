@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from service.config.problem import Finding, Location, warning
 from service.config.registry import longest_token
 from service.config.rules.names import api_scope_names
-from service.config.rules.rule import FileRule
-from service.config.rules.uris import is_loopback
+from service.config.rules.uris import is_loopback, is_unencrypted
 from service.config.schema.file import ConfigurationFile
+from service.model.user import LOCAL
 from service.protocol.claims import find_expected_type
 
 _NEW_KEY = "`python -m service new-key` makes one"
@@ -32,36 +32,33 @@ def proxies_are_few(file: ConfigurationFile) -> Iterator[Finding]:
 
 def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
     """Files that a start opens exist."""
-    named: list[tuple[Location, Path | None]] = [(("outgoing", "ca_file"), file.outgoing.ca_file)]
-    named += [
-        (("signing", "keys", at, "path"), key.path) for at, key in enumerate(file.signing.keys)
-    ]
-    if file.server.tls is not None:
-        certificates = ("certificate", "private_key", "client_ca")
-        named += [
-            (("server", "tls", name), getattr(file.server.tls, name)) for name in certificates
-        ]
-    if isinstance(file.ui.logo, Path):
-        named.append((("ui", "logo"), file.ui.logo))
-    for location, path in named:
-        if path is not None and not path.is_file():
+    tls, logo, templates = file.server.tls, file.ui.logo, file.ui.templates
+    named: dict[Location, object] = {
+        ("outgoing", "ca_file"): file.outgoing.ca_file,
+        ("ui", "logo"): logo,
+        **{("signing", "keys", at, "path"): key.path for at, key in enumerate(file.signing.keys)},
+    }
+    for name in ("certificate", "private_key", "client_ca"):
+        named["server", "tls", name] = getattr(tls, name, None)
+    for location, path in named.items():
+        if isinstance(path, Path) and not path.is_file():
             yield Finding(location, f"there is no file {path}")
-    templates = file.ui.templates
     if templates is not None and not templates.is_dir():
         yield Finding(("ui", "templates"), f"there is no folder {templates}")
 
 
-def providers_are_reachable_safely(file: ConfigurationFile) -> Iterator[Finding]:
-    """A provider is asked over https, by a client that it knows (OIDC Core §3.1.2.1)."""
+def providers_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
+    """A provider has a name of its own, and is asked over https, by a client that it knows (OIDC Core §3.1.2.1)."""
     for at, provider in enumerate(file.identity_providers):
         location = ("identity_providers", at)
-        url = urlsplit(provider.issuer)
-        if url.scheme != "https" and not is_loopback(url.hostname or ""):
+        if provider.name == LOCAL:  # the provider would pass for this service's own users
+            message = "local is the idp claim of the users of this service itself"
+            yield Finding((*location, "name"), message, "take another name")
+        if is_unencrypted(provider.issuer):
             message = "should be https; otherwise anyone on the way could sign in as any user"
             yield warning((*location, "issuer"), message)
         if not provider.client_id:
-            message = "is empty, so the provider refuses every login"
-            yield warning((*location, "client_id"), message)
+            yield warning((*location, "client_id"), "is empty, so the provider refuses every login")
         if "openid" not in provider.scopes:
             message = "openid is missing, so the provider sends no identity token"
             yield Finding((*location, "scopes"), message, "OIDC Core §3.1.2.1")
@@ -93,12 +90,11 @@ def standard_claims_have_their_types(file: ConfigurationFile) -> Iterator[Findin
 
 def issuer_is_a_secure_base(file: ConfigurationFile) -> Iterator[Finding]:
     """The issuer is https, except on loopback, without query and fragment (RFC 8414 §2)."""
-    url = urlsplit(file.issuer)
-    if url.scheme != "https" and not is_loopback(url.hostname or ""):
+    if is_unencrypted(file.issuer):
         yield Finding(("issuer",), "must be https, except on loopback (RFC 8414 §2)")
     if "?" in file.issuer or "#" in file.issuer:
         yield Finding(("issuer",), "has neither query nor fragment (RFC 8414 §2)")
-    if "@" in url.netloc:
+    if "@" in urlsplit(file.issuer).netloc:
         yield Finding(("issuer",), "has user information before its host")
     if file.issuer.endswith("/"):
         message = "ends in /, and clients compare it character by character (RFC 8414 §3.3)"
@@ -125,8 +121,7 @@ def lifetimes_fit_together(file: ConfigurationFile) -> Iterator[Finding]:
     """Keys are published for as long as they are used, and sessions and processes end in order."""
     signing, session, server = file.signing, file.session, file.server
     if signing.announce_before >= signing.rotate_every:
-        message = "should be shorter than rotate_every"
-        yield warning(("signing", "announce_before"), message)
+        yield warning(("signing", "announce_before"), "should be shorter than rotate_every")
     if signing.retire_after < max(map(longest_token, file.clients), default=0):
         message = "is shorter than the longest token lifetime; such a token would outlive its key"
         yield warning(("signing", "retire_after"), message)
@@ -170,17 +165,3 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
     if file.registration.enabled and not file.registration.allowed_scopes:
         message = "is empty, so a registered client can ask for nothing"
         yield warning(("registration", "allowed_scopes"), message, "list openid, for a start")
-
-
-RULES: tuple[FileRule, ...] = (
-    issuer_is_a_secure_base,
-    keys_are_kept_safely,
-    lifetimes_fit_together,
-    server_is_set_up_safely,
-    settings_are_used,
-    proxies_are_few,
-    named_files_exist,
-    providers_are_reachable_safely,
-    open_registration_is_bounded,
-    standard_claims_have_their_types,
-)

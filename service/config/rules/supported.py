@@ -32,6 +32,10 @@ AUTH_METHODS: Mapping[str, Credential] = {
     "none": Credential.NOTHING,
 }
 """The client authentication methods of specifications."""
+CERTIFICATE_SUBJECTS = tuple(
+    f"tls_client_auth_{kind}"
+    for kind in ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
+)
 _PROTECTIONS: Mapping[str, Feature] = {
     "require_pushed_authorization_requests": Feature.PAR,
     "dpop_bound_access_tokens": Feature.DPOP,
@@ -40,11 +44,7 @@ _PROTECTIONS: Mapping[str, Feature] = {
 """A client that requires one of these gets no token without it."""
 _CLIENT_KEYS: Mapping[str, Feature] = {
     **_PROTECTIONS,
-    "tls_client_auth_subject_dn": Feature.MUTUAL_TLS,
-    "tls_client_auth_san_dns": Feature.MUTUAL_TLS,
-    "tls_client_auth_san_uri": Feature.MUTUAL_TLS,
-    "tls_client_auth_san_ip": Feature.MUTUAL_TLS,
-    "tls_client_auth_san_email": Feature.MUTUAL_TLS,
+    **dict.fromkeys(CERTIFICATE_SUBJECTS, Feature.MUTUAL_TLS),
     "self_signed_certificates": Feature.MUTUAL_TLS,
     "authorization_signed_response_alg": Feature.JARM,
     "authorization_encrypted_response_alg": Feature.JARM,

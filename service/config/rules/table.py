@@ -1,4 +1,4 @@
-"""All rules of config.yaml; to add one, write it into the tuple `RULES` of its module.
+"""All rules of config.yaml; to add one, write it into a list here.
 
 Rules that need other parts of the service are in `service/start_rules.py`.
 """
@@ -8,41 +8,71 @@ from __future__ import annotations
 from functools import partial
 
 from service.config.rules import (
+    ClientRule,
+    FileRule,
     client_keys,
     clients,
     extensions,
     names,
+    of_each_client,
     secrets,
     service,
     supported,
 )
-from service.config.rules.rule import ClientRule, FileRule, of_each_client
 from service.model.catalogue import Catalogue
 
 
 def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
     """Return the rules for every client, registered dynamically or not."""
     return (
-        *clients.RULES,
+        clients.redirect_uris_are_safe,
+        clients.grants_fit_the_client,
+        clients.response_types_can_be_used,
+        clients.logout_uris_are_encrypted,
         partial(client_keys.auth_method_fits_the_credentials, catalogue=catalogue),
-        *client_keys.RULES,
+        client_keys.keys_can_be_used,
+        client_keys.jwks_holds_public_keys,
+        client_keys.symmetric_algorithms_know_the_secret,
+        client_keys.encryption_has_an_algorithm_and_a_key,
     )
 
 
 def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
     """Return every rule on the file and on its clients."""
     return (
-        *names.RULES,
-        *secrets.RULES,
-        *service.RULES,
-        *extensions.RULES,
-        client_keys.request_objects_can_be_decrypted,
+        names.names_are_registered_once,
+        names.scopes_are_of_one_kind,
+        names.scopes_belong_to_one_api,
+        names.references_are_registered,
+        names.algorithms_have_keys,
+        names.pairwise_subjects_can_be_made,
+        secrets.secrets_are_hashed_and_valid,
+        secrets.api_resources_have_secrets,
+        secrets.passwords_are_hashed,
+        service.issuer_is_a_secure_base,
+        service.keys_are_kept_safely,
+        service.lifetimes_fit_together,
+        service.server_is_set_up_safely,
+        service.settings_are_used,
+        service.proxies_are_few,
+        service.named_files_exist,
+        service.providers_can_be_trusted,
+        service.open_registration_is_bounded,
+        service.standard_claims_have_their_types,
+        extensions.plugins_have_their_signatures,
+        extensions.delegation_is_for_apis,
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
+        client_keys.request_objects_can_be_decrypted,
         partial(supported.file_uses_supported_features, catalogue=catalogue),
         of_each_client(
             *client_rules(catalogue),
-            *clients.RULES_OF_THE_FILE,
-            *client_keys.RULES_OF_THE_FILE,
+            clients.cors_origins_are_origins,
+            clients.login_starts_safely,
+            clients.responses_have_a_use,
+            clients.refresh_tokens_can_be_used,
+            clients.codes_are_protected,
+            client_keys.secrets_are_long_enough,
+            client_keys.confidential_clients_have_credentials,
             partial(supported.client_uses_supported_features, catalogue=catalogue),
         ),
     )

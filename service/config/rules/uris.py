@@ -29,6 +29,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_unencrypted(uri: str) -> bool:
+    """Return whether a request for the URL would cross a network without TLS."""
+    parts = split_uri(uri)
+    return parts is not None and parts.scheme == "http" and not is_loopback(parts.hostname or "")
+
+
 def is_public(host: str) -> bool:
     """Return whether the host of a URL may be reached over the public network."""
     try:
