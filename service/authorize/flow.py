@@ -16,7 +16,6 @@ from service.authorize.request_object import Arrival
 from service.identity.access import Consents
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
-from service.model.delivery import Delivery
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, Session
@@ -29,6 +28,7 @@ from service.protocol.errors import (
     UnmetAuthenticationRequirements,
 )
 from service.protocol.params import Params
+from service.protocol.redirect_uri import Delivery
 from service.protocol.session_state import SIGNED_OUT
 from service.tokens.claims import claims_of_scope
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.model.delivery import Delivery
 from service.protocol.authorization_request import (
     NO_RESPONSE,
     check_response_mode,
@@ -19,7 +18,7 @@ from service.protocol.authorization_request import (
 )
 from service.protocol.errors import InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
-from service.protocol.redirect_uri import origin_of
+from service.protocol.redirect_uri import Delivery, origin_of
 from service.protocol.scope import OPENID
 from service.protocol.session_state import OPAQUE_ORIGIN, session_state
 

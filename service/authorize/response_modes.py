@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
-from service.model.delivery import Delivery, FormPost, Redirect
-from service.protocol.redirect_uri import with_query
+from service.protocol.redirect_uri import Delivery, FormPost, Redirect, with_query
 
 
 def query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:

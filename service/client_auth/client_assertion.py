@@ -44,8 +44,6 @@ _REQUEST_OBJECT_CLAIMS = frozenset({"client_id", "redirect_uri", "response_type"
 """Claims of which a request object has at least one (RFC 9101 §4), and a client assertion none."""
 
 _TYP = frozenset({"jwt", "client-authentication+jwt"})
-
-
 _READS = frozenset({"client_assertion", "client_assertion_type"})
 
 
@@ -81,8 +79,6 @@ class PrivateKeyJwt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAssertions:
-    """Verifies the assertions of both methods."""
-
     issuer: str
     token_endpoint: str
     """Its path; an assertion may be addressed to it wherever it is sent."""

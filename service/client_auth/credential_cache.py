@@ -25,7 +25,6 @@ class CredentialCache(Generic[T]):
     """
 
     def __init__(self, credential_parameters: frozenset[str]) -> None:
-        """Take the parameters by which a request authenticates in another way."""
         self._credential_parameters = credential_parameters
         self._senders: BoundedCache[bytes, tuple[T, str, int | None]] = BoundedCache(MAX_ENTRIES)
         self._registry: Registry | None = None

@@ -27,8 +27,6 @@ class GrantParts:
 
 
 class BuiltinGrant(Grant, Protocol):
-    """A grant of this package."""
-
     grant_type: ClassVar[str]
     is_registrable: ClassVar[bool]
     """Whether a client may register it dynamically: not if users would give it a password or token."""
@@ -63,7 +61,6 @@ class Grants:
         self._by_generation = kept | {registry.generation: _by_type(self._parts, registry)}
 
     def find(self, grant_type: str) -> Grant | None:
-        """Return the grant of this type, with the present options."""
         return self._current.get(grant_type)
 
     @property

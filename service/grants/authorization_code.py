@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.model.authorization import AuthorizationCode, Spent
-from service.model.client import Client
 from service.model.events import CodeReplayed
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
@@ -51,7 +50,9 @@ class AuthorizationCodeGrant:
             return InvalidGrant("the code was issued to another client")
         if isinstance(code, Spent):
             return await self.revocation.end_replayed(authorization, CodeReplayed)
-        _check_redirect_uri(code, request.client)
+        if not request.client.has_redirect_uri(code.redirect_uri):
+            message = "the redirect_uri of the authorization request is no longer registered"
+            raise InvalidGrant(message, refused=RefusedValue("redirect_uri", code.redirect_uri))
         authorization = continue_authorization(authorization, request.client.permissions)
         marker = Spent(attempt=secrets.token_urlsafe(12), at=request.now)
         ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
@@ -76,22 +77,12 @@ class AuthorizationCodeGrant:
         )
 
 
-def _check_redirect_uri(code: AuthorizationCode, client: Client) -> None:
-    if not client.has_redirect_uri(code.redirect_uri):
-        raise InvalidGrant(
-            "the redirect_uri of the authorization request is no longer registered",
-            refused=RefusedValue("redirect_uri", code.redirect_uri),
-        )
-
-
 def _find_mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:
     """Return the refusal if the request does not match the code (RFC 6749 §4.1.3, RFC 7636 §4.6)."""
     redirect_uri, verifier = params.get("redirect_uri"), params.get("code_verifier")
     if redirect_uri != code.redirect_uri:
-        return InvalidGrant(
-            "redirect_uri is not the one of the authorization request",
-            refused=RefusedValue("redirect_uri", redirect_uri),
-        )
+        message = "redirect_uri is not the one of the authorization request"
+        return InvalidGrant(message, refused=RefusedValue("redirect_uri", redirect_uri))
     if code.code_challenge is None:
         if verifier is None:
             return None

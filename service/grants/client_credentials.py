@@ -23,7 +23,6 @@ class ClientCredentialsGrant:
     registry: LiveRegistry
 
     async def handle(self, request: TokenRequest) -> GrantResult:
-        """Grant the client its own scope."""
         about_users = self.registry.current.identity_resources
         if OFFLINE_ACCESS in request.scope or not request.scope.isdisjoint(about_users):
             return InvalidScope("scope holds a value that needs a user")

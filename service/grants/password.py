@@ -22,7 +22,6 @@ class PasswordGrant:
     registry: LiveRegistry
 
     async def handle(self, request: TokenRequest) -> GrantResult:
-        """Grant the client the scope that it asks for in the user's name."""
         username = request.params.require("username")
         password = request.params.require("password")
         user = await self.sign_in.verify(username, password, address=request.address)

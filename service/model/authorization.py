@@ -107,7 +107,6 @@ class Confirmation(msgspec.Struct, frozen=True):
     """SHA-256 of the public key or of the certificate, base64url."""
 
     def as_claim(self) -> dict[str, str]:
-        """Return the value of the `cnf` claim."""
         return {self.method: self.thumbprint}
 
 

@@ -18,10 +18,7 @@ class HttpAnswer:
 
 
 class HttpClient(Protocol):
-    """Follows no redirect, limits time and size, and raises Unreachable.
-
-    `authorization` is the whole value of the header.
-    """
+    """Follows no redirect, limits time and size, and raises Unreachable."""
 
     async def fetch(
         self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None

@@ -12,7 +12,6 @@ from babel import Locale
 
 from service.config.schema.file import Ui
 from service.model.client import Client
-from service.model.delivery import FormPost
 from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
@@ -20,6 +19,7 @@ from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.locales import Locales, messages_of, own_name
 from service.pages.page_headers import content_security_policy, page_headers
 from service.pages.templates import environment_in, folders_of
+from service.protocol.redirect_uri import FormPost
 
 MAX_QUERY_LENGTH = 4096
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'

@@ -17,13 +17,13 @@ from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
-from service.model.delivery import FormPost
 from service.model.session import Answers, Session
 from service.pages.error_page import ErrorPages, SignInOver, WayOn, start_uri
 from service.pages.pages import Pages
 from service.pages.visits import Visits, csrf_token
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
+from service.protocol.redirect_uri import FormPost
 
 ACCOUNT = "/account"
 """The page after a sign-in that no client asked for."""

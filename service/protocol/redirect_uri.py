@@ -1,9 +1,10 @@
-"""Compares redirect URIs, and derives origins and sectors from them (RFC 9700 §2.1, RFC 8252 §7.3)."""
+"""Compares redirect URIs, derives origins and sectors from them, and sends responses to them (RFC 9700 §2.1, RFC 8252 §7.3)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([0-9]{1,5}))?(/[^#]*|\?[^#]*)?")
@@ -74,3 +75,19 @@ def _host(uri: str) -> str | None:
         return urlsplit(uri).hostname
     except ValueError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormPost:
+    """Form fields for the redirect URI (OAuth 2.0 Form Post Response Mode §2)."""
+
+    redirect_uri: str
+    fields: Mapping[str, str]
+
+
+Delivery = Redirect | FormPost

@@ -30,7 +30,6 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     token_type: str
     name: str
     """Its name in an index: the handle's digest, or the `jti` of a JWT."""
-    selector: str
     lifetime: int
     expires_at: int
     scope: frozenset[str]
@@ -100,7 +99,6 @@ class AccessTokens:
             token=token,
             token_type=token_type(authorization.cnf),
             name=name,
-            selector=authorization.id,
             lifetime=lifetime,
             expires_at=now + lifetime,
             scope=target.scope,

@@ -135,7 +135,6 @@ class ActiveTokens:
             return None
 
     async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
-        """Return the refresh token if it could be used now."""
         try:
             return await self.check_refresh_token(token)
         except Inactive:

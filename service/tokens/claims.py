@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from service.model.client import Client
 from service.model.registry import Registry
@@ -63,14 +64,12 @@ def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
 
 def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -> frozenset[str]:
     """Return the names of the user claims that these API scopes and resources ask for."""
-    scopes = (registry.api_scopes[name] for name in scope if name in registry.api_scopes)
-    resources = (
-        registry.api_resources[name] for name in audience if name in registry.api_resources
-    )
-    return frozenset(
-        [name for scope in scopes for name in scope.user_claims]
-        + [name for resource in resources for name in resource.user_claims]
-    )
+    scopes, apis = registry.api_scopes, registry.api_resources
+    names = [
+        *[scopes[name].user_claims for name in scope if name in scopes],
+        *[apis[name].user_claims for name in audience if name in apis],
+    ]
+    return frozenset(chain.from_iterable(names))
 
 
 def foreign_claims(
@@ -100,10 +99,8 @@ def _select_claims(
 
 
 def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """Return the claims of these names, without claims of the protocol."""
     return {name: claims[name] for name in names if name in claims and name not in PROTOCOL_CLAIMS}
 
 
 def without_protocol_claims(claims: Mapping[str, object]) -> dict[str, object]:
-    """Return claims of another party without those of the protocol."""
     return {name: value for name, value in claims.items() if name not in PROTOCOL_CLAIMS}

@@ -123,10 +123,7 @@ class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """An access token made from another one of the same user, with which it ends (RFC 8693).
-
-    It never comes with a refresh token or an ID token.
-    """
+    """An access token made from another one of the same user, with which it ends, and no other token (RFC 8693)."""
 
     request: TokenRequest
     source: ActiveToken

@@ -29,7 +29,6 @@ _STANDARD_MEMBERS = frozenset(
     ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")
 )
 
-
 _Tokens = tuple[MintedToken, MintedRefreshToken | None, str | None]
 """The access token, the refresh token and the ID token of one response."""
 
@@ -157,7 +156,7 @@ class TokenIssuer:
             fate.exists(selector, name),
         )
         if bool(answers[-1]) is not exists_while_active:
-            await self.revocation.revoke(access.selector, access.name, expires_at=access.expires_at)
+            await self.revocation.revoke(selector, access.name, expires_at=access.expires_at)
             raise InvalidGrant("the token has been revoked")
         if answers[0] > stores.delegated.limit:
             await self._make_room_below(source, access, answers[0])

@@ -72,10 +72,7 @@ def begin_family(
     user_claims: Mapping[str, object],
     now: int,
 ) -> MintedRefreshToken | None:
-    """Mint the first token of a family if offline_access was granted (OIDC Core §11).
-
-    The family ends at the absolute lifetime at the latest.
-    """
+    """Mint the first token of a family, if offline_access was granted (OIDC Core §11)."""
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
         return None
     handle = _token_of_family(authorization, secrets.token_bytes(_RANDOM))
@@ -192,7 +189,6 @@ def _code(family_key: str, random: bytes) -> bytes:
 
 
 def _lifetime(client: Client, record: RefreshToken, now: int) -> int:
-    """Return the seconds that a refresh token lives if it is not used."""
     left = record.ends_at - now
     if client.refresh_token_expiration == "sliding":
         return min(client.sliding_refresh_token_lifetime, left)

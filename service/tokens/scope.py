@@ -126,8 +126,7 @@ class Targets:
 
     def __init__(self, registry: LiveRegistry) -> None:
         self._registry = registry
-        self._known: BoundedCache[tuple[frozenset[str], tuple[str, ...]], Target]
-        self._known = BoundedCache(MAX_TARGETS)
+        self._known = BoundedCache[tuple[frozenset[str], tuple[str, ...]], Target](MAX_TARGETS)
         self._known_of: Registry | None = None
 
     def find(self, scope: frozenset[str], resources: tuple[str, ...]) -> Target:

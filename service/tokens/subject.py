@@ -47,5 +47,4 @@ class RequestedUser:
     identifiers: SubjectIdentifiers
 
     def has_subject(self, subject: str) -> bool:
-        """Return whether it is the user with this local subject."""
         return self.identifiers.find_sub(self.client, subject) in self.subs

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from service.model.delivery import FormPost
+from service.protocol.redirect_uri import FormPost
 from tests.pages.screens import Browser, Elements, each_screen, policy_of
 
 pytestmark = pytest.mark.rfc("9700#4.16")
