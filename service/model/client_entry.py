@@ -8,25 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from service.model.types import (
-    ClientId,
-    ContentEncryption,
-    Duration,
-    KeyManagementAlgorithm,
-    Lifetime,
-    Many,
-    RegisteredAlgorithm,
-    ScopeValue,
-    Section,
-    Several,
-    Sha256,
-    SigningAlgorithm,
-    Text,
-    Texts,
-    Timestamp,
-    WebUrl,
-    expected,
-)
+from service.model import types
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
 from service.protocol.errors import UnsupportedResponseType
 
@@ -37,23 +19,23 @@ def _response_type(value: str) -> str:
         return parse_response_type(value).name
     except UnsupportedResponseType as error:
         names = ", ".join(known.name for known in RESPONSE_TYPES)
-        raise expected(f"one of the response types {names}") from error
+        raise types.expected(f"one of the response types {names}") from error
 
 
 Uri = Annotated[str, Field(min_length=1, max_length=2048)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Secret(Section):
+class Secret(types.Section):
     """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
 
-    sha256: Sha256 | None = field(default=None, repr=False)
+    sha256: types.Sha256 | None = field(default=None, repr=False)
     """The SHA-256 hash of the secret, base64 or hex; `python -m service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
-    value: Text | None = field(default=None, repr=False)
+    value: types.Text | None = field(default=None, repr=False)
     """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
     description: str | None = None
     """A note for yourself."""
-    expires_at: Timestamp | None = None
+    expires_at: types.Timestamp | None = None
     """The time from which on it is not accepted (RFC 3339)."""
     digest: bytes = field(init=False, repr=False)
 
@@ -64,61 +46,63 @@ class Secret(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientEntry(Section):
+class ClientEntry(types.Section):
     """A client of the service."""
 
-    client_id: ClientId
+    client_id: types.ClientId
     """The client's identifier (RFC 6749 §2.2)."""
-    client_name: Texts | None = None
+    client_name: types.Texts | None = None
     """The name that users see; null: the client_id."""
     enabled: bool = True
     """false: requests of the client are refused, and its tokens are inactive."""
-    client_uri: WebUrl | None = None
+    client_uri: types.WebUrl | None = None
     """The client's home page, to which its name links."""
-    logo_uri: WebUrl | None = None
+    logo_uri: types.WebUrl | None = None
     """The client's logo."""
-    policy_uri: WebUrl | None = None
+    policy_uri: types.WebUrl | None = None
     """The client's privacy policy."""
-    tos_uri: WebUrl | None = None
+    tos_uri: types.WebUrl | None = None
     """The client's terms of service."""
 
-    client_secrets: Many[Secret] = ()
+    client_secrets: types.Many[Secret] = ()
     """Any of these secrets authenticates the client. With two of them a secret can be replaced without an interruption."""
     jwks: dict[str, JsonValue] | None = None
     """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
-    jwks_uri: WebUrl | None = None
+    jwks_uri: types.WebUrl | None = None
     """The URL at which the client publishes its public keys. Give this or jwks."""
-    tls_client_auth_subject_dn: Text | None = None
+    tls_client_auth_subject_dn: types.Text | None = None
     """The subject of the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_dns: Text | None = None
+    tls_client_auth_san_dns: types.Text | None = None
     """The DNS name in the client's certificate (RFC 8705 §2.1.2)."""
-    self_signed_certificates: Many[Text] = ()
+    self_signed_certificates: types.Many[types.Text] = ()
     """The client's own certificates, PEM or x5t#S256 (RFC 8705 §2.2)."""
-    token_endpoint_auth_method: Text | None = None
+    token_endpoint_auth_method: types.Text | None = None
     """The only method by which the client may authenticate; null: any method for which it has a credential here."""
 
-    allowed_grant_types: Several[Text] = frozenset({"authorization_code"})
+    allowed_grant_types: types.Several[types.Text] = frozenset({"authorization_code"})
     """The ways in which the client may get tokens: authorization_code, implicit, refresh_token, client_credentials,
     password, urn:ietf:params:oauth:grant-type:device_code, …:token-exchange, …:jwt-bearer,
     urn:openid:params:grant-type:ciba, or the name of an extension grant such as delegation."""
-    allowed_response_types: Several[Annotated[str, AfterValidator(_response_type)]] | None = None
+    allowed_response_types: types.Several[Annotated[str, AfterValidator(_response_type)]] | None = (
+        None
+    )
     """What the authorize endpoint may answer with. null: what the grant types imply (authorization_code: code; implicit:
     id_token, token, id_token token; both: the combinations of these, too)."""
-    default_response_mode: Text | None = None
+    default_response_mode: types.Text | None = None
     """How answers are sent to redirect_uris; null: query for a code, fragment for an answer with a token."""
-    allowed_scopes: Several[ScopeValue] = frozenset()
+    allowed_scopes: types.Several[types.ScopeValue] = frozenset()
     """The scope values that the client may ask for."""
-    api_resource: Text | None = None
+    api_resource: types.Text | None = None
     """The name of the API resource that this client runs; null: the one named like the client, if there is one."""
     allow_offline_access: bool = False
     """true: the client may ask for the scope offline_access, and so gets refresh tokens."""
     allow_insecure_redirect_uris: bool = False
     """true: redirect_uris may use http to a public host."""
-    redirect_uris: Many[Uri] = ()
+    redirect_uris: types.Many[Uri] = ()
     """The URIs that answers may be sent to, compared exactly. Only the port of a public client's loopback address may differ (RFC 8252 §7.3)."""
-    post_logout_redirect_uris: Many[Uri] = ()
+    post_logout_redirect_uris: types.Many[Uri] = ()
     """The URIs that a user may be sent to after a logout, compared exactly."""
-    allowed_cors_origins: Many[Text] = ()
+    allowed_cors_origins: types.Many[types.Text] = ()
     """Origins whose pages may call the token, userinfo and revocation endpoints; the origins of redirect_uris may do so without being listed."""
 
     require_pkce: bool = True
@@ -141,34 +125,34 @@ class ClientEntry(Section):
     """true: the user is asked for consent before the client gets access."""
     allow_remember_consent: bool = True
     """true: the user may choose that the consent is remembered."""
-    consent_lifetime: Lifetime | None = None
+    consent_lifetime: types.Lifetime | None = None
     """How long a consent is remembered; null: for a year after it was last used."""
-    user_sso_lifetime: Duration | None = None
+    user_sso_lifetime: types.Duration | None = None
     """A user whose sign-in is older than this must sign in again; null: never for that reason."""
     enable_local_login: bool = True
     """false: users of this client sign in at an identity provider, not with a password here."""
-    identity_provider_restrictions: Many[Text] = ()
+    identity_provider_restrictions: types.Many[types.Text] = ()
     """The identity providers whose users may use the client; empty: all."""
 
     access_token_type: Literal["jwt", "reference"] = "jwt"
     """jwt: a signed token that APIs can read (RFC 9068); reference: a random string that APIs ask this service about."""
-    access_token_lifetime: Lifetime = 3600
+    access_token_lifetime: types.Lifetime = 3600
     """How long an access token is active."""
-    identity_token_lifetime: Lifetime = 300
+    identity_token_lifetime: types.Lifetime = 300
     """How long an ID token is valid."""
-    authorization_code_lifetime: Lifetime = 60
+    authorization_code_lifetime: types.Lifetime = 60
     """How long a code may be redeemed."""
-    device_code_lifetime: Lifetime = 600
+    device_code_lifetime: types.Lifetime = 600
     """How long a device code may be used."""
     refresh_token_usage: Literal["one_time", "reuse"] = "one_time"
     """one_time: each use returns a new refresh token; reuse: the same token can be used until it expires."""
-    refresh_token_reuse_interval: Duration = 0
+    refresh_token_reuse_interval: types.Duration = 0
     """For this long, a repeated use of a one_time token returns the same new token, for clients that lost the response."""
     refresh_token_expiration: Literal["absolute", "sliding"] = "absolute"
     """absolute: refresh tokens expire at a fixed time after the sign-in; sliding: each use extends that, up to the absolute lifetime."""
-    absolute_refresh_token_lifetime: Lifetime = 30 * 86400
+    absolute_refresh_token_lifetime: types.Lifetime = 30 * 86400
     """How long after the sign-in the last refresh token expires."""
-    sliding_refresh_token_lifetime: Lifetime = 15 * 86400
+    sliding_refresh_token_lifetime: types.Lifetime = 15 * 86400
     """With expiration sliding: how long a refresh token is valid without being used."""
     update_access_token_claims_on_refresh: bool = False
     """true: a new access token has the user's present claims, not those of the sign-in."""
@@ -181,31 +165,31 @@ class ClientEntry(Section):
     """true: these claims are also in access tokens for a user, not only in those for the client itself."""
     always_include_user_claims_in_id_token: bool = False
     """true: ID tokens have the user's claims, even if the client could ask userinfo for them."""
-    id_token_signed_response_alg: RegisteredAlgorithm | None = None
+    id_token_signed_response_alg: types.RegisteredAlgorithm | None = None
     """The algorithm that signs ID tokens; null: the first of signing.algorithms."""
-    id_token_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    id_token_encrypted_response_alg: types.KeyManagementAlgorithm | None = None
     """The algorithm that encrypts the content key of ID tokens; null: they are not encrypted."""
-    id_token_encrypted_response_enc: ContentEncryption | None = None
+    id_token_encrypted_response_enc: types.ContentEncryption | None = None
     """The algorithm that encrypts the content of ID tokens."""
-    userinfo_signed_response_alg: RegisteredAlgorithm | None = None
+    userinfo_signed_response_alg: types.RegisteredAlgorithm | None = None
     """The algorithm that signs userinfo responses as JWTs; null: they are plain JSON."""
-    request_object_signing_alg: RegisteredAlgorithm | Literal["none"] | None = None
+    request_object_signing_alg: types.RegisteredAlgorithm | Literal["none"] | None = None
     """The only algorithm for signing the client's request objects, none if they are unsigned; null: any signature."""
-    authorization_signed_response_alg: SigningAlgorithm | None = None
+    authorization_signed_response_alg: types.SigningAlgorithm | None = None
     """The algorithm that signs authorization responses (JARM §3)."""
-    introspection_signed_response_alg: SigningAlgorithm | None = None
+    introspection_signed_response_alg: types.SigningAlgorithm | None = None
     """The algorithm that signs introspection responses (RFC 9701 §6)."""
     subject_type: Literal["public", "pairwise"] = "public"
     """public: all clients see the same `sub` for a user; pairwise: clients of different sectors see different ones (OIDC Core §8.1), which needs pairwise_salt."""
-    sector_identifier_uri: WebUrl | None = None
+    sector_identifier_uri: types.WebUrl | None = None
     """The URL whose host is the client's sector, and which lists all redirect URIs of the sector (OIDC Core §8.1)."""
-    default_max_age: Duration | None = None
+    default_max_age: types.Duration | None = None
     """The max_age of requests that have none: a user who signed in longer ago must sign in again."""
-    frontchannel_logout_uri: WebUrl | None = None
+    frontchannel_logout_uri: types.WebUrl | None = None
     """A page of the client that is loaded in the browser when the user logs out (OpenID Connect Front-Channel Logout §2)."""
     frontchannel_logout_session_required: bool = True
     """true: the page gets iss and sid, which name the session."""
-    backchannel_logout_uri: WebUrl | None = None
+    backchannel_logout_uri: types.WebUrl | None = None
     """The URL that this service calls when the user's session ends (OpenID Connect Back-Channel Logout §2.2)."""
     backchannel_logout_session_required: bool = True
     """true: the call names the session by sid."""
@@ -213,51 +197,51 @@ class ClientEntry(Section):
     """Anything you like; extension grants and templates can read it."""
     application_type: Literal["web", "native"] | None = None
     """web: runs on a server or in a browser; native: is installed on a device (OpenID Connect Registration §2)."""
-    contacts: Many[Text] | None = None
+    contacts: types.Many[types.Text] | None = None
     """Addresses of the people who are responsible for the client (RFC 7591 §2)."""
-    software_id: Text | None = None
+    software_id: types.Text | None = None
     """An identifier of the software, the same for all its installations (RFC 7591 §2)."""
-    software_version: Text | None = None
+    software_version: types.Text | None = None
     """The version of the software (RFC 7591 §2)."""
-    initiate_login_uri: WebUrl | None = None
+    initiate_login_uri: types.WebUrl | None = None
     """The URL at which another site can start a login to the client (OIDC Core §4)."""
-    request_uris: Many[WebUrl] | None = None
+    request_uris: types.Many[types.WebUrl] | None = None
     """URLs from which the client's request objects may be fetched (OIDC Core §6.2)."""
-    default_acr_values: Many[Text] | None = None
+    default_acr_values: types.Many[types.Text] | None = None
     """The acr_values of requests that have none (OpenID Connect Registration §2)."""
     require_auth_time: bool | None = None
     """true: ID tokens always have auth_time (OpenID Connect Registration §2)."""
-    token_endpoint_auth_signing_alg: RegisteredAlgorithm | None = None
+    token_endpoint_auth_signing_alg: types.RegisteredAlgorithm | None = None
     """The only algorithm for signing client assertions (OpenID Connect Registration §2)."""
-    userinfo_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    userinfo_encrypted_response_alg: types.KeyManagementAlgorithm | None = None
     """The algorithm that encrypts the content key of userinfo responses; null: they are not encrypted."""
-    userinfo_encrypted_response_enc: ContentEncryption | None = None
+    userinfo_encrypted_response_enc: types.ContentEncryption | None = None
     """The algorithm that encrypts the content of userinfo responses."""
-    request_object_encryption_alg: KeyManagementAlgorithm | None = None
+    request_object_encryption_alg: types.KeyManagementAlgorithm | None = None
     """The algorithm by which the client encrypts the content key of request objects."""
-    request_object_encryption_enc: ContentEncryption | None = None
+    request_object_encryption_enc: types.ContentEncryption | None = None
     """The algorithm by which the client encrypts the content of request objects."""
-    authorization_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    authorization_encrypted_response_alg: types.KeyManagementAlgorithm | None = None
     """The algorithm that encrypts the content key of authorization responses (JARM §3)."""
-    authorization_encrypted_response_enc: ContentEncryption | None = None
+    authorization_encrypted_response_enc: types.ContentEncryption | None = None
     """The algorithm that encrypts the content of authorization responses (JARM §3)."""
-    introspection_encrypted_response_alg: KeyManagementAlgorithm | None = None
+    introspection_encrypted_response_alg: types.KeyManagementAlgorithm | None = None
     """The algorithm that encrypts the content key of introspection responses (RFC 9701 §6)."""
-    introspection_encrypted_response_enc: ContentEncryption | None = None
+    introspection_encrypted_response_enc: types.ContentEncryption | None = None
     """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
-    tls_client_auth_san_uri: Text | None = None
+    tls_client_auth_san_uri: types.Text | None = None
     """The URI in the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_ip: Text | None = None
+    tls_client_auth_san_ip: types.Text | None = None
     """The IP address in the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_email: Text | None = None
+    tls_client_auth_san_email: types.Text | None = None
     """The mail address in the client's certificate (RFC 8705 §2.1.2)."""
-    authorization_details_types: Many[Text] | None = None
+    authorization_details_types: types.Many[types.Text] | None = None
     """The types of authorization_details that the client may use (RFC 9396 §10)."""
     backchannel_token_delivery_mode: Literal["poll", "ping", "push"] | None = None
     """How the client learns that a CIBA request has been answered (CIBA §4)."""
-    backchannel_client_notification_endpoint: WebUrl | None = None
+    backchannel_client_notification_endpoint: types.WebUrl | None = None
     """The URL at which the client is notified of that (CIBA §4)."""
-    backchannel_authentication_request_signing_alg: SigningAlgorithm | None = None
+    backchannel_authentication_request_signing_alg: types.SigningAlgorithm | None = None
     """The algorithm for signing CIBA requests (CIBA §4)."""
     backchannel_user_code_parameter: bool | None = None
     """true: CIBA requests have a user code (CIBA §4)."""

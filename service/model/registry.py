@@ -9,19 +9,9 @@ from typing import Annotated, Protocol
 
 from pydantic import Field, JsonValue
 
+from service.model import types
 from service.model.client import Client, Permissions
 from service.model.resources import ApiResource, ApiScope, IdentityResource, Scope
-from service.model.types import (
-    Many,
-    PluginName,
-    ScopeValue,
-    Section,
-    Several,
-    Text,
-    Texts,
-    Timeout,
-    WebUrl,
-)
 from service.model.user import LOCAL, User
 
 ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
@@ -30,58 +20,58 @@ _TENANT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityProvider(Section):
+class IdentityProvider(types.Section):
     """An OpenID provider at which users may sign in; acr_values=idp:<name> chooses it."""
 
     name: ShortName
     """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
-    display_name: Texts | None = None
+    display_name: types.Texts | None = None
     """The text of its link on the login page; null: the name."""
-    issuer: WebUrl
+    issuer: types.WebUrl
     """The provider's issuer; its metadata are read at /.well-known/openid-configuration below it."""
     client_id: str
     """The client_id of this service at the provider."""
     client_secret: str = field(default="", repr=False)
     """The client secret of this service at the provider; empty: a public client."""
-    scopes: Many[ScopeValue] = ("openid", "profile", "email")
+    scopes: types.Many[types.ScopeValue] = ("openid", "profile", "email")
     """The scope values that this service asks the provider for."""
-    claims: dict[str, Text] = field(default_factory=dict)
+    claims: dict[str, types.Text] = field(default_factory=dict)
     """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
     trust_acr: bool = False
     """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
-    logo_uri: WebUrl | None = None
+    logo_uri: types.WebUrl | None = None
     """A picture for the link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tenant(Section):
+class Tenant(types.Section):
     """A tenant that acr_values=tenant:<name> may pass to the login page."""
 
     name: ShortName
     """The tenant's name in acr_values."""
-    display_name: Texts | None = None
+    display_name: types.Texts | None = None
     """The name that the login page shows; null: the name."""
-    logo_uri: WebUrl | None = None
+    logo_uri: types.WebUrl | None = None
     """A picture for the login page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuthenticationContext(Section):
+class AuthenticationContext(types.Section):
     """An authentication context (acr) and the authentication methods that meet it."""
 
     acr: Annotated[str, Field(pattern=r"^[^\s]{1,200}$")]
     """The value in acr_values and in the `acr` claim."""
-    amr: Annotated[Several[Text], Field(min_length=1)]
+    amr: Annotated[types.Several[types.Text], Field(min_length=1)]
     """The authentication methods (RFC 8176) that a user must have used, all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionGrantRegistration(Section):
+class ExtensionGrantRegistration(types.Section):
     """A handler of a further grant type (RFC 6749 §4.5)."""
 
-    handler: PluginName
+    handler: types.PluginName
     """The handler's import path, or its name in the entry point group token_service.grants."""
-    timeout: Timeout = 10
+    timeout: types.Timeout = 10
     """The longest time for one request; a request that takes longer is refused."""
     options: dict[str, JsonValue] = field(default_factory=dict)
     """The first argument of the handler's class."""

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from service.model import types
 from service.model.client_entry import Secret
-from service.model.types import (
-    ClientId,
-    Many,
-    ScopeValue,
-    Section,
-    Several,
-    SigningAlgorithm,
-    Text,
-    Texts,
-)
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "openid": ("sub",),
@@ -32,20 +23,20 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiResourceEntry(Section):
+class ApiResourceEntry(types.Section):
     """An API that accepts access tokens of this service."""
 
-    name: ClientId
+    name: types.ClientId
     """The audience (`aud`) of access tokens for the API, and its user name at the introspection endpoint."""
-    display_name: Texts | None = None
+    display_name: types.Texts | None = None
     """The name that users see."""
-    secrets: Many[Secret] = ()
+    secrets: types.Many[Secret] = ()
     """The passwords of the API at the introspection endpoint; each of them is accepted."""
-    scopes: Several[ScopeValue] | None = None
+    scopes: types.Several[types.ScopeValue] | None = None
     """The scope values of the API; null: one, named like the API."""
-    user_claims: Many[Text] = ()
+    user_claims: types.Many[types.Text] = ()
     """Claims of the user that are added to access tokens for the API."""
-    access_token_signing_algorithm: SigningAlgorithm | None = None
+    access_token_signing_algorithm: types.SigningAlgorithm | None = None
     """The algorithm that signs access tokens for the API; null: the first of signing.algorithms."""
     require_resource_indicator: bool = False
     """true: only requests that name the API by `resource` (RFC 8707) get tokens for it."""
@@ -61,14 +52,14 @@ class ApiResource(ApiResourceEntry):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope(Section):
+class Scope(types.Section):
     """A scope value, and what the consent page says of it."""
 
-    name: ScopeValue
+    name: types.ScopeValue
     """The scope value."""
-    display_name: Texts | None = None
+    display_name: types.Texts | None = None
     """The headline on the consent page; null: the built-in text, or the name."""
-    description: Texts | None = None
+    description: types.Texts | None = None
     """The sentence below the headline."""
     required: bool = False
     """true: the user cannot remove it on the consent page."""
@@ -76,7 +67,7 @@ class Scope(Section):
     """true: the consent page draws attention to it."""
     show_in_discovery: bool = True
     """false: it is not listed in the metadata documents."""
-    user_claims: Many[Text] = ()
+    user_claims: types.Many[types.Text] = ()
     """The claims of the user that it gives access to."""
 
 
@@ -84,7 +75,7 @@ class Scope(Section):
 class ApiScope(Scope):
     """A scope value of an API, and what the consent page says of it."""
 
-    secrets: Many[Secret] = ()
+    secrets: types.Many[Secret] = ()
     """Passwords for the introspection endpoint, with the scope value as user name; only tokens with this scope are shown."""
 
     @property

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from service.config.schema.server import Limits, Outgoing, Server, Session, Signing, Store
+from service.model import types
 from service.model.client_entry import ClientEntry
 from service.model.registry import (
     AuthenticationContext,
@@ -21,26 +22,14 @@ from service.model.resources import (
     ApiScope,
     IdentityResource,
 )
-from service.model.types import (
-    FilePath,
-    Lifetime,
-    Logo,
-    Many,
-    ScopeValue,
-    Section,
-    Several,
-    Sha256,
-    Text,
-    Texts,
-    WebUrl,
-    expected,
-)
 from service.model.user import User
 
 
 def _user_source(value: str) -> str:
     if value != "file" and ":" not in value:
-        raise expected("file, or the import path of a UserStore such as my_package.users:MyUsers")
+        raise types.expected(
+            "file, or the import path of a UserStore such as my_package.users:MyUsers"
+        )
     return value
 
 
@@ -53,62 +42,62 @@ def _with_builtin_claims(value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Users(Section):
+class Users(types.Section):
     """The users of this service itself."""
 
     source: Annotated[str, AfterValidator(_user_source)] = "file"
     """file: the list below; or the import path of a UserStore."""
-    list: Many[User] = ()
+    list: types.Many[User] = ()
     """The users, for source: file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registration(Section):
+class Registration(types.Section):
     """Dynamic registration of clients (RFC 7591, RFC 7592)."""
 
     enabled: bool = False
     """true: clients may register themselves."""
-    initial_access_token_sha256: Many[Sha256] = field(default=(), repr=False)
+    initial_access_token_sha256: types.Many[types.Sha256] = field(default=(), repr=False)
     """SHA-256 hashes of the tokens that allow a registration; `python -m service hash-secret` prints the hash between the
     quotes. Empty: anyone may register a client."""
-    client_lifetime: Lifetime | None = None
+    client_lifetime: types.Lifetime | None = None
     """How long a registered client exists; null: until it is deleted."""
-    allowed_scopes: Several[ScopeValue] = frozenset()
+    allowed_scopes: types.Several[types.ScopeValue] = frozenset()
     """The scope values that registered clients may ask for; offline_access allows them refresh tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ui(Section):
+class Ui(types.Section):
     """The look of the pages."""
 
-    title: Texts = "Sign in"
+    title: types.Texts = "Sign in"
     """The title of the pages. Here and for all other texts that users see, you can write {en: …, de: …}."""
-    templates: FilePath | None = None
+    templates: types.FilePath | None = None
     """A folder whose files replace built-in templates."""
-    locales: Annotated[Many[Text], Field(min_length=1)] = ("en",)
+    locales: Annotated[types.Many[types.Text], Field(min_length=1)] = ("en",)
     """The languages that users may choose. Each needs messages: built-in ones, yours in `locales/` of `templates`, or those
     of its main language, as de for de-AT."""
-    default_locale: Text = "en"
+    default_locale: types.Text = "en"
     """The language for users who ask for none of these."""
-    logo: Logo | None = None
+    logo: types.Logo | None = None
     """Your logo at the top of the pages: a picture file, or a URL; null: the built-in one."""
-    accent: Text | None = None
+    accent: types.Text | None = None
     """The colour of buttons and links, as in CSS; `check` warns if it is hard to read. null: green."""
-    links: dict[Literal["help", "privacy", "imprint", "forgot_password", "register"], WebUrl] = (
-        field(default_factory=dict)
-    )
+    links: dict[
+        Literal["help", "privacy", "imprint", "forgot_password", "register"], types.WebUrl
+    ] = field(default_factory=dict)
     """Pages of yours: help, privacy and imprint are linked at the foot of every page, forgot_password and register on the
     login page. `/.well-known/change-password` also leads to forgot_password."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationFile(Section):
+class ConfigurationFile(types.Section):
     """The service's one configuration file."""
 
-    issuer: WebUrl
+    issuer: types.WebUrl
     """The URL of this service, which clients know it by and to which all paths are added; https except on loopback, without
     query and fragment."""
-    include: Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
+    include: types.Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
     """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
     (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
     server: Server = Server()
@@ -116,25 +105,25 @@ class ConfigurationFile(Section):
     signing: Signing = Signing()
     session: Session = Session()
     limits: Limits = Limits()
-    api_resources: Many[ApiResourceEntry] = ()
+    api_resources: types.Many[ApiResourceEntry] = ()
     """The APIs that accept access tokens of this service."""
-    api_scopes: Many[ApiScope] = ()
+    api_scopes: types.Many[ApiScope] = ()
     """Scope values of APIs, if there is more to say of them than their name."""
-    identity_resources: Many[
+    identity_resources: types.Many[
         Annotated[IdentityResource, BeforeValidator(_with_builtin_claims)]
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
-    clients: Many[ClientEntry] = ()
+    clients: types.Many[ClientEntry] = ()
     """The applications that may get tokens."""
-    extension_grants: Many[ExtensionGrantRegistration] = ()
+    extension_grants: types.Many[ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""
-    identity_providers: Many[IdentityProvider] = ()
+    identity_providers: types.Many[IdentityProvider] = ()
     """OpenID providers at which users may sign in."""
-    tenants: Many[Tenant] = ()
+    tenants: types.Many[Tenant] = ()
     """The tenants that acr_values=tenant:<name> may pass to the login page; empty: any name of 1 to 100 letters, digits, ".",
     "_", "-"."""
-    authentication_contexts: Many[AuthenticationContext] = (
+    authentication_contexts: types.Many[AuthenticationContext] = (
         AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""

@@ -9,22 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from service.config.schema.store_url import StoreUrl
-from service.model.types import (
-    Duration,
-    EncryptionKeys,
-    FilePath,
-    Lifetime,
-    Many,
-    NetworkRange,
-    Port,
-    Section,
-    SigningAlgorithm,
-    Text,
-    Timeout,
-    Timestamp,
-    expected,
-    written_as,
-)
+from service.model import types
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
 
@@ -34,39 +19,39 @@ def _workers(value: object) -> int:
         return os.cpu_count() or 1
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise expected("a number of processes, or auto")
+    raise types.expected("a number of processes, or auto")
 
 
 Workers = Annotated[
     int,
     BeforeValidator(_workers),
-    written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
+    types.written_as({"type": "integer", "minimum": 1}, {"const": "auto"}),
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tls(Section):
+class Tls(types.Section):
     """TLS of this service itself, if no proxy in front of it does that."""
 
-    certificate: FilePath
+    certificate: types.FilePath
     """A file with the certificate chain, PEM."""
-    private_key: FilePath
+    private_key: types.FilePath
     """A file with the private key of the certificate, PEM."""
-    client_ca: FilePath | None = None
+    client_ca: types.FilePath | None = None
     """A file with the authorities that issue the clients' certificates, PEM (RFC 8705)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server(Section):
+class Server(types.Section):
     """The address, the processes and the limits of the server."""
 
-    host: Text = "127.0.0.1"
+    host: types.Text = "127.0.0.1"
     """The address to listen on; 0.0.0.0 for all."""
-    port: Port = 8080
+    port: types.Port = 8080
     """The port to listen on."""
     workers: Workers = 1
     """The number of processes; `auto` is one per core."""
-    trusted_proxies: Many[NetworkRange] = ()
+    trusted_proxies: types.Many[types.NetworkRange] = ()
     """The networks (CIDR) of your proxies. X-Forwarded-*, Forwarded and Client-Cert headers are accepted only from them."""
     forwarded_header: ForwardedHeader = "auto"
     """The header in which the trusted proxies write the client's address. `auto` reads both, and ignores both if they name
@@ -76,31 +61,31 @@ class Server(Section):
     PEM)."""
     tls: Tls | None = None
     """TLS without a proxy."""
-    management_port: Port | None = None
+    management_port: types.Port | None = None
     """A port of its own for /health/* and /metrics; null: they share `port`."""
-    shutdown_grace: Duration = 20
+    shutdown_grace: types.Duration = 20
     """How long requests may take to finish after SIGTERM."""
-    shutdown_linger: Duration | None = None
+    shutdown_linger: types.Duration | None = None
     """The part of shutdown_grace in which the process still accepts requests, but reports that it is not ready. Make it
     longer than your load balancer takes to notice. null: a quarter of the grace, at most 5 s."""
-    clock_skew: Duration = 30
+    clock_skew: types.Duration = 30
     """How far the clocks of others, whose tokens are verified, may differ from this one's."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 65536
     """The largest request body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store(Section):
+class Store(types.Section):
     """The Redis that keeps sessions, tokens and keys."""
 
     url: StoreUrl = field(default="memory://", repr=False)
     """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
     redis+cluster://h:p,h:p."""
-    key_prefix: Text = "ts"
+    key_prefix: types.Text = "ts"
     """The prefix of every key in the store."""
-    timeout: Timeout = 2
+    timeout: types.Timeout = 2
     """The longest time for one command; all store work of one request ends within twice this."""
-    unready_after: Duration = 15
+    unready_after: types.Duration = 15
     """If the store cannot be reached for this long, the service reports that it is not ready. It still publishes its keys."""
     wait_for_replicas: Annotated[int, Field(ge=0, le=16)] = 0
     """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
@@ -108,51 +93,51 @@ class Store(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SigningKey(Section):
+class SigningKey(types.Section):
     """One of your own keys."""
 
-    path: FilePath
+    path: types.FilePath
     """A file with a private key, PEM or JWK."""
     use: Literal["sig", "enc"] = "sig"
     """sig: it signs tokens; enc: clients encrypt to it."""
     algorithm: str | None = None
     """The only algorithm for this key; null: those that fit its type."""
-    sign_from: Timestamp | None = None
+    sign_from: types.Timestamp | None = None
     """The time at which it begins to sign; it is published before."""
-    retire_at: Timestamp | None = None
+    retire_at: types.Timestamp | None = None
     """The time at which it stops signing; it is still published then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signing(Section):
+class Signing(types.Section):
     """The keys that sign tokens, and their rotation."""
 
-    algorithms: Annotated[Many[SigningAlgorithm], Field(min_length=1)] = ("RS256",)
+    algorithms: Annotated[types.Many[types.SigningAlgorithm], Field(min_length=1)] = ("RS256",)
     """The signature algorithms that clients may choose: RS, PS and ES with 256, 384 or 512, and EdDSA. The first is the
     default."""
     source: Literal["store", "files"] = "store"
     """store: the service makes and rotates keys, and keeps them encrypted in the store for all replicas. files: you make
     keys, and list them under keys."""
-    keys: Many[SigningKey] = ()
+    keys: types.Many[SigningKey] = ()
     """Your own keys, for source: files."""
-    encryption_key: EncryptionKeys = field(default=(), repr=False)
+    encryption_key: types.EncryptionKeys = field(default=(), repr=False)
     """32 bytes in base64url that encrypt the keys in the store; required with a Redis store. `python -m service new-key`
     makes one. To change it, write a list: the first key encrypts, all of them decrypt."""
-    rotate_every: Lifetime = 90 * 86400
+    rotate_every: types.Lifetime = 90 * 86400
     """How long a key signs."""
-    announce_before: Duration = 14 * 86400
+    announce_before: types.Duration = 14 * 86400
     """How long a key is published before it signs."""
-    retire_after: Duration = 14 * 86400
+    retire_after: types.Duration = 14 * 86400
     """How long a key is published after it has stopped signing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session(Section):
+class Session(types.Section):
     """The lifetime of sign-ins, and their cookie."""
 
-    lifetime: Lifetime = 10 * 3600
+    lifetime: types.Lifetime = 10 * 3600
     """The session ends when it has not been used for this long."""
-    max_lifetime: Lifetime = 30 * 86400
+    max_lifetime: types.Lifetime = 30 * 86400
     """The session ends at this age at the latest. If the user has chosen "remember me", it does not end earlier; otherwise it
     ends with the browser, too."""
     cookie_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "sid"
@@ -162,28 +147,28 @@ class Session(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing(Section):
+class Outgoing(types.Section):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 
-    timeout: Timeout = 5
+    timeout: types.Timeout = 5
     """The longest time for one request."""
-    ca_file: FilePath | None = None
+    ca_file: types.FilePath | None = None
     """A file with further certificate authorities to trust, PEM."""
-    allowed_networks: Many[NetworkRange] = ()
+    allowed_networks: types.Many[types.NetworkRange] = ()
     """Private, loopback and link-local networks that URLs of dynamically registered clients may lead to; URLs in this file
     may lead anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits(Section):
+class Limits(types.Section):
     """Limits against guessing and flooding."""
 
     login_failures: Annotated[int, Field(ge=1)] = 5
     """How many logins to one account may fail from one address within the window; ten times as many per account from all
     addresses, and per address for all accounts. A success resets the count of the account and address."""
-    login_window: Lifetime = 900
+    login_window: types.Lifetime = 900
     """How long a failed login counts."""
-    lockout: Lifetime = 900
+    lockout: types.Lifetime = 900
     """How long further logins are refused after too many failures."""
     token_requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     """Token requests per client; null is unlimited."""
