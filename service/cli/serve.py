@@ -153,7 +153,7 @@ class Serving:
             service = create_app(self.configuration, environ=self.environ, spans=spans)
             return service, ServerTls(tls) if tls else None
         except CannotServe as error:
-            problem = self.configuration.source_positions.problem(error.finding)
+            problem = self.configuration.problem(error.finding)
             raise Refused([problem]) from error
         except (CannotTrace, KeyFileError, TemplateError, OSError) as error:
             # the operator can correct these: exporters, and files changed since they were checked

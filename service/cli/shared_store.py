@@ -45,7 +45,7 @@ def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]])
     try:
         return asyncio.run(run())
     except CannotServe as error:
-        raise Refused([settings.source_positions.problem(error.finding)]) from error
+        raise Refused([settings.problem(error.finding)]) from error
     except (CannotChangeKeys, KeyFileError, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:

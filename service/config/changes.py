@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
-from service.config.configuration import NEEDS_RESTART, Configuration
+from service.config.configuration import Configuration
+from service.config.schema.file import Settings
 from service.model.registry import Registry
 from service.model.types import Section
 
@@ -25,7 +26,7 @@ _NAMING_FIELDS = ("username", "acr", "handler")
 
 def settings_changes(before: Configuration, after: Configuration) -> Iterator[str]:
     """Yield the settings outside of the registry that differ, such as `server.port`."""
-    for name in NEEDS_RESTART:
+    for name in (setting.name for setting in fields(Settings)):
         old, new = getattr(before, name), getattr(after, name)
         if isinstance(new, Section):
             yield from (f"{name}.{key}" for key, *_ in _changed_fields(old, new))

@@ -48,12 +48,11 @@ def _find_repeated_words(values: Value) -> Iterator[Finding]:
     for at, client in enumerate(clients if isinstance(clients, list) else []):
         for key in _SETS_OF_WORDS:
             words = client.get(key) if isinstance(client, dict) else None
-            seen = set[str]()
-            for index, word in enumerate(words if isinstance(words, list) else []):
-                if isinstance(word, str) and word in seen:
+            listed = words if isinstance(words, list) else []
+            for index, word in enumerate(listed):
+                if isinstance(word, str) and word in listed[:index]:
                     location = ("clients", at, key, index)
                     yield warning(location, f"{word} is listed twice", "remove one")
-                seen.add(str(word))
 
 
 def _validate(
@@ -63,7 +62,7 @@ def _validate(
     try:
         return _FILE.validate_python(values, context={"directory": directory})
     except ValidationError as error:
-        expected = [location for kind, location in _errors(error) if kind == "string_type"]
+        expected = [each["loc"] for each in error.errors() if each["type"] == "string_type"]
         as_text = [location for location in expected if location in replaced]
         if not as_text:
             raise
@@ -72,18 +71,13 @@ def _validate(
     return _validate(values, {}, directory)
 
 
-def _errors(error: ValidationError) -> Iterator[tuple[str, Location]]:
-    for details in error.errors(include_url=False, include_context=False, include_input=False):
-        yield details["type"], details["loc"]
-
-
 def _judge_the_rest(
     values: Value, error: ValidationError, directory: Path, rules: Iterable[FileRule]
 ) -> Iterator[Finding]:
     """Apply the rules to the file without its malformed values, and leave out what only follows from that."""
     rest, removed = deepcopy(values), set[Location]()
     for _ in range(_ROUNDS):
-        removed |= _take_out(rest, _errors(error))
+        removed |= _take_out(rest, error)
         try:
             file = _validate(rest, {}, directory)
         except ValidationError as further:
@@ -94,17 +88,17 @@ def _judge_the_rest(
         return
 
 
-def _take_out(values: Value, errors: Iterable[tuple[str, Location]]) -> set[Location]:
+def _take_out(values: Value, error: ValidationError) -> set[Location]:
     """Remove malformed values, make up missing ones, and return their locations."""
     removed: set[Location] = set()
-    for kind, location in errors:
-        key = location
+    for details in error.errors():
+        key = details["loc"]
         while key and not isinstance(key[-1], str):  # the items of a list keep their positions
             key = key[:-1]
         if not key or key in removed:
             continue
         removed.add(key)
-        if kind == "missing":
+        if details["type"] == "missing":
             _put(values, key, _STANDS_FOR_MISSING.get(str(key[-1]), _made_up(key)))
         elif isinstance(parent := _parent(values, key), dict):
             parent.pop(str(key[-1]), None)

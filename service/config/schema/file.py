@@ -91,20 +91,31 @@ class Ui(types.Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationFile(types.Section):
-    """The service's one configuration file."""
+class Settings(types.Section):
+    """The settings that a reload cannot change."""
 
     issuer: types.WebUrl
     """The URL of this service, which clients know it by and to which all paths are added; https except on loopback, without
     query and fragment."""
-    include: types.Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
-    """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
-    (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
     server: Server = Server()
     store: Store = Store()
     signing: Signing = Signing()
     session: Session = Session()
     limits: Limits = Limits()
+    pairwise_salt: Annotated[str, Field(min_length=16)] | None = field(default=None, repr=False)
+    """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
+    outgoing: Outgoing = Outgoing()
+    registration: Registration = Registration()
+    ui: Ui = Ui()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurationFile(Settings):
+    """The service's one configuration file."""
+
+    include: types.Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
+    """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
+    (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
     api_resources: types.Many[ApiResourceEntry] = ()
     """The APIs that accept access tokens of this service."""
     api_scopes: types.Many[ApiScope] = ()
@@ -127,9 +138,4 @@ class ConfigurationFile(types.Section):
         AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
-    pairwise_salt: Annotated[str, Field(min_length=16)] | None = field(default=None, repr=False)
-    """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
-    outgoing: Outgoing = Outgoing()
-    registration: Registration = Registration()
     users: Users = Users()
-    ui: Ui = Ui()

@@ -5,13 +5,28 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pydantic import BeforeValidator, Field
 
-from service.config.schema.store_url import StoreUrl
 from service.model import types
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
+
+
+_SINGLE = ("redis", "rediss")
+_SCHEMES = (
+    *("memory", *_SINGLE, "unix"),
+    *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
+)
+_CREDENTIALS = "name and password are percent-encoded"
+_TLS_OPTIONS = (
+    "ssl_ca_certs",
+    "ssl_certfile",
+    "ssl_keyfile",
+    "ssl_check_hostname",
+    "ssl_cert_reqs",
+)
 
 
 def _workers(value: object) -> int:
@@ -22,6 +37,52 @@ def _workers(value: object) -> int:
     raise types.expected("a number of processes, or auto")
 
 
+def _store_url(value: object) -> str:
+    if (
+        not isinstance(value, str)
+        or value.partition("://")[0] not in _SCHEMES
+        or "://" not in value
+    ):
+        raise types.expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
+    try:
+        url = urlsplit(value)
+        hosts = url.netloc.rpartition("@")[2].split(",")
+        [urlsplit(f"//{host}").port for host in hosts]
+    except ValueError:
+        raise types.expected(f"a store URL whose ports are numbers; {_CREDENTIALS}") from None
+    if url.fragment or not _ends_in_a_database(url):
+        raise types.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
+    if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
+        raise types.expected(
+            "the master's name after the sentinels: redis+sentinel://h:p,h:p/service"
+        )
+    allowed = sorted(_options(url))
+    if not {name for name, _ in parse_qsl(url.query, keep_blank_values=True)} <= set(allowed):
+        raise types.expected(
+            f"no other options in this store URL than {', '.join(allowed) or 'none'}"
+        )
+    return value
+
+
+def _ends_in_a_database(url: SplitResult) -> bool:
+    """Return whether the path is a database; a / in a password makes the rest of the password a path."""
+    path = url.path.strip("/")
+    if url.scheme in _SINGLE:
+        return not path or path.isdecimal()
+    return not url.scheme.endswith("+cluster") or not path
+
+
+def _options(url: SplitResult) -> list[str]:
+    """Return the allowed options; redis-py knows more, and fails at the first request for unknown ones."""
+    sentinel = url.scheme.endswith("+sentinel")
+    return [
+        *(["db"] if url.scheme in (*_SINGLE, "unix") else []),
+        *(_TLS_OPTIONS if url.scheme.startswith("rediss") else []),
+        *(["sentinel_password", "sentinel_username"] if sentinel else []),
+    ]
+
+
+StoreUrl = Annotated[str, BeforeValidator(_store_url), types.written_as({"type": "string"})]
 Workers = Annotated[
     int,
     BeforeValidator(_workers),
