@@ -20,7 +20,7 @@ from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
-from service.endpoints.operations import HealthEndpoint, MetricsEndpoint
+from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
@@ -81,15 +81,23 @@ def create_app(
         subject_types=parts.tokens.identifiers.types,
         registrable=parts.clients.registrable,
     )
-    operations = operations_endpoints(parts, draining)
-    apart = configuration.server.management_port is not None
-    app = build_application(
-        parts, draining, (*endpoints, discovery, *(() if apart else operations))
+    operations = OperationsEndpoint(
+        render_metrics=parts.shared.metrics.render,
+        ring=parts.keys.ring,
+        store=parts.shared.kv,
+        memory=parts.shared.store_memory,
+        registry=parts.shared.registry,
+        draining=draining,
+        unready_after=configuration.store.unready_after,
     )
+    apart = configuration.server.management_port is not None
+    public = (*endpoints, discovery, pages.pages, *(() if apart else (operations,)))
+    app = build_application(parts, draining, public)
     app.middlewares.append(pages.errors.show_unknown_path)
-    app.add_routes(pages.pages.routes())
     app.cleanup_ctx.append(background_work(parts))
-    management = build_application(parts, draining, operations, files_reserved=0) if apart else None
+    management = (
+        build_application(parts, draining, (operations,), files_reserved=0) if apart else None
+    )
     return Service(app=app, management=management, parts=parts, draining=draining)
 
 
@@ -191,7 +199,6 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             parking=parts.parked_logouts,
         ),
         AccountEndpoint(
-            issuer=shared.issuer,
             sign_in=pages.sign_in,
             sessions=records.sessions,
             logout=parts.user_logout,
@@ -217,20 +224,4 @@ def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
         sign_in=pages.sign_in,
         passwords=parts.sign_in.local.passwords,
         now=parts.shared.now,
-    )
-
-
-def operations_endpoints(parts: Parts, draining: asyncio.Event) -> tuple[Endpoint, ...]:
-    """For operators, their load balancers and their monitoring."""
-    shared = parts.shared
-    return (
-        HealthEndpoint(
-            ring=parts.keys.ring,
-            store=shared.kv,
-            memory=shared.store_memory,
-            registry=shared.registry,
-            draining=draining,
-            unready_after=shared.configuration.store.unready_after,
-        ),
-        MetricsEndpoint(shared.metrics.render),
     )

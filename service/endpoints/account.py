@@ -18,7 +18,6 @@ from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.pages.display import shown_scopes
-from service.pages.error_page import start_uri
 from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
@@ -26,7 +25,6 @@ from service.tokens.claims import claims_of_scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountEndpoint:
-    issuer: str
     sign_in: SignInPages
     sessions: Sessions
     logout: UserLogout
@@ -120,7 +118,7 @@ class AccountEndpoint:
                 host = urlsplit(client.initiate_login_uri).hostname or ""
                 is_known = client in granted or not client.dynamically_registered
                 shown = client if is_known else client.under_host(host)
-                href = start_uri(client, issuer=self.issuer)
+                href = self.sign_in.start_uri(client)
                 applications.append(
                     {"client": shown, "logo_uri": shown.logo_uri, "host": host, "href": href}
                 )

@@ -9,7 +9,7 @@ from typing import Self
 
 from aiohttp import web
 
-from service.pages.page_headers import framed_script_policy
+from service.pages.page_headers import script_hash
 from service.pages.templates import BUILT_IN
 
 PATH = "/connect/checksession"
@@ -41,8 +41,6 @@ class CheckSessionEndpoint:
         )
         headers = {
             "Cache-Control": f"public, max-age={MAX_AGE}",
-            "Content-Security-Policy": framed_script_policy(self.script),
-            "Referrer-Policy": "no-referrer",
-            "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": f"default-src 'none'; script-src {script_hash(self.script)}",
         }
         return web.Response(text=html, content_type="text/html", headers=headers)

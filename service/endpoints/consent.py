@@ -40,18 +40,16 @@ class ConsentEndpoint:
         visitor, waiting = visit.visitor, await self.sign_in.require_waiting(visit)
         if visitor.session is None:
             return await self.sign_in.advance(visit, waiting)
-        scopes = self._scopes(waiting.request.scope)
+        scopes, claims = self._scopes(waiting.request.scope), waiting.request.claims.beyond_scope
         context = {
             "action": PATH,
             "user": await self.sign_in.visits.shown_user(visitor),
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
-            "claims": sorted(waiting.request.claims.beyond_scope),
+            "claims": sorted(claims),
             "can_remember": waiting.request.client.allow_remember_consent,
             "values": {each.name: self._values(each, visitor) for each in scopes},
-            "claim_values": dict(
-                shown_values(visitor.user_claims, waiting.request.claims.beyond_scope)
-            ),
+            "claim_values": dict(shown_values(visitor.user_claims, claims)),
             "answer_host": waiting.reply_to.host,
         }
         return self.sign_in.show(visit, "consent.html", waiting, context=context)
@@ -64,8 +62,8 @@ class ConsentEndpoint:
         allowed = self._read_allowed(visit.params, waiting.request)
         if visit.params.get("action") == "allow" and allowed.scope:
             return await self._allow(visit, waiting, session, allowed)
-        refusal = AccessDenied("the user did not allow it")
-        response = await self.sign_in.refuse(visit, waiting, refusal)
+        error = AccessDenied("the user did not allow it")
+        response = await self.sign_in.refuse(visit, waiting, error)
         client_id = waiting.request.client.client_id
         self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return response

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import islice
 from urllib.parse import urlencode, urlsplit
 
 from aiohttp import web
@@ -54,20 +55,20 @@ class DemonstrationEndpoint:
         if _is_other_loopback_name(request.headers.get("Host", ""), self.issuer):
             return see_other(self._home)
         visit = await self.sign_in.open_page(request)
-        visitor, params = visit.visitor, visit.params
+        browser, params = visit.visitor.browser, visit.params
         story, code, state = self._story(request), params.get("code"), params.get("state") or ""
         client_id = state.partition(".")[2]
-        is_ours = state == _state(visitor.browser, client_id)
+        is_ours = state == _state(browser, client_id)
         context: dict[str, object] = {"error": params.get("error") if is_ours else None}
         if code and is_ours:
             form = {"grant_type": "authorization_code", "code": code}
-            form |= {"redirect_uri": self._home, "code_verifier": _verifier(visitor.browser)}
+            form |= {"redirect_uri": self._home, "code_verifier": _verifier(browser)}
             await story.follow(await story.ask("code", client_id, TOKEN, **form), has_user=True)
             context |= _shown(story)
         else:
-            clients = [*self._clients(story.secrets, visitor.browser)]
+            clients = [*self._clients(story.secrets, browser)]
             start = next((each["sign_in"] for each in clients if each["sign_in"]), None)
-            context |= {"clients": clients, "people": [*await self._people(start)]}
+            context |= {"clients": clients, "people": await self._people(start)}
         return self.sign_in.show(visit, TEMPLATE, context=context)
 
     async def submit(self, request: web.Request) -> web.Response:
@@ -77,8 +78,7 @@ class DemonstrationEndpoint:
         story, client_id = self._story(request), params.require("client_id")
         match params.get("action"):
             case "token":
-                form = {"grant_type": "client_credentials"}
-                own = await story.ask("own", client_id, TOKEN, **form)
+                own = await story.ask("own", client_id, TOKEN, grant_type="client_credentials")
                 await story.follow(own, has_user=False)
             case "revoke":
                 api, delegated = params.require("api"), params.require("delegated")
@@ -106,12 +106,9 @@ class DemonstrationEndpoint:
 
     def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, object]]:
         """Yield the clients that can be used without a secret or with a guessed one."""
-        shown = [
-            each
-            for each in self.registry.current.clients.values()
-            if each.enabled and (each.is_public or each.client_id in secrets)
-        ]
-        for client in shown[:MOST]:
+        clients = [each for each in self.registry.current.clients.values() if each.enabled]
+        usable = (each for each in clients if each.is_public or each.client_id in secrets)
+        for client in islice(usable, MOST):
             yield {
                 "client": client,
                 "secret": secrets.get(client.client_id),
@@ -152,8 +149,7 @@ def _is_other_loopback_name(host: str, issuer: str) -> bool:
 
     Another host comes from a proxy; redirecting from it would never end.
     """
-    own = urlsplit(issuer)
-    name, _, port = host.lower().rpartition(":")
+    own, (name, _, port) = urlsplit(issuer), host.lower().rpartition(":")
     name = name.strip("[]")
     return is_loopback(name) and name != own.hostname and port == str(own.port)
 

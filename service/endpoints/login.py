@@ -1,4 +1,4 @@
-"""/account/login, /account/provider and its callback: the user signs in by password, or at an OpenID provider (OIDC Core §3.1.2)."""
+"""/account/login, /account/provider: the user signs in by password, or at an OpenID provider (OIDC Core §3.1.2)."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class LoginEndpoint:
 
 
 def _accepts_users_of(provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
-    """Return whether the client, if there is one, does."""
+    """Return whether they may sign in at the client; without one, anybody may."""
     return not waiting or waiting.request.client.permissions.accepts_users_of(provider.name)
 
 

@@ -21,9 +21,10 @@ PROBE_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HealthEndpoint:
+class OperationsEndpoint:
     """A restart mends neither the store nor the keys, so liveness never depends on them."""
 
+    render_metrics: Callable[[], bytes]
     ring: KeyRing
     store: KeyValue
     memory: StoreMemory
@@ -32,7 +33,12 @@ class HealthEndpoint:
     unready_after: float
 
     def routes(self) -> Iterable[web.RouteDef]:
-        return (web.get("/health/live", self.live), web.get("/health/ready", self.ready))
+        handlers = {
+            "/health/live": self.live,
+            "/health/ready": self.ready,
+            "/metrics": self.metrics,
+        }
+        return [web.get(path, handler) for path, handler in handlers.items()]
 
     async def live(self, request: web.Request) -> web.Response:
         return json_answer({"status": "live"}).for_aiohttp()
@@ -52,6 +58,10 @@ class HealthEndpoint:
             ready["degraded"] = [f"store: {used}"]
         return json_answer(ready).for_aiohttp()
 
+    async def metrics(self, request: web.Request) -> web.Response:
+        headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
+        return web.Response(body=self.render_metrics(), headers=headers)
+
     def _reasons(self) -> Iterator[str]:
         if self.draining.is_set():
             yield "draining: the process is about to stop"
@@ -60,15 +70,3 @@ class HealthEndpoint:
         away = self.store.seconds_away
         if away >= self.unready_after:  # later, because all replicas share it and serve the JWKS
             yield f"store: has not answered for {away:.0f} s"
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsEndpoint:
-    render: Callable[[], bytes]
-
-    def routes(self) -> Iterable[web.RouteDef]:
-        return (web.get("/metrics", self.show),)
-
-    async def show(self, request: web.Request) -> web.Response:
-        headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
-        return web.Response(body=self.render(), headers=headers)

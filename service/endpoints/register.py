@@ -11,7 +11,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from service.clients.registration.registration import ClientRegistration, Registration
-from service.http.answer import NO_STORE, json_answer
+from service.http.answer import json_answer
 from service.http.credentials import bearer_token
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
@@ -58,7 +58,7 @@ class RegisterEndpoint:
         if self.initial_access_tokens:
             self._check_initial_access_token(bearer_token(request))
         else:
-            await self.rate_limit.count(self._client_network(request))
+            await self._count(request)
         registration = await self.registration.register(await json_object(request))
         return self._answer(registration, status=HTTPStatus.CREATED)
 
@@ -70,7 +70,7 @@ class RegisterEndpoint:
     async def update(self, request: web.Request) -> web.Response:
         """Replace the metadata (RFC 7592 §2.2)."""
         record, token = await self._authorize(request)
-        await self.rate_limit.count(f"change {self._client_network(request)}")
+        await self._count(request, "change ")
         metadata = await json_object(request)
         return self._answer(await self.registration.update(record, metadata, access_token=token))
 
@@ -78,7 +78,7 @@ class RegisterEndpoint:
         """Delete the client (RFC 7592 §2.3)."""
         record, _ = await self._authorize(request)
         await self.registration.delete(record)
-        return web.Response(status=HTTPStatus.NO_CONTENT, headers=NO_STORE)
+        return web.Response(status=HTTPStatus.NO_CONTENT)
 
     async def _authorize(self, request: web.Request) -> tuple[RegisteredClient, str]:
         token = bearer_token(request)
@@ -86,8 +86,8 @@ class RegisterEndpoint:
             raise MissingToken("the registration access token is missing")
         return await self.registration.authorize(request.match_info["client_id"], token), token
 
-    def _client_network(self, request: web.Request) -> str:
-        return network_of(self.client_address.find(request))
+    async def _count(self, request: web.Request, kind: str = "") -> None:
+        await self.rate_limit.count(kind + network_of(self.client_address.find(request)))
 
     def _check_initial_access_token(self, token: str | None) -> None:
         """Compare it with all tokens in constant time (RFC 7591 §3.1)."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-_HASHED = re.compile(r"(?P<stem>.+)\.(?P<digest>[0-9a-f]{12})(?P<suffix>\.\w+)")
+_HASH_IN_NAME = re.compile(r"\.[0-9a-f]{12}(?=\.\w+$)")
 _A_DAY = "public, max-age=86400"
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -25,16 +25,11 @@ class Assets:
 
     @classmethod
     def load(cls, folders: Sequence[Path], generated: Mapping[str, bytes]) -> Assets:
-        """Read every file; one in an earlier folder replaces its namesake in a later one.
-
-        Generated files come before all of them.
-        """
+        """Read every file; a generated one, then one in an earlier folder, replaces its namesakes."""
         files: dict[str, bytes] = {}
-        for folder in reversed(folders):
-            root = folder / "static"
-            for path in sorted(root.rglob("*")):
-                if path.is_file():
-                    files[path.relative_to(root).as_posix()] = path.read_bytes()
+        for root in (folder / "static" for folder in reversed(folders)):
+            paths = [path for path in root.rglob("*") if path.is_file()]
+            files |= {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
         return cls({**files, **generated})
 
     def path(self, name: str) -> str:
@@ -44,14 +39,12 @@ class Assets:
 
     async def serve(self, request: web.Request) -> web.Response:
         """Answer GET /static/…; an old hash gets the present file, since another replica may have named it."""
-        name = request.match_info["name"]
-        hashed = _HASHED.fullmatch(name)
-        if hashed is not None:
-            name = hashed["stem"] + hashed["suffix"]
+        asked = request.match_info["name"]
+        name = _HASH_IN_NAME.sub("", asked)
         if name not in self.files:
             raise web.HTTPNotFound
-        exact = hashed is not None and hashed["digest"] == _hash(self.files[name])
-        return self._response(name, _FOR_EVER if exact else "no-cache")
+        is_present = self.path(name) == f"/static/{asked}"
+        return self._response(name, _FOR_EVER if is_present else "no-cache")
 
     async def serve_icon(self, _: web.Request) -> web.Response:
         """Answer GET /favicon.ico, which browsers ask for if an answer does not name an icon."""

@@ -48,8 +48,7 @@ class Cookies:
     def get(self, request: web.Request, cookie: Cookie) -> str:
         """Return the value, empty unless it looks like one that was set here: any program can send a cookie.
 
-        Of two with one name the last counts, whose path is the shortest, as ours is (RFC 6265 §5.4). aiohttp's own
-        parser takes a second for a header full of names.
+        Of two with one name the last counts, as its path is the shortest (RFC 6265 §5.4); aiohttp's own parser is slow.
         """
         sent = ";" + request.headers.get("Cookie", "").replace(" ", "")
         value = sent.rpartition(f";{self.name(cookie)}=")[2].partition(";")[0]

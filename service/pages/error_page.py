@@ -1,4 +1,4 @@
-"""Shows refusals on a page, where no trusted client can get them, with a link to start again (RFC 6749 §4.1.2.1, OIDC Core §4)."""
+"""Shows refusals on a page, where no trusted client can get them (RFC 6749 §4.1.2.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit, current_request_id
 from service.pages.pages import Pages
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
-from service.protocol.redirect_uri import with_query
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -123,9 +122,3 @@ class ErrorPages:
         page = self.pages.render(request, "error.html", status=error.status, context=context)
         page.headers.update(error.headers)
         return page
-
-
-def start_uri(client: Client, *, issuer: str) -> str | None:
-    """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
-    uri = client.initiate_login_uri
-    return with_query(uri, {"iss": issuer}) if uri else None

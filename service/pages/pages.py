@@ -17,7 +17,7 @@ from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.locales import Locales, messages_of, own_name
-from service.pages.page_headers import content_security_policy, page_headers
+from service.pages.page_headers import page_headers
 from service.pages.templates import environment_in, folders_of
 from service.protocol.redirect_uri import FormPost
 
@@ -68,15 +68,18 @@ class Pages:
             *(ui_locales or "").split(),
             accept_language=request.headers.get("Accept-Language"),
         )
-        policy = content_security_policy(
-            form_action=form_action, img_src=[*img_src, *logo], frame_src=frame_src, script=script
+        headers = page_headers(
+            language=tag,
+            form_action=form_action,
+            img_src=[*img_src, *logo],
+            frame_src=frame_src,
+            script=script,
         )
-        secure = self._issuer.scheme == "https"
         page = web.Response(
             text=self._environments[tag].get_template(template).render(context),
             status=status,
             content_type="text/html",
-            headers=page_headers(policy=policy, language=tag, secure=secure),
+            headers=headers,
         )
         if chosen == tag:
             self._cookies.set(page, Cookie.LANGUAGE, tag, max_age=YEAR)

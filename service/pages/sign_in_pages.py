@@ -18,12 +18,12 @@ from service.http.parameters import form_params, query_params
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.session import Answers, Session
-from service.pages.error_page import ErrorPages, SignInOver, WayOn, start_uri
+from service.pages.error_page import ErrorPages, SignInOver, WayOn
 from service.pages.pages import Pages
 from service.pages.visits import Visits, csrf_token
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
-from service.protocol.redirect_uri import FormPost
+from service.protocol.redirect_uri import FormPost, with_query
 
 ACCOUNT = "/account"
 """The page after a sign-in that no client asked for."""
@@ -53,11 +53,7 @@ class WaitingRequest:
     reply_to: ReplyTo
 
     def client_shown_to(self, visitor: Visitor) -> Client:
-        """Return the client as the visitor may see it.
-
-        Anybody can register a client and link to a sign-in for it. To a user who is signed in
-        already, the link alone shows only the client's host (RFC 7591 §5).
-        """
+        """Return the client; a link alone shows a signed-in user only the host of one that anybody registered (RFC 7591 §5)."""
         client, host = self.request.client, self.reply_to.unverified_client_host
         by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
         return client.under_host(host) if host and by_link_alone else client
@@ -105,17 +101,21 @@ class SignInPages:
         )
 
     def way_on(self, parked_id: str | None) -> WayOn:
-        """Return the best link for a user whose request is no longer parked.
+        """Return the best link for a user whose request is no longer parked: to the client, or the user's account.
 
-        That is a new login at the client, its home page, or the user's account. Dynamically
-        registered clients are never linked: anybody can make up such an id.
+        Dynamically registered clients are never linked: anybody can make up such an id.
         """
         client = self.flow.registry.current.clients_by_mark.get(mark_in(parked_id or ""))
-        if client and (start := start_uri(client, issuer=self.flow.reader.issuer)):
+        if client and (start := self.start_uri(client)):
             return WayOn(href=start, client=client, starts_again=True)
         if client and client.client_uri:
             return WayOn(href=client.client_uri, client=client)
         return WayOn(href=self.pages.url(ACCOUNT))
+
+    def start_uri(self, client: Client) -> str | None:
+        """Return the URL that begins a login at the client; None if it has none (OIDC Core §4)."""
+        uri, iss = client.initiate_login_uri, self.flow.reader.issuer
+        return with_query(uri, {"iss": iss}) if uri else None
 
     @contextmanager
     def explain_end(self, parked_id: str | None) -> Generator[None]:

@@ -14,6 +14,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from service.http.answer import Answer
 from service.http.gate import REQUEST_ID
 from service.http.message import WholeRequest
+from service.http.parameters import FORM
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
 from service.model.events import current_request_id
 from service.model.registry import Registry
@@ -50,39 +51,35 @@ class Story:
 
     async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
         """Post a form as this client or API, and return the answer."""
-        secret = self.secrets.get(caller)
-        headers = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            REQUEST_ID: current_request_id.get() or "",
-        }
-        curl = ["curl", "-s"]
+        secret, curl = self.secrets.get(caller), ["curl", "-s"]
+        headers = {"Content-Type": FORM, REQUEST_ID: current_request_id.get() or ""}
         if secret is None:
             form = {"client_id": caller} | form
         else:
             headers["Authorization"] = encode_basic_auth(caller, secret)
             curl += ["-u", f"{caller}:{secret}"]
-        answer = await self.send(
-            WholeRequest(
-                method="POST",
-                path=path,
-                headers=CIMultiDictProxy(CIMultiDict(headers)),
-                body=urlencode(form).encode(),
-                remote=None,
-            )
-        )
-        content: dict[str, object] = orjson.loads(answer.body) if answer.body else {}
         for item in form.items():
             curl += ["-d", "=".join(item)]
-        step = Step(
-            name=name,
-            caller=caller,
-            form=form,
-            curl=shlex.join([*curl, self.issuer.rstrip("/") + path]) + "; echo",
-            status=answer.status,
-            answer=_pretty({n: _shorten(v) for n, v in content.items()}) if answer.body else "",
-            tokens=dict(_decode_tokens(content)),
+        request = WholeRequest(
+            method="POST",
+            path=path,
+            headers=CIMultiDictProxy(CIMultiDict(headers)),
+            body=urlencode(form).encode(),
+            remote=None,
         )
-        self.steps.append(step)
+        answer = await self.send(request)
+        content: dict[str, object] = orjson.loads(answer.body) if answer.body else {}
+        self.steps.append(
+            Step(
+                name=name,
+                caller=caller,
+                form=form,
+                curl=shlex.join([*curl, self.issuer.rstrip("/") + path]) + "; echo",
+                status=answer.status,
+                answer=_pretty({n: _shorten(v) for n, v in content.items()}) if answer.body else "",
+                tokens=dict(_decode_tokens(content)),
+            )
+        )
         return content
 
     async def follow(self, answer: Mapping[str, object], *, has_user: bool) -> None:
@@ -103,10 +100,8 @@ class Story:
 
     def _api_of(self, answer: Mapping[str, object]) -> str | None:
         """Return an API that the token of this answer is for, and whose secret may be shown."""
-        scope = str(answer.get("scope", "")).split()
-        apis = [
-            api.name for each in scope for api in self.registry.resources_by_scope.get(each, ())
-        ]
+        scope, by_scope = str(answer.get("scope", "")).split(), self.registry.resources_by_scope
+        apis = [api.name for each in scope for api in by_scope.get(each, ())]
         return next((name for name in apis if name in self.secrets), None)
 
 

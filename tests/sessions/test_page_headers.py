@@ -84,6 +84,7 @@ async def test_page_is_not_cached_framed_sniffed_or_named_as_referrer(
     page = await reach(app)
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Cache-Control"] == "no-store"
+    assert page.headers["Pragma"] == "no-cache"
     assert page.headers["Referrer-Policy"] == "no-referrer"
     assert page.headers["X-Content-Type-Options"] == "nosniff"
     assert page.headers["X-Frame-Options"] == "DENY"
