@@ -77,9 +77,6 @@ class Clients:
 
     async def find_permissions(self, client_id: str) -> Permissions | None:
         """Return what the client may do; None if it is disabled or unknown."""
-        configured = self.permissions_in_file(client_id)
-        if configured is not None:
-            return configured
         client = await self.find(client_id)
         return client.permissions if client is not None and client.enabled else None
 

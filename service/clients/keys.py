@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from service.clients.published_keys import PublishedKeys
-from service.keys.foreign_keys import UnknownKey, accepted_header, verify_foreign
+from service.keys.foreign_keys import UnknownKey, accepted_header
 from service.keys.jose import (
     ENCRYPTION_ALGORITHMS,
     MAC_ALGORITHMS,
@@ -41,17 +42,18 @@ class ClientKeys:
         self, token: str, client: Client, *, algorithms: Collection[str], typ: Collection[str]
     ) -> VerifiedClaims:
         """Return the claims of a JWT that this client signed; raise JwtRefused otherwise (RFC 7515 §5.2)."""
-        alg = str(accepted_header(token, algorithms=algorithms, typ=typ)["alg"])
+        header = accepted_header(token, algorithms=algorithms, typ=typ)
+        alg = str(header["alg"])
         if alg in MAC_ALGORITHMS:
             return self._verify_by_secret(token, client, alg)
         keys = await self.published.find(client)
         try:
-            return verify_foreign(token, keys, algorithms=algorithms, typ=typ)
+            return keys.verify(token, header)
         except UnknownKey:
             renewed = await self.published.find(client, renewed=True)
             if renewed == keys:
                 raise
-            return verify_foreign(token, renewed, algorithms=algorithms, typ=typ)
+            return renewed.verify(token, header)
 
     def signing_key(self, client: Client, alg: str | None) -> Key:
         """Return the key to sign for this client: the service's own, or the client's secret (OIDC Core §10.1)."""
@@ -85,18 +87,14 @@ class ClientKeys:
         if alg in SECRET_ALGORITHMS:
             keys = self._keys_of_secrets(client, alg, enc) if client else ()
         for key in keys:
-            try:
+            with suppress(JwtRefused, UnicodeDecodeError):
                 return (await decrypt(token, key)).decode()
-            except (JwtRefused, UnicodeDecodeError):
-                continue
         raise JwtRefused("no known key decrypts it")
 
     def _verify_by_secret(self, token: str, client: Client, alg: str) -> VerifiedClaims:
         for key in self._keys_of_secrets(client, alg):
-            try:
+            with suppress(JwtRefused):
                 return claims_signed_by(key, token)
-            except JwtRefused:
-                continue
         raise JwtRefused(f"no secret of the client that fits {alg} has signed it")
 
     def _keys_of_secrets(self, client: Client, alg: str, enc: str | None = None) -> Iterator[Key]:

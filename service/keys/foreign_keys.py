@@ -68,6 +68,16 @@ class ForeignKeys:
         fitting = [key for at in named if (key := self._key(at, alg)) is not None]
         return fitting[0] if len(fitting) == 1 else None
 
+    def verify(self, token: str, header: Mapping[str, object]) -> VerifiedClaims:
+        """Return the claims of a JWT with this accepted header that one of the keys signed (RFC 8725 §3).
+
+        Only `alg` and `kid` are taken from the header: keys and links to keys in it are ignored.
+        """
+        key = self.find(header.get("kid"), str(header["alg"]))
+        if key is None:
+            raise UnknownKey("none of the published keys fits its key id and algorithm")
+        return claims_signed_by(key, token)
+
     def find_recipient(self, alg: str) -> Key | None:
         """Return the key to encrypt to; one with `use: enc` is preferred (RFC 7517 §4.2)."""
         places = range(len(self.keys))
@@ -99,20 +109,6 @@ def accepted_header(
     if header.get("alg") not in known or header["alg"] not in algorithms:
         raise JwtRefused("its signature algorithm is not accepted")
     return header
-
-
-def verify_foreign(
-    token: str, keys: ForeignKeys, *, algorithms: Collection[str], typ: Collection[str]
-) -> VerifiedClaims:
-    """Return the claims of a JWT that one of these keys signed (RFC 8725 §3).
-
-    Only `alg` and `kid` are taken from the header: keys and links to keys in it are ignored.
-    """
-    header = accepted_header(token, algorithms=algorithms, typ=typ)
-    key = keys.find(header.get("kid"), str(header["alg"]))
-    if key is None:
-        raise UnknownKey("none of the published keys fits its key id and algorithm")
-    return claims_signed_by(key, token)
 
 
 def _read_key(entry: Mapping[str, object], alg: str) -> Key | None:

@@ -37,7 +37,11 @@ class KeyRing:
         self._signing = {
             key.alg: replace(key, timed=self._timed) for key in current if key.use == "sig"
         }
-        self._since = since
+        self.signing_kids = {alg: key.kid for alg, key in self._signing.items()}
+        """The key id that signs now, by algorithm."""
+        kids = self.signing_kids.items()
+        self.signing_since = {alg: since[kid] for alg, kid in kids if kid in since}
+        """The time from which on the key signs, by algorithm, as far as that is known."""
         self._verifying = {key.kid: key for key in every if key.use == "sig"}
         self._decrypting = [key for key in every if key.use == "enc"]
         self.encryption_algorithms = tuple(key.alg for key in recipients)
@@ -58,17 +62,6 @@ class KeyRing:
         if key is None:
             raise TemporarilyUnavailable("no signing key is available")
         return key
-
-    @property
-    def signing_kids(self) -> Mapping[str, str]:
-        """The key id that signs now, by algorithm."""
-        return {alg: key.kid for alg, key in self._signing.items()}
-
-    @property
-    def signing_since(self) -> Mapping[str, int]:
-        """The time from which on the key signs, by algorithm, as far as that is known."""
-        since = self._since
-        return {alg: since[kid] for alg, kid in self.signing_kids.items() if kid in since}
 
     def find(self, kid: str) -> Key | None:
         """Return the announced, signing or retired key of that id; never one that decrypts (RFC 8725 §2.7)."""

@@ -47,9 +47,9 @@ def parse_response_type(text: str) -> ResponseType:
     words = text.split(" ")
     known = _BY_WORDS.get(frozenset(words))
     if known is None or len(words) != len(set(words)):
+        refused = RefusedValue("response_type", text)
         raise UnsupportedResponseType(
-            "response_type is not one that this server knows",
-            refused=RefusedValue("response_type", text),
+            "response_type is not one that this server knows", refused=refused
         )
     return known
 
@@ -57,10 +57,8 @@ def parse_response_type(text: str) -> ResponseType:
 def check_response_mode(mode: str, response_type: ResponseType, supported: Collection[str]) -> None:
     """Raise InvalidRequest unless it is supported; query never carries a token (Multiple Response Types §2.1, §5)."""
     if mode not in supported:
-        raise InvalidRequest(
-            f"response_mode is not one of {', '.join(supported)}",
-            refused=RefusedValue("response_mode", mode),
-        )
+        refused = RefusedValue("response_mode", mode)
+        raise InvalidRequest(f"response_mode is not one of {', '.join(supported)}", refused=refused)
     if mode == "query" and response_type.from_front_channel:
         raise InvalidRequest("response_mode query is not allowed where a token is returned")
 
@@ -69,10 +67,8 @@ def parse_prompt(text: str | None) -> frozenset[str]:
     """Read a prompt parameter; none allows no other value."""
     prompt = frozenset((text or "").split(" ")) - {""}
     if not prompt <= frozenset(PROMPTS):
-        raise InvalidRequest(
-            "prompt holds a value that is not one of " + ", ".join(PROMPTS),
-            refused=RefusedValue("prompt", text),
-        )
+        description = "prompt holds a value that is not one of " + ", ".join(PROMPTS)
+        raise InvalidRequest(description, refused=RefusedValue("prompt", text))
     if "none" in prompt and len(prompt) > 1:
         raise InvalidRequest("prompt none cannot stand with another value")
     return prompt

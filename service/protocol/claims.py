@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from service.protocol.errors import InvalidRequest
@@ -122,8 +122,8 @@ class ClaimRequest:
 class ClaimsParameter:
     """The claims requested in the ID token and at userinfo."""
 
-    id_token: Mapping[str, ClaimRequest] = field(default_factory=dict[str, ClaimRequest])
-    userinfo: Mapping[str, ClaimRequest] = field(default_factory=dict[str, ClaimRequest])
+    id_token: Mapping[str, ClaimRequest]
+    userinfo: Mapping[str, ClaimRequest]
 
     @property
     def acr(self) -> ClaimRequest | None:
@@ -146,10 +146,8 @@ class ClaimsParameter:
 
 def parse_claims(text: str | None) -> ClaimsParameter:
     """Read a claims parameter; unknown members mean nothing (OIDC Core §5.5)."""
-    if text is None:
-        return ClaimsParameter()
     try:
-        parsed: object = json.loads(text)
+        parsed: object = {} if text is None else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest("claims is not JSON") from error
     members = _read_object(parsed, "claims")
@@ -162,15 +160,11 @@ def parse_claims(text: str | None) -> ClaimsParameter:
 
 
 def _read_requests(value: object, path: str) -> dict[str, ClaimRequest]:
-    if value is None:
-        return {}
-    return {
-        # The caller chose the name.
-        name: _read_request(
-            one, f"{path}.{name if _ORDINARY_NAME.fullmatch(name) else '(a claim)'}"
-        )
-        for name, one in _read_object(value, path).items()
-    }
+    requests: dict[str, ClaimRequest] = {}
+    for name, one in ({} if value is None else _read_object(value, path)).items():
+        shown = name if _ORDINARY_NAME.fullmatch(name) else "(a claim)"  # the caller chose it
+        requests[name] = _read_request(one, f"{path}.{shown}")
+    return requests
 
 
 def _read_request(value: object, path: str) -> ClaimRequest:

@@ -40,14 +40,10 @@ def parse_code_challenge(value: str | None, method: str | None) -> CodeChallenge
         return None
     if _VERIFIER.fullmatch(value) is None:
         raise InvalidRequest("code_challenge is not 43 to 128 characters of [A-Z a-z 0-9 - . _ ~]")
-    if method == S256:
-        return CodeChallenge(value=value, method=S256)
-    if method in (None, PLAIN):
-        return CodeChallenge(value=value, method=PLAIN)
-    raise InvalidRequest(
-        "code_challenge_method is not S256 or plain",
-        refused=RefusedValue("code_challenge_method", method),
-    )
+    if method not in {None, PLAIN, S256}:
+        refused = RefusedValue("code_challenge_method", method)
+        raise InvalidRequest("code_challenge_method is not S256 or plain", refused=refused)
+    return CodeChallenge(value=value, method=S256 if method == S256 else PLAIN)
 
 
 def s256(code_verifier: str) -> str:

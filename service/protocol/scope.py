@@ -18,10 +18,8 @@ def parse_scope(text: str) -> frozenset[str]:
     """Read a scope parameter; order and repetition mean nothing."""
     values = frozenset(text.split(" ")) - {""}
     if not values or not all(_SCOPE_VALUE.fullmatch(value) for value in values):
-        raise InvalidScope(
-            "scope is not a list of scope values separated by spaces",
-            refused=RefusedValue("scope", text),
-        )
+        description = "scope is not a list of scope values separated by spaces"
+        raise InvalidScope(description, refused=RefusedValue("scope", text))
     return values
 
 

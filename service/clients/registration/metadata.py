@@ -40,7 +40,6 @@ REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
 """Seconds; no registered client's JWT is valid for longer."""
 
 _PLACEHOLDER = "generated after the checks"
-_NAME_IN_LANGUAGE = "client_name#"
 _ENTRY = TypeAdapter(ClientEntry)
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)
@@ -81,8 +80,6 @@ TAGGED = re.compile(
 )
 """Texts for users may have a language tag (OpenID Connect Registration §2.1)."""
 
-_LOGOUT_URIS = ("frontchannel_logout_uri", "backchannel_logout_uri")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationPolicy:
@@ -103,10 +100,8 @@ class RegistrationPolicy:
     def accept(self, sent: Mapping[str, object]) -> dict[str, object]:
         """Return the metadata with defaults; raise an error that names the wrong field (RFC 7591 §3.2)."""
         known = {name: value for name, value in sent.items() if value is not None}
-        metadata = _with_defaults(
-            {name: value for name, value in known.items() if name in {*REGISTRABLE, "scope"}},
-            algorithms=self.offered.algorithms,
-        )
+        accepted = {name: known[name] for name in known if name in {*REGISTRABLE, "scope"}}
+        metadata = _with_defaults(accepted, algorithms=self.offered.algorithms)
         metadata["scope"] = self._scope(metadata)
         if not isinstance(metadata.get("default_max_age", 0), int):  # config.yaml allows 15m
             raise InvalidClientMetadata("default_max_age: expected a whole number of seconds")
@@ -153,9 +148,9 @@ class RegistrationPolicy:
         """Return the metadata as an entry of config.yaml, with the safe settings for unknown clients."""
         scope = frozenset(str(metadata["scope"]).split()) & self.allowed_scopes
         confidential = metadata["token_endpoint_auth_method"] != "none"
-        secret = (
-            {"value": _PLACEHOLDER} if self.needs_secret_value(metadata) else {"sha256": "0" * 64}
-        )
+        needs_value = self.needs_secret_value(metadata)
+        secret = {"value": _PLACEHOLDER} if needs_value else {"sha256": "0" * 64}
+        is_pairwise = metadata.get("subject_type") == "pairwise"
         values = {KEYS.get(name, name): metadata[name] for name in REGISTRABLE & metadata.keys()}
         return _ENTRY.validate_python(
             {
@@ -168,9 +163,7 @@ class RegistrationPolicy:
                 "require_pkce": not confidential,
                 "require_consent": True,
                 # A JWT would show the local subject to the client that carries it (OIDC Core §8.1).
-                "access_token_type": "reference"
-                if metadata.get("subject_type") == "pairwise"
-                else "jwt",
+                "access_token_type": "reference" if is_pairwise else "jwt",
             }
         )
 
@@ -203,14 +196,12 @@ def _read_names(metadata: Mapping[str, object]) -> LocalText | None:
 
     A name that only an earlier release accepted is left out.
     """
-    names = {
-        name.removeprefix(_NAME_IN_LANGUAGE): str(value)
-        for name, value in metadata.items()
-        if name.startswith(_NAME_IN_LANGUAGE)
+    parts = ((*name.partition("#"), str(value)) for name, value in metadata.items())
+    shown = {
+        language or NO_LANGUAGE: name
+        for member, _, language, name in parts
+        if member == "client_name" and unfit_name(name) is None
     }
-    if "client_name" in metadata:
-        names[NO_LANGUAGE] = str(metadata["client_name"])
-    shown = {language: name for language, name in names.items() if unfit_name(name) is None}
     return local_text(shown) if shown else None
 
 
@@ -218,13 +209,13 @@ def _check_tagged(sent: Mapping[str, object]) -> dict[str, object]:
     """Return the members with a language tag, which are kept as they are (OpenID Connect Registration §2.1)."""
     tagged = {name: value for name, value in sent.items() if TAGGED.fullmatch(name)}
     for name, value in tagged.items():
-        is_name = name.startswith(_NAME_IN_LANGUAGE)
-        check = _NAME if is_name else _LINK
+        member = name.partition("#")[0]
+        check = _NAME if member == "client_name" else _LINK
         try:
             check.validate_python(value, strict=True)
         except ValidationError as error:
-            raise InvalidClientMetadata(f"{name}: is not what {name.split('#')[0]} is") from error
-        unfit = unfit_name(str(value)) if is_name else None
+            raise InvalidClientMetadata(f"{name}: is not what {member} is") from error
+        unfit = unfit_name(str(value)) if check is _NAME else None
         if unfit is not None:
             raise InvalidClientMetadata(f"{name}: {unfit}")
     return tagged
@@ -258,7 +249,7 @@ def _with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -
     for alg in ENCRYPTED:
         if alg in metadata:
             metadata.setdefault(alg.removesuffix("_alg") + "_enc", "A128CBC-HS256")
-    for uri in _LOGOUT_URIS:
-        if uri in metadata:
-            metadata.setdefault(uri.removesuffix("_uri") + "_session_required", False)
+    for channel in ("frontchannel", "backchannel"):
+        if f"{channel}_logout_uri" in metadata:
+            metadata.setdefault(f"{channel}_logout_session_required", False)
     return metadata

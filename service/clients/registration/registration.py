@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -33,10 +33,8 @@ SECRET_BYTES = 48
 """Random bytes of a secret; its 64 characters are enough for HS512 (RFC 7518 §3.2)."""
 
 _READ_ONLY = (
-    "registration_access_token",
-    "registration_client_uri",
-    "client_secret_expires_at",
-    "client_id_issued_at",
+    *("registration_access_token", "registration_client_uri"),
+    *("client_secret_expires_at", "client_id_issued_at"),
 )
 
 _OK = 200
@@ -69,7 +67,7 @@ class RegisteredOrigins:
 
     async def add(self, record: RegisteredClient) -> None:
         """Add the client to its origins; at an origin with too many, those that expire first are removed."""
-        origins, names = self.stores.registered_origins, list(_origin_digests(record))
+        origins, names = self.stores.registered_origins, _origin_digests(record)
         expires_at, now = record.expires_at or FOREVER, self.now()
         counts = await self.stores.kv.write(
             *[origins.add(name, record.client_id, expires_at=expires_at, now=now) for name in names]
@@ -223,7 +221,6 @@ def _refuse_software_statement(metadata: Mapping[str, object]) -> None:
     raise UnapprovedSoftwareStatement("software statements are not accepted")
 
 
-def _origin_digests(record: RegisteredClient) -> Iterable[str]:
+def _origin_digests(record: RegisteredClient) -> set[str]:
     redirect_uris = cast("list[str]", record.metadata.get("redirect_uris", []))
-    origins = (origin_of(uri) for uri in redirect_uris)
-    return dict.fromkeys(digest(origin) for origin in origins if origin is not None)
+    return {digest(origin) for uri in redirect_uris if (origin := origin_of(uri)) is not None}

@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from service.caching import BoundedCache, SingleFlight
-from service.keys.foreign_keys import ForeignKeys, verify_foreign
+from service.keys.foreign_keys import ForeignKeys, accepted_header
 from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.registry import IdentityProvider
@@ -83,7 +83,8 @@ class KnownProvider:
     def verify(self, id_token: str) -> VerifiedClaims:
         """Return the claims, or raise JwtRefused if the provider did not sign them (OIDC Core §3.1.3.7)."""
         algorithms = self.metadata.algorithms
-        return verify_foreign(id_token, self.keys, algorithms=algorithms, typ=ID_TOKEN_TYPES)
+        header = accepted_header(id_token, algorithms=algorithms, typ=ID_TOKEN_TYPES)
+        return self.keys.verify(id_token, header)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
