@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from service.clients.published_keys import PublishedKeys
+from service.keys import jwe
 from service.keys.foreign_keys import UnknownKey, accepted_header
 from service.keys.jose import (
     ENCRYPTION_ALGORITHMS,
@@ -15,14 +16,6 @@ from service.keys.jose import (
     Key,
     VerifiedClaims,
     claims_signed_by,
-)
-from service.keys.jwe import (
-    CONTENT_ENCRYPTION,
-    SECRET_ALGORITHMS,
-    accepted_encryption_header,
-    decrypt,
-    encrypt,
-    encryption_key_of_secret,
 )
 from service.keys.keyring import KeyRing
 from service.model.client import Client
@@ -68,7 +61,7 @@ class ClientKeys:
         self, content: bytes, client: Client, *, alg: str, enc: str, cty: str | None
     ) -> str:
         """Return a JWE for this client; raise UnauthorizedClient if it has no key (OIDC Core §10.2)."""
-        if alg in SECRET_ALGORITHMS:
+        if alg in jwe.SECRET_ALGORITHMS:
             key = next(self._keys_of_secrets(client, alg, enc), None)
         else:
             key = (await self.published.find(client)).find_recipient(alg)
@@ -76,19 +69,19 @@ class ClientKeys:
         if key is None:
             raise UnauthorizedClient(f"the client has no key that {alg} can encrypt to")
         try:
-            return encrypt(content, key, enc=enc, cty=cty)
+            return jwe.encrypt(content, key, enc=enc, cty=cty)
         except ValueError as error:
             raise UnauthorizedClient(f"the client's key does not fit {alg}") from error
 
     async def decrypt(self, token: str, client: Client | None) -> str:
         """Decrypt by a key of the service or the client's secret; raise JwtRefused otherwise (OIDC Core §6.1, §10.2)."""
-        alg, enc, kid = accepted_encryption_header(token)
+        alg, enc, kid = jwe.accepted_encryption_header(token)
         keys: Iterable[Key] = self.ring.decryption_keys(alg, kid)
-        if alg in SECRET_ALGORITHMS:
+        if alg in jwe.SECRET_ALGORITHMS:
             keys = self._keys_of_secrets(client, alg, enc) if client else ()
         for key in keys:
             with suppress(JwtRefused, UnicodeDecodeError):
-                return (await decrypt(token, key)).decode()
+                return (await jwe.decrypt(token, key)).decode()
         raise JwtRefused("no known key decrypts it")
 
     def _verify_by_secret(self, token: str, client: Client, alg: str) -> VerifiedClaims:
@@ -104,7 +97,7 @@ class ClientKeys:
             if secret.value is None or is_expired:
                 continue
             if enc is not None:
-                yield encryption_key_of_secret(secret.value, alg, enc)
+                yield jwe.encryption_key_of_secret(secret.value, alg, enc)
             elif len(secret.value.encode()) >= MAC_ALGORITHMS[alg]:
                 yield Key.from_secret(secret.value, alg)
 
@@ -128,12 +121,12 @@ class ClientAlgorithms:
         has_keys = self.registration or any(client.jwks or client.jwks_uri for client in clients)
         encryption = [
             *(ENCRYPTION_ALGORITHMS if has_keys else ()),
-            *(SECRET_ALGORITHMS if longest else ()),
+            *(jwe.SECRET_ALGORITHMS if longest else ()),
         ]
         if not encryption:
             return signing
         return {
             **signing,
             f"{name}_encryption_alg_values_supported": encryption,
-            f"{name}_encryption_enc_values_supported": list(CONTENT_ENCRYPTION),
+            f"{name}_encryption_enc_values_supported": list(jwe.CONTENT_ENCRYPTION),
         }

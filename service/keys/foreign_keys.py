@@ -112,10 +112,7 @@ def accepted_header(
 
 
 def _read_key(entry: Mapping[str, object], alg: str) -> Key | None:
-    """Read an entry as a key for this algorithm; a private key that was published is not a secret.
-
-    It is not even read: the check of a private RSA key takes half a minute for numbers that were chosen so.
-    """
+    # A private key is not even read: its check takes half a minute for numbers that were chosen so.
     if "d" in entry or len(str(entry.get("n", ""))) > MAX_MODULUS:
         return None
     try:

@@ -48,10 +48,7 @@ def encryption_key_of_secret(secret: str, alg: str, enc: str) -> Key:
 
 
 def encrypt(content: bytes, key: Key, *, enc: str, cty: str | None) -> str:
-    """Return a JWE of this content; `cty` is `JWT` if that is a JWT itself (RFC 7519 §5.2).
-
-    ValueError if the key cannot be encrypted to.
-    """
+    """Return a JWE of this content, or raise ValueError; `cty` is `JWT` if that is a JWT itself (RFC 7519 §5.2)."""
     header = {"alg": key.alg, "enc": enc, "kid": key.kid, "cty": cty}
     present = {name: value for name, value in header.items() if value}
     try:
@@ -66,14 +63,11 @@ def looks_encrypted(token: str) -> bool:
 
 
 def accepted_encryption_header(token: str) -> tuple[str, str, str | None]:
-    """Return `alg`, `enc` and `kid` of a JWE with accepted algorithms, or raise JwtRefused (RFC 8725 §3.1, §3.6).
-
-    Compressed content is refused: a few bytes may expand without limit.
-    """
+    """Return `alg`, `enc` and `kid` of a JWE with accepted algorithms, or raise JwtRefused (RFC 8725 §3.1, §3.6)."""
     if len(token) > MAX_JWT_LENGTH or not looks_encrypted(token) or not token.isascii():
         raise JwtRefused("it is too long, or does not have five parts of ASCII")
     header = decode_json(token.partition(".")[0])
-    if "crit" in header or "zip" in header:
+    if "crit" in header or "zip" in header:  # a few bytes may expand without limit
         raise JwtRefused("it names critical header parameters, or is compressed")
     alg, enc, kid = header.get("alg"), header.get("enc"), header.get("kid")
     if not isinstance(alg, str) or alg not in KEY_MANAGEMENT:
@@ -84,13 +78,10 @@ def accepted_encryption_header(token: str) -> tuple[str, str, str | None]:
 
 
 async def decrypt(token: str, key: Key) -> bytes:
-    """Return the content if it was encrypted to this key; RSA takes a millisecond and is done in a thread.
-
-    Every fault inside is the same refusal (RFC 7516 §11.5).
-    """
+    """Return the content if it was encrypted to this key; every fault inside is the same refusal (RFC 7516 §11.5)."""
     if accepted_encryption_header(token)[0] != key.alg:
         raise JwtRefused("the key is for another algorithm")
-    if key.material.key_type == "RSA":
+    if key.material.key_type == "RSA":  # it takes a millisecond
         return await asyncio.to_thread(_decrypt, token, key)
     return _decrypt(token, key)
 

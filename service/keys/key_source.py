@@ -155,10 +155,7 @@ def build_key_source(
 
 
 def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> tuple[str, ...]:
-    """Return the algorithms for which the service needs keys that request objects are encrypted to.
-
-    They are those that clients have registered, and the usual ones if any client may register.
-    """
+    """Return the algorithms of request objects that clients registered, and the usual ones if any client may register."""
     registered = {client.request_object_encryption_alg for client in clients}
     usual = DEFAULT_ENCRYPTION if registration else ()
     return tuple(alg for alg in ENCRYPTION_ALGORITHMS if alg in registered or alg in usual)

@@ -7,18 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
+from service.keys import schedule
 from service.keys.keyring import KeyRing
-from service.keys.schedule import (
-    LEAD,
-    KeyRecord,
-    Keys,
-    RotationPolicy,
-    find_current_keys,
-    find_signing_key,
-    find_successor,
-    keys_to_make,
-    retire_keys,
-)
+from service.keys.schedule import KeyRecord, Keys, RotationPolicy
 from service.keys.sealing import Vault
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
 from service.store.keyvalue import KeyValue, StoreUnavailable
@@ -84,7 +75,7 @@ class StoredKeys:
             if not keys:
                 reason = "there are no keys yet: the service makes them when it first starts"
                 raise CannotChangeKeys(reason)
-            lead = LEAD if at_once else self.policy().announce_before
+            lead = schedule.LEAD if at_once else self.policy().announce_before
             for alg in self.policy().algorithms:
                 keys = await self._add_successor(keys, now, alg=alg, sign_from=now + lead)
             return keys
@@ -101,15 +92,15 @@ class StoredKeys:
             alg = key.alg
             if key.retired_at is not None:
                 raise CannotChangeKeys(f"the key {kid} is retired already")
-            if key is find_signing_key(keys, alg, now) and alg in self.policy().algorithms:
-                return await self._add_successor(keys, now, alg=alg, sign_from=now + LEAD)
+            if key is schedule.find_signing_key(keys, alg, now) and alg in self.policy().algorithms:
+                return await self._add_successor(keys, now, alg=alg, sign_from=now + schedule.LEAD)
             return tuple(replace(key, retired_at=now) if each is key else each for each in keys)
 
         return await self.change(take_out)
 
     async def _add_successor(self, keys: Keys, now: int, *, alg: str, sign_from: int) -> Keys:
         """Add a key for the algorithm that begins to sign then, or let the one that is announced begin."""
-        waiting = find_successor(keys, alg, now)
+        waiting = schedule.find_successor(keys, alg, now)
         if waiting is None:
             return (*keys, await self.vault.make(alg, sign_from=sign_from, now=now))
         sooner = replace(waiting, sign_from=min(waiting.sign_from, sign_from))
@@ -163,10 +154,10 @@ class StoredKeys:
 
     async def _apply_schedule(self, keys: Keys, now: int) -> Keys:
         policy = self.policy()
-        kept = retire_keys(keys, policy, now)
+        kept = schedule.retire_keys(keys, policy, now)
         made = [
             await self.vault.make(alg, sign_from=sign_from, now=now)
-            for alg, sign_from in keys_to_make(kept, policy, now).items()
+            for alg, sign_from in schedule.keys_to_make(kept, policy, now).items()
         ]
         return (*kept, *made)
 
@@ -175,7 +166,7 @@ class StoredKeys:
 
     def _require_usable(self, now: int) -> None:
         """Refuse to rotate keys that other replicas can use and this process cannot."""
-        for key in find_current_keys(self._keys, self.policy().algorithms, now):
+        for key in schedule.find_current_keys(self._keys, self.policy().algorithms, now):
             if not self.vault.find_opened([key]):
                 reason = f"no configured encryption key opens the {key.alg} key {key.kid}"
                 raise KeysUnreadable(reason)
@@ -184,7 +175,9 @@ class StoredKeys:
         now, policy = self.now(), self.policy()
         held = [key for key in self._keys if not policy.is_gone(key, now)]
         self.ring.replace(
-            in_use=self.vault.find_opened(find_current_keys(self._keys, policy.algorithms, now)),
+            in_use=self.vault.find_opened(
+                schedule.find_current_keys(self._keys, policy.algorithms, now)
+            ),
             held=self.vault.find_opened(held),
             since={key.kid: key.sign_from for key in held},
         )
@@ -198,6 +191,6 @@ def _events(before: Keys, after: Keys, now: int) -> Iterator[object]:
             yield KeyAnnounced(kid=key.kid, alg=key.alg, sign_from=key.sign_from)
         elif key.retired_at is not None and known[key.kid].retired_at is None:
             yield KeyRetired(kid=key.kid, alg=key.alg)
-            current = find_signing_key(after, key.alg, now)
+            current = schedule.find_signing_key(after, key.alg, now)
             if current is not None and current.sign_from > key.sign_from:
                 yield KeyRotated(kid=current.kid, alg=key.alg, predecessor=key.kid)

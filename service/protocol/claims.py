@@ -38,11 +38,8 @@ def parse_locales(text: str | None) -> tuple[str, ...]:
 
 
 def find_claim(claims: Mapping[str, object], name: str, locales: Collection[str]) -> str:
-    """Return the name under which the claims hold this one, in the first language that exists.
-
-    A name with a language means that language; tags know no case (BCP 47 §2.1.1).
-    """
-    if "#" in name:
+    """Return the name under which the claims hold this one, in the first language that exists (BCP 47 §2.1.1)."""
+    if "#" in name:  # it means that language
         return _find_spelling(claims, name) or name
     wanted = (f"{name}#{tag}" for locale in locales for tag in _widen(locale))
     return next((spelled for one in wanted if (spelled := _find_spelling(claims, one))), name)
@@ -160,8 +157,10 @@ def parse_claims(text: str | None) -> ClaimsParameter:
 
 
 def _read_requests(value: object, path: str) -> dict[str, ClaimRequest]:
+    if value is None:
+        return {}
     requests: dict[str, ClaimRequest] = {}
-    for name, one in ({} if value is None else _read_object(value, path)).items():
+    for name, one in _read_object(value, path).items():
         shown = name if _ORDINARY_NAME.fullmatch(name) else "(a claim)"  # the caller chose it
         requests[name] = _read_request(one, f"{path}.{shown}")
     return requests

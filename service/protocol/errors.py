@@ -38,10 +38,7 @@ class RefusedValue:
 
 
 def hide_credentials(text: str) -> str:
-    """Replace what looks like a credential: userinfo of URLs, and long runs of random characters.
-
-    The host of a URL is kept, because it is the part that operators need most.
-    """
+    """Replace userinfo of URLs and long runs of random characters; operators need a URL's host, which is kept."""
     text = _USERINFO.sub(f"{HIDDEN}@", text)
     url = _START_OF_URL.match(text)
     kept = url[0] if url else ""
@@ -73,9 +70,8 @@ class OAuthError(Exception):
         refused: RefusedValue | None = None,
         claimed: str | None = None,
     ) -> None:
-        """Take a description without secrets, members that a grant adds at the top level, headers
-        of the answer such as `WWW-Authenticate`, and for the log the refused value, and the
-        client_id that the caller claimed, if there is such a client.
+        """Take a description without secrets, members that a grant adds at the top level, headers of
+        the answer, and for the log the refused value and the client_id of a client that the caller claims to be.
 
         Characters that a description must not hold are replaced: extensions write descriptions, too (RFC 6749 §5.2).
         """

@@ -17,10 +17,7 @@ _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 
 
 def parse_basic_auth(header: str) -> tuple[str, str] | None:
-    """Return the name and the secret of an Authorization header, or None if it is of another scheme.
-
-    Both are form-url-encoded inside Basic (RFC 6749 §2.3.1).
-    """
+    """Return the name and secret that are form-encoded in a Basic header, or None for another scheme (RFC 6749 §2.3.1)."""
     scheme, _, encoded = header.partition(" ")
     if scheme.lower() != "basic":
         return None

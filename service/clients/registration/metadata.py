@@ -192,15 +192,12 @@ class RegistrationPolicy:
 
 
 def _read_names(metadata: Mapping[str, object]) -> LocalText | None:
-    """Return the client's name in each language that it registered (OpenID Connect Registration §2.1).
-
-    A name that only an earlier release accepted is left out.
-    """
+    """Return the client's name in each language that it registered (OpenID Connect Registration §2.1)."""
     parts = ((*name.partition("#"), str(value)) for name, value in metadata.items())
     shown = {
         language or NO_LANGUAGE: name
         for member, _, language, name in parts
-        if member == "client_name" and unfit_name(name) is None
+        if member == "client_name" and unfit_name(name) is None  # an earlier release accepted more
     }
     return local_text(shown) if shown else None
 

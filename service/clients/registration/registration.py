@@ -18,13 +18,7 @@ from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated,
 from service.model.handle import digest, new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.registered_client import RegisteredClient, new_client_id, selector_of
-from service.protocol.errors import (
-    InvalidClientMetadata,
-    InvalidRequest,
-    InvalidSoftwareStatement,
-    InvalidToken,
-    UnapprovedSoftwareStatement,
-)
+from service.protocol import errors
 from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores
 from service.store.verbs import Command
@@ -128,17 +122,17 @@ class ClientRegistration:
             (record,) = await self.stores.kv.read(read)
             if record and hmac.compare_digest(record.access_token_digest, handle.digest):
                 return record
-        raise InvalidToken("the registration access token is not this client's")
+        raise errors.InvalidToken("the registration access token is not this client's")
 
     async def update(
         self, record: RegisteredClient, metadata: Mapping[str, object], *, access_token: str
     ) -> Registration:
         """Replace all metadata of a client (RFC 7592 §2.2)."""
         if metadata.get("client_id") != record.client_id:
-            raise InvalidRequest("client_id is missing, or is not that of the client")
+            raise errors.InvalidRequest("client_id is missing, or is not that of the client")
         for name in _READ_ONLY:
             if name in metadata:
-                raise InvalidRequest(f"{name} must not be sent")
+                raise errors.InvalidRequest(f"{name} must not be sent")
         _refuse_software_statement(metadata)
         sent_secret = _read_secret(record, metadata)
         changed = replace(record, metadata=self.policy.accept(metadata))
@@ -148,7 +142,7 @@ class ClientRegistration:
         rewrite = self.stores.registered_clients.rewrite(changed, selector)
         rewritten, *_ = await self.stores.kv.write(rewrite, *self.origins.remove(record))
         if not rewritten:
-            raise InvalidToken("the client was deleted meanwhile")
+            raise errors.InvalidToken("the client was deleted meanwhile")
         await self.origins.add(changed)
         self.emit(ClientUpdated(client_id=record.client_id))
         return Registration(record=changed, access_token=access_token, secret=secret)
@@ -186,17 +180,19 @@ class ClientRegistration:
         try:
             answer = await self.http.fetch(uri)
         except Unreachable as error:
-            raise InvalidClientMetadata("sector_identifier_uri: cannot be fetched") from error
+            raise errors.InvalidClientMetadata(
+                "sector_identifier_uri: cannot be fetched"
+            ) from error
         if answer.status != _OK:
-            raise InvalidClientMetadata("sector_identifier_uri: the status is not 200")
+            raise errors.InvalidClientMetadata("sector_identifier_uri: the status is not 200")
         try:
             listed = msgspec.json.decode(answer.body, type=frozenset[str])
         except msgspec.MsgspecError as error:
             description = "sector_identifier_uri: the document is not a JSON array of URIs"
-            raise InvalidClientMetadata(description) from error
+            raise errors.InvalidClientMetadata(description) from error
         if not listed.issuperset(cast("list[str]", redirect_uris)):
             description = "sector_identifier_uri: the document does not list all redirect_uris"
-            raise InvalidClientMetadata(description)
+            raise errors.InvalidClientMetadata(description)
 
 
 def _read_secret(record: RegisteredClient, metadata: Mapping[str, object]) -> str | None:
@@ -207,7 +203,7 @@ def _read_secret(record: RegisteredClient, metadata: Mapping[str, object]) -> st
     if not isinstance(sent, str) or not hmac.compare_digest(
         record.secret_sha256 or b"", sha256(sent.encode()).digest()
     ):
-        raise InvalidRequest("client_secret is not the one that was issued")
+        raise errors.InvalidRequest("client_secret is not the one that was issued")
     return sent
 
 
@@ -217,8 +213,8 @@ def _refuse_software_statement(metadata: Mapping[str, object]) -> None:
     if statement is None:
         return
     if not isinstance(statement, str) or not looks_like_jwt(statement):
-        raise InvalidSoftwareStatement("software_statement is not a JWT")
-    raise UnapprovedSoftwareStatement("software statements are not accepted")
+        raise errors.InvalidSoftwareStatement("software_statement is not a JWT")
+    raise errors.UnapprovedSoftwareStatement("software statements are not accepted")
 
 
 def _origin_digests(record: RegisteredClient) -> set[str]:
