@@ -97,6 +97,7 @@ class Passwords:
     """
 
     def __init__(self, registry: LiveRegistry) -> None:
+        self.refusal_times = RefusalTimes()
         self._registry = registry
         self._users: tuple[User, ...] = ()
         self._cost = PASSWORD_COST

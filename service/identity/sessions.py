@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.events import Emit, SessionEnded, SessionStarted, current_traceparent
-from service.model.handle import (
-    Handle,
-    digest,
-    is_selector,
-    new_handle,
-    new_selector,
-    parse_handle,
-)
+from service.model.handle import digest, is_selector, new_handle, new_selector, parse_handle
 from service.model.session import LogoutDelivery, Session
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command
@@ -46,7 +39,8 @@ class Sessions:
             await self.end(previous)
             previous = None
         sid = previous.id if previous else new_selector()
-        session, cookie = self._build(sid, sign_in, user_agent=user_agent, address=address)
+        cookie = new_handle("session", sid)
+        session = self._build(sid, cookie.digest, sign_in, user_agent, address)
         if not await self._keep(session, renewed=previous is not None):
             return await self.start(sign_in, previous=None, user_agent=user_agent, address=address)
         self.emit(
@@ -148,12 +142,12 @@ class Sessions:
                 yield session
 
     def _build(
-        self, sid: str, sign_in: SignIn, *, user_agent: str, address: str
-    ) -> tuple[Session, Handle]:
-        cookie, now = new_handle("session", sid), self.now()
-        session = Session(
+        self, sid: str, cookie_digest: str, sign_in: SignIn, user_agent: str, address: str
+    ) -> Session:
+        now = self.now()
+        return Session(
             id=sid,
-            cookie_digest=cookie.digest,
+            cookie_digest=cookie_digest,
             subject=sign_in.subject,
             idp=sign_in.idp,
             amr=sign_in.amr,
@@ -170,7 +164,6 @@ class Sessions:
             user_claims=sign_in.user_claims,
             second_factor_amr=sign_in.second_factor_amr,
         )
-        return session, cookie
 
     async def _keep(self, session: Session, *, renewed: bool) -> bool:
         """Write the session; False if the one to be renewed has ended meanwhile and stays ended."""

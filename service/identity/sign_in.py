@@ -6,13 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 
-from service.identity.passwords import (
-    MAX_PASSWORD,
-    FairTurns,
-    Passwords,
-    RefusalTimes,
-    is_plain_text,
-)
+from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
 from service.model.user import MAX_USERNAME, User, UserStore, fold_username
@@ -89,7 +83,6 @@ class LocalSignIn:
     users: UserStore
     passwords: Passwords
     turns: FairTurns
-    refusal_times: RefusalTimes
     throttle: Throttle
     emit: Emit
 
@@ -105,7 +98,7 @@ class LocalSignIn:
                 locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
                 stored = user.password if user and user.enabled and not locked else None
-                hashes = not locked or not self.refusal_times.are_known
+                hashes = not locked or not self.passwords.refusal_times.are_known
                 verifies = hashes and await self._verifies(password, stored)
                 failure = _find_failure(user, locked=locked, verifies=verifies)
                 if user is not None and failure is None:
@@ -114,7 +107,8 @@ class LocalSignIn:
                     return user
                 await self._refuse(username, user, failure or "unknown", address=address)
             full_cost = hashes and self.passwords.has_full_cost(stored)
-            await self.refusal_times.even_out(monotonic() - began, full_cost=full_cost)
+            took = monotonic() - began
+            await self.passwords.refusal_times.even_out(took, full_cost=full_cost)
         return None
 
     async def _verifies(self, password: str, stored: str | None) -> bool:

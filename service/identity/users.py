@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from service.config.plugins import (
-    PluginError,
-    WrongSignature,
-    describe_exception,
-    load_plugin,
-    require_user_store,
-)
+from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
@@ -33,15 +27,17 @@ def open_users(registry: LiveRegistry) -> UserStore:
     if source is None:
         return FileUsers(registry)
     try:
-        make = cast("Callable[[], UserStore]", load_plugin(source))
+        make = cast("Callable[[], UserStore]", plugins.load_plugin(source))
         store = make()
-        require_user_store(store)
-    except PluginError as error:
+        plugins.require_user_store(store)
+    except plugins.PluginError as error:
         raise UserStoreUnusable(f"{source} {error}") from error
-    except WrongSignature as error:
+    except plugins.WrongSignature as error:
         raise UserStoreUnusable(f"{source} {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        raise UserStoreUnusable(f"{source} cannot be made: {describe_exception(error)}") from error
+        raise UserStoreUnusable(
+            f"{source} cannot be made: {plugins.describe_exception(error)}"
+        ) from error
     return store
 
 

@@ -14,7 +14,7 @@ from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
 from service.identity.access import Authorizations, Consents
-from service.identity.passwords import Passwords, RefusalTimes, turns_per_core
+from service.identity.passwords import Passwords, turns_per_core
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
 from service.identity.sessions import Sessions
@@ -62,7 +62,6 @@ class SignInParts:
             users=self.users,
             passwords=Passwords(shared.registry),
             turns=turns_per_core(),
-            refusal_times=RefusalTimes(),
             throttle=Throttle(
                 kv=shared.kv,
                 prefix=shared.prefix,

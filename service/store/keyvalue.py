@@ -129,8 +129,8 @@ class KeyValue:
     async def find_keys(self, pattern: str) -> AsyncIterator[str]:
         """Return every key that matches a glob pattern; walks the whole store, so only for operators."""
         try:
-            async for key in self._engine.find_keys(pattern):
-                yield key
+            async for key in self._engine.client.scan_iter(match=pattern, count=1000):
+                yield key.decode()
         except TROUBLE as error:
             raise self._unavailable() from error
 

@@ -65,11 +65,6 @@ class ProviderMetadata:
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     authorization_response_iss_parameter_supported: bool = False
 
-    @property
-    def algorithms(self) -> frozenset[str]:
-        """The algorithms of its ID tokens, without weak ones (RFC 8725 §3.1)."""
-        return frozenset(self.id_token_signing_alg_values_supported) & frozenset(SIGNING_ALGORITHMS)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownProvider:
@@ -82,7 +77,8 @@ class KnownProvider:
 
     def verify(self, id_token: str) -> VerifiedClaims:
         """Return the claims, or raise JwtRefused if the provider did not sign them (OIDC Core §3.1.3.7)."""
-        algorithms = self.metadata.algorithms
+        promised = self.metadata.id_token_signing_alg_values_supported
+        algorithms = set(promised).intersection(SIGNING_ALGORITHMS)  # no weak ones, RFC 8725 §3.1
         header = accepted_header(id_token, algorithms=algorithms, typ=ID_TOKEN_TYPES)
         return self.keys.verify(id_token, header)
 
@@ -93,7 +89,6 @@ class ProviderTokens:
 
     id_token: str
     access_token: str | None = None
-    token_type: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,16 +115,15 @@ class ProviderDirectory:
         known = self._known.get(issuer)
         if known is not None:
             return known
+        seconds = LIFETIME
         try:
-            found = await self._fetches.run(issuer, lambda: self._fetch(issuer))
+            known = await self._fetches.run(issuer, lambda: self._fetch(issuer))
         except ProviderUnavailable:
-            known = self._known.get_stale(issuer)
+            known, seconds = self._known.get_stale(issuer), PAUSE
             if known is None:
                 raise
-            self._known.put(issuer, known, seconds=PAUSE)
-            return known
-        self._known.put(issuer, found, seconds=LIFETIME)
-        return found
+        self._known.put(issuer, known, seconds=seconds)
+        return known
 
     async def find_renewed(self, known: KnownProvider) -> KnownProvider:
         """Return the provider with its present keys, unless an unknown key id has just caused a request."""

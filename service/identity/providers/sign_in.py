@@ -7,19 +7,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from service.identity.providers import provider as upstream
 from service.identity.providers.claims import build_sign_in, check_id_token
-from service.identity.providers.provider import (
-    KnownProvider,
-    ProviderDirectory,
-    ProviderFailed,
-    ProviderRefused,
-    ProviderUnavailable,
-    ProviderWishes,
-    authorization_url,
-    fetch_userinfo,
-    printable,
-    redeem_code,
-)
 from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
@@ -51,7 +40,7 @@ class ProviderSignIn:
 
     redirect_uri: str
     registry: LiveRegistry
-    directory: ProviderDirectory
+    directory: upstream.ProviderDirectory
     http: HttpClient
     stores: Stores
     rate_limit: RateLimit
@@ -65,7 +54,7 @@ class ProviderSignIn:
     async def begin(
         self,
         provider: IdentityProvider,
-        wishes: ProviderWishes,
+        wishes: upstream.ProviderWishes,
         *,
         browser: str,
         address: str,
@@ -78,7 +67,7 @@ class ProviderSignIn:
         await self.rate_limit.count(network_of(address))
         try:
             known = await self.directory.find(provider.issuer)
-        except ProviderFailed as failure:
+        except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
         pending = PendingSignIn(
@@ -96,7 +85,7 @@ class ProviderSignIn:
         put = self.stores.pending_sign_ins.put(pending, digest(state), "", ttl=LIFETIME)
         await self.stores.kv.write(put)
         uri = self.redirect_uri
-        return authorization_url(
+        return upstream.authorization_url(
             known.metadata, provider, pending, wishes, redirect_uri=uri, state=state
         )
 
@@ -129,7 +118,7 @@ class ProviderSignIn:
         """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody."""
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
-        except ProviderFailed as failure:
+        except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
         who = build_sign_in(provider, claims, userinfo, now=self.now())
@@ -145,21 +134,23 @@ class ProviderSignIn:
             "redirect_uri": self.redirect_uri,
             "code_verifier": pending.code_verifier,
         }
-        tokens = await redeem_code(self.http, known.metadata, provider, form)
+        tokens = await upstream.redeem_code(self.http, known.metadata, provider, form)
         try:
             claims = await self._verify(tokens.id_token, known)
         except JwtRefused as error:
-            raise ProviderRefused(f"its identity token: {error}") from error
+            raise upstream.ProviderRefused(f"its identity token: {error}") from error
         client_id, now, skew = provider.client_id, self.now(), self.clock_skew
         check_id_token(claims, tokens, pending, client_id=client_id, now=now, clock_skew=skew)
         endpoint = known.metadata.userinfo_endpoint
         wants_more = provider.claims or any(scope != OPENID for scope in provider.scopes)
         if endpoint is None or tokens.access_token is None or not wants_more:
             return claims, {}
-        userinfo = await fetch_userinfo(self.http, endpoint, tokens.access_token, sub=claims["sub"])
+        userinfo = await upstream.fetch_userinfo(
+            self.http, endpoint, tokens.access_token, sub=claims["sub"]
+        )
         return claims, userinfo
 
-    async def _verify(self, id_token: str, known: KnownProvider) -> VerifiedClaims:
+    async def _verify(self, id_token: str, known: upstream.KnownProvider) -> VerifiedClaims:
         """Return the signed claims; fetch the keys again if the provider signs with an unknown one."""
         try:
             return known.verify(id_token)
@@ -180,9 +171,9 @@ def _read_code(params: Params) -> str:
     """Return the code; raise ProviderFailed if the provider refused (OIDC Core §3.1.2.6)."""
     error, code = params.get("error"), params.get("code")
     if error in _TEMPORARY:
-        raise ProviderUnavailable(f"it answered {error}")
+        raise upstream.ProviderUnavailable(f"it answered {error}")
     if error is not None:
-        raise ProviderRefused(f"it answered {printable(error)}")
+        raise upstream.ProviderRefused(f"it answered {upstream.printable(error)}")
     if code is None:
-        raise ProviderRefused("it answered without a code")
+        raise upstream.ProviderRefused("it answered without a code")
     return code

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,11 +64,6 @@ class Engine:
     durable: Line
     """For writes that wait for replicas; the same line where none are configured."""
     sentinels: Any = None
-
-    async def find_keys(self, pattern: str) -> AsyncIterator[str]:
-        """Walk the whole store for the keys that match a glob pattern."""
-        async for key in self.client.scan_iter(match=pattern, count=1000):
-            yield key.decode()
 
     async def read_memory(self) -> tuple[int, int] | None:
         """Return the bytes in use and at most, of the server nearest to its limit; None if no server tells."""
