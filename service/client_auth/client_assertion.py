@@ -12,18 +12,8 @@ from typing import ClassVar
 import structlog
 
 from service.clients.keys import ClientKeys
+from service.keys import jose
 from service.keys.foreign_keys import accepted_header
-from service.keys.jose import (
-    MAC_ALGORITHMS,
-    SIGNING_ALGORITHMS,
-    JwtRefused,
-    Key,
-    check_times,
-    claims_signed_by,
-    time_in,
-    unverified_claims,
-    unverified_header,
-)
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
@@ -51,7 +41,7 @@ _READS = frozenset({"client_assertion", "client_assertion_type"})
 class ClientSecretJwt:
     name: ClassVar[str] = "client_secret_jwt"
     credential: ClassVar[Credential] = Credential.SECRET_VALUE
-    algorithms: ClassVar[tuple[str, ...]] = tuple(MAC_ALGORITHMS)
+    algorithms: ClassVar[tuple[str, ...]] = tuple(jose.MAC_ALGORITHMS)
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
 
@@ -66,7 +56,7 @@ class ClientSecretJwt:
 class PrivateKeyJwt:
     name: ClassVar[str] = "private_key_jwt"
     credential: ClassVar[Credential] = Credential.KEYS
-    algorithms: ClassVar[tuple[str, ...]] = SIGNING_ALGORITHMS
+    algorithms: ClassVar[tuple[str, ...]] = jose.SIGNING_ALGORITHMS
     reads: ClassVar[frozenset[str]] = _READS
     assertions: ClientAssertions
 
@@ -96,7 +86,7 @@ class ClientAssertions:
         try:
             claims = await self._verify(evidence, client, algorithms)
             await self._use_up(claims, evidence)
-        except JwtRefused as refused:
+        except jose.JwtRefused as refused:
             log.info("client assertion refused", client_id=client.client_id, reason=str(refused))
             return False
         return True
@@ -106,16 +96,16 @@ class ClientAssertions:
     ) -> Mapping[str, object]:
         request = evidence.request
         if request.params.get("client_assertion_type") != ASSERTION_TYPE:
-            raise JwtRefused("client_assertion_type is not that of a JWT")
+            raise jose.JwtRefused("client_assertion_type is not that of a JWT")
         registered = client.token_endpoint_auth_signing_alg
         accepted = [alg for alg in algorithms if registered in (None, alg)]
         claims = await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
         if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):
-            raise JwtRefused("iss and sub are not the client_id")
+            raise jose.JwtRefused("iss and sub are not the client_id")
         if not _REQUEST_OBJECT_CLAIMS.isdisjoint(claims):
-            raise JwtRefused("it is a request object, which every browser may have seen")
+            raise jose.JwtRefused("it is a request object, which every browser may have seen")
         self._check_audience(claims.get("aud"), request.endpoint)
-        check_times(claims, now=request.now, clock_skew=self.clock_skew)
+        jose.check_times(claims, now=request.now, clock_skew=self.clock_skew)
         return claims
 
     def _check_audience(self, audience: object, endpoint: str) -> None:
@@ -123,25 +113,25 @@ class ClientAssertions:
         base = self.issuer.rstrip("/")
         ours = (self.issuer, base + self.token_endpoint, base + endpoint)
         if not any(audience in (one, [one]) for one in ours):
-            raise JwtRefused("aud is not this service alone")
+            raise jose.JwtRefused("aud is not this service alone")
 
     async def _use_up(self, claims: Mapping[str, object], evidence: Evidence) -> None:
         """Remember the `jti` in all replicas until the assertion expires (RFC 7523 §3)."""
-        jti, expires = claims.get("jti"), time_in(claims, "exp")
+        jti, expires = claims.get("jti"), jose.time_in(claims, "exp")
         if not isinstance(jti, str) or not jti:
-            raise JwtRefused("jti is missing, or is not a string")
+            raise jose.JwtRefused("jti is missing, or is not a string")
         if expires is None:
-            raise JwtRefused("exp is missing")
+            raise jose.JwtRefused("exp is missing")
         left = expires - evidence.request.now
         if left > MAX_LIFETIME + self.clock_skew:
-            raise JwtRefused("exp is too far away")
+            raise jose.JwtRefused("exp is too far away")
         key = digest(f"{evidence.client_id}\n{jti}")
         attempt, used = new_selector(), self.stores.used_assertions
         ttl = int(left) + self.clock_skew + 1
         (written,) = await self.stores.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
         # The engine may have repeated the command; then the value that is there is ours.
         if not written and await self.stores.kv.read(used.read(key)) != (attempt,):
-            raise JwtRefused("it has been used before")
+            raise jose.JwtRefused("it has been used before")
 
 
 def _read_assertion(request: RequestCredentials, *, is_by_secret: bool) -> Evidence | None:
@@ -149,10 +139,10 @@ def _read_assertion(request: RequestCredentials, *, is_by_secret: bool) -> Evide
     assertion, alg, sub = request.params.get("client_assertion"), None, None
     if assertion is None:
         return None
-    with suppress(JwtRefused):
-        alg = unverified_header(assertion).get("alg")
-        sub = unverified_claims(assertion).get("sub")
-    if (str(alg) in MAC_ALGORITHMS) != is_by_secret:
+    with suppress(jose.JwtRefused):
+        alg = jose.unverified_header(assertion).get("alg")
+        sub = jose.unverified_claims(assertion).get("sub")
+    if (str(alg) in jose.MAC_ALGORITHMS) != is_by_secret:
         return None
     client_id = sub if isinstance(sub, str) else ""
     return Evidence(client_id=client_id, proof=assertion, request=request)
@@ -163,16 +153,16 @@ def _verify_for_nobody(assertion: str, algorithms: Collection[str]) -> None:
     try:
         header = accepted_header(assertion, algorithms=algorithms, typ=_TYP)
         alg = str(header["alg"])
-        if alg in MAC_ALGORITHMS or header.get("kid") is None:
-            claims_signed_by(_key_of_nobody(alg), assertion)
-    except JwtRefused:
+        if alg in jose.MAC_ALGORITHMS or header.get("kid") is None:
+            jose.claims_signed_by(_key_of_nobody(alg), assertion)
+    except jose.JwtRefused:
         return
 
 
 @cache
-def _key_of_nobody(alg: str) -> Key:
-    if alg in MAC_ALGORITHMS:
-        return Key.from_secret(token_urlsafe(MAC_ALGORITHMS[alg]), alg)
+def _key_of_nobody(alg: str) -> jose.Key:
+    if alg in jose.MAC_ALGORITHMS:
+        return jose.Key.from_secret(token_urlsafe(jose.MAC_ALGORITHMS[alg]), alg)
     if alg.startswith(("RS", "PS")):
-        return Key.load(_RSA_OF_NOBODY, alg)  # to generate one takes too long
-    return Key.generate(alg)
+        return jose.Key.load(_RSA_OF_NOBODY, alg)  # to generate one takes too long
+    return jose.Key.generate(alg)

@@ -13,12 +13,7 @@ from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, RefusedValue
 from service.protocol.params import Params
 from service.store.stores import REPLAY_WINDOW, Stores
-from service.tokens.granting import (
-    ContinuedGrant,
-    GrantResult,
-    ScopeRule,
-    TokenRequest,
-)
+from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_authorization
 from service.tokens.scope import narrowed_resources

@@ -10,13 +10,7 @@ from typing import ClassVar, cast
 import orjson
 import structlog
 
-from service.config.plugins import (
-    PluginError,
-    WrongSignature,
-    describe_exception,
-    load_plugin,
-    require_handler,
-)
+from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
 from service.model.events import Emit, ExtensionGrantFailed
@@ -133,17 +127,17 @@ def _make_grant(
 ) -> ExtensionGrant:
     name = registration.handler
     try:
-        make = cast("_MakeHandler", load_plugin(name))
+        make = cast("_MakeHandler", plugins.load_plugin(name))
         handler = make(registration.options, services)
-        require_handler(handler)
-    except PluginError as error:
+        plugins.require_handler(handler)
+    except plugins.PluginError as error:
         raise ExtensionGrantError(at, f"{name} {error}") from error
-    except WrongSignature as error:
+    except plugins.WrongSignature as error:
         raise ExtensionGrantError(at, f"what {name} makes {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
         is_missing = isinstance(error, KeyError) and error.args
         hint = f"is {error} missing in its options?" if is_missing else None
-        message = f"{name} cannot be made: {describe_exception(error)}"
+        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
         raise ExtensionGrantError(at, message, hint) from error
     return ExtensionGrant(
         handler=handler,

@@ -13,18 +13,11 @@ from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.stores import Stores
+from service.tokens import refresh_token
 from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_offline
-from service.tokens.refresh_token import (
-    ActiveRefreshToken,
-    MintedRefreshToken,
-    is_of_family,
-    keep,
-    open_claims,
-    rotate,
-    use_up,
-)
+from service.tokens.refresh_token import ActiveRefreshToken, MintedRefreshToken, is_of_family
 from service.tokens.scope import narrowed_resources
 
 
@@ -68,7 +61,7 @@ class RefreshTokenGrant:
             issue_id_token=authorization.session_id is not None,
             single_use=single_use,
             refresh_token=following,
-            user_claims=open_claims(record, handle) if keep_claims else None,
+            user_claims=refresh_token.open_claims(record, handle) if keep_claims else None,
         )
 
     def _rotate(
@@ -77,9 +70,9 @@ class RefreshTokenGrant:
         """Return the family's next token: the same one, the same successor again, or a new one."""
         stores, client, now = self.stores, request.client, request.now
         if not is_spent and client.refresh_token_usage == "reuse":
-            return None, keep(stores, token, client, now)
-        following = rotate(stores, token, client, now)
-        return None if is_spent else use_up(stores, token, client, now), following
+            return None, refresh_token.keep(stores, token, client, now)
+        following = refresh_token.rotate(stores, token, client, now)
+        return None if is_spent else refresh_token.use_up(stores, token, client, now), following
 
 
 def _find_usable(

@@ -12,6 +12,7 @@ from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.model.user import LOCAL, User, UserStore, fold_username
+from service.tokens.permitted import find_user_claims
 
 
 class UserStoreUnusable(CannotServe):
@@ -75,14 +76,7 @@ class Subjects:
     registry: LiveRegistry
 
     async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:
-        """Return the user's claims; None if the user, or the user's provider, is disabled or gone (RFC 7662 §2.2)."""
-        if person.subject is None:
-            return {}
-        if person.idp != LOCAL:
-            is_known = person.idp is None or person.idp in self.registry.current.identity_providers
-            return person.user_claims if is_known else None
-        user = await self.users.by_subject(person.subject)
-        return user.claims if user is not None and user.enabled else None
+        return await find_user_claims(self.users, self.registry, person)
 
     async def find_username(self, session: Session) -> str | None:
         if session.idp == LOCAL:

@@ -9,13 +9,7 @@ from typing import cast
 import msgspec
 
 from service.clients.directory import Clients
-from service.keys.jose import (
-    JwtRefused,
-    VerifiedClaims,
-    looks_like_jwt,
-    require_claims,
-    verify,
-)
+from service.keys.jose import JwtRefused, VerifiedClaims, looks_like_jwt, require_claims, verify
 from service.keys.keyring import KeyRing
 from service.model.authorization import (
     Authorization,

@@ -10,15 +10,7 @@ import msgspec
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
-from service.keys.jose import (
-    MAC_ALGORITHMS,
-    JwtRefused,
-    VerifiedClaims,
-    require_claims,
-    unverified_claims,
-    unverified_header,
-    verify,
-)
+from service.keys import jose
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -45,7 +37,7 @@ class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
 class Hint:
     """A valid ID token of this service, expired or not."""
 
-    claims: VerifiedClaims
+    claims: jose.VerifiedClaims
     client: Client
     """The client that it was issued to."""
     user: RequestedUser
@@ -115,8 +107,8 @@ class IdTokens:
         try:
             token = await self.keys.decrypt(hint, sender) if looks_encrypted(hint) else hint
             claims = await self._verify_hint(token)
-            require_claims(claims, _CLAIM_TYPES)
-        except JwtRefused:
+            jose.require_claims(claims, _CLAIM_TYPES)
+        except jose.JwtRefused:
             return None
         client = await self.clients.find(str(claims["aud"]))
         if client is None or claims.get("iss") != self.issuer:
@@ -125,14 +117,14 @@ class IdTokens:
         user = RequestedUser(client=client, subs=subs, identifiers=self.identifiers)
         return Hint(claims=claims, client=client, user=user)
 
-    async def _verify_hint(self, token: str) -> VerifiedClaims:
+    async def _verify_hint(self, token: str) -> jose.VerifiedClaims:
         """Verify the signature by a key of this service, or by the secret of the client in `aud`."""
-        alg = str(unverified_header(token).get("alg"))
-        if alg not in MAC_ALGORITHMS:
-            return verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE})
-        client = await self.clients.find(str(unverified_claims(token).get("aud")))
+        alg = str(jose.unverified_header(token).get("alg"))
+        if alg not in jose.MAC_ALGORITHMS:
+            return jose.verify(token, self.keys.ring.find, typ={ID_TOKEN_TYPE})
+        client = await self.clients.find(str(jose.unverified_claims(token).get("aud")))
         if client is None or client.id_token_signed_response_alg != alg:
-            raise JwtRefused("the client in aud is registered for another algorithm")
+            raise jose.JwtRefused("the client in aud is registered for another algorithm")
         types = {ID_TOKEN_TYPE.lower()}
         return await self.keys.verify(token, client, algorithms={alg}, typ=types)
 

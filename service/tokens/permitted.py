@@ -11,6 +11,8 @@ from service.clients.directory import Clients
 from service.keys.jose import VerifiedClaims
 from service.model.authorization import DELEGATION, Authorization
 from service.model.client import Permissions
+from service.model.registry import LiveRegistry
+from service.model.session import Session
 from service.model.user import LOCAL, UserStore
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS
@@ -64,20 +66,24 @@ async def find_permissions(
     """Return what the client may do; InvalidGrant if it or the user is disabled or unknown."""
     permissions = clients.permissions_in_file(client_id)
     permissions = permissions or await clients.find_permissions(client_id)
-    if permissions is None or not await _user_is_enabled(clients, users, authorization):
+    if permissions is None:
+        raise InvalidGrant(_DISABLED)
+    if authorization and await find_user_claims(users, clients.registry, authorization) is None:
         raise InvalidGrant(_DISABLED)
     return permissions
 
 
-async def _user_is_enabled(
-    clients: Clients, users: UserStore, authorization: Authorization | None
-) -> bool:
-    if authorization is None or authorization.subject is None or authorization.idp is None:
-        return True
-    if authorization.idp != LOCAL:
-        return authorization.idp in clients.registry.current.identity_providers
-    user = await users.by_subject(authorization.subject)
-    return user is not None and user.enabled
+async def find_user_claims(
+    users: UserStore, registry: LiveRegistry, person: Authorization | Session
+) -> Mapping[str, object] | None:
+    """Return the user's claims; None if the user, or the user's provider, is disabled or gone (RFC 7662 §2.2)."""
+    if person.subject is None:
+        return {}
+    if person.idp != LOCAL:
+        is_known = person.idp is None or person.idp in registry.current.identity_providers
+        return person.user_claims if is_known else None
+    user = await users.by_subject(person.subject)
+    return user.claims if user is not None and user.enabled else None
 
 
 async def check_derived(
