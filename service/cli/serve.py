@@ -17,7 +17,8 @@ import uvloop
 from jinja2 import TemplateError
 
 from service.app import Service, create_app
-from service.cli.settings import Refused, file_option, load_settings, store_option
+from service.cli import settings
+from service.cli.settings import Refused, environment_option
 from service.config.configuration import Configuration
 from service.config.load import load
 from service.config.problem import CannotServe, ConfigError, Finding
@@ -44,7 +45,7 @@ Sockets = tuple[socket, ...]
 
 
 @click.command("serve")
-@file_option
+@settings.file_option
 @click.option("--host", "SERVICE_HOST", help="The IP address or host name to listen on.")
 @click.option(
     "--port",
@@ -58,27 +59,23 @@ Sockets = tuple[socket, ...]
     metavar="N|auto",
     help="How many processes serve; auto is one per CPU core.",
 )
-@store_option
+@settings.store_option
 @click.option(
     "--watch", is_flag=True, help="Reload whenever a configuration file changes, as SIGHUP does."
 )
-@click.option(
+@environment_option(
     "--log-level",
     envvar="SERVICE_LOG_LEVEL",
     type=click.Choice(LEVELS, case_sensitive=False),
     default="info",
-    show_default=True,
-    show_envvar=True,
     help="The lowest level that is logged.",
 )
-@click.option(
+@environment_option(
     "--log-format",
     FORMAT,
     envvar=FORMAT,
     type=click.Choice(FORMATS, case_sensitive=False),
     default="auto",
-    show_default=True,
-    show_envvar=True,
     help="auto is text on a terminal, and json elsewhere.",
 )
 def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None) -> None:
@@ -96,7 +93,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
       python -m service serve --store redis://localhost:6379 --workers auto
     """
     given = {variable: str(value) for variable, value in flags.items() if value is not None}
-    configuration = load_settings(file, given, rules=START_RULES)
+    configuration = settings.load_settings(file, given, rules=START_RULES)
     environ = {**os.environ, **given}
     configure_logs(log_level, environ)
     _warn(configuration)

@@ -21,9 +21,6 @@ from service.protocol.scope import format_scope
 
 T = TypeVar("T")
 
-SESSION_COLUMNS = ("session", "subject", "idp", "signed_in", "ends_at", "browser")
-GRANT_COLUMNS = ("grant", "client", "subject", "session", "granted", "scope")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -108,7 +105,7 @@ def list_sessions(settings: Configuration, chosen: Selection, output: str) -> No
     rows = [
         (one.id, one.subject, one.idp, one.auth_time, one.ends_at, one.user_agent) for one in found
     ]
-    print_rows(SESSION_COLUMNS, rows, output)
+    print_rows(("session", "subject", "idp", "signed_in", "ends_at", "browser"), rows, output)
 
 
 @sessions.command("end")
@@ -171,7 +168,7 @@ def list_grants(settings: Configuration, chosen: Selection, output: str) -> None
         )
         for one in found
     ]
-    print_rows(GRANT_COLUMNS, rows, output)
+    print_rows(("grant", "client", "subject", "session", "granted", "scope"), rows, output)
 
 
 @grants.command("revoke")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,13 +19,12 @@ from service.config.rules import FileRule
 
 FILE = click.Path(path_type=Path)
 
-file_option = click.option(
+environment_option = partial(click.option, show_default=True, show_envvar=True)
+file_option = environment_option(
     "--config",
     "file",
     envvar="SERVICE_CONFIG",
     default="config.yaml",
-    show_default=True,
-    show_envvar=True,
     type=FILE,
     help="The configuration file.",
 )

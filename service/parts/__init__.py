@@ -145,7 +145,7 @@ def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
     shared, clients = parts.shared, parts.clients.directory
     lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
     queue = LogoutQueue(stores=shared.stores, lease=lease, now=shared.now)
-    back_channel = BackChannel(
+    attempt = BackChannel(
         issuer=shared.issuer,
         queue=queue,
         clients=clients,
@@ -154,11 +154,10 @@ def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
         http=shared.client_http("logout"),
         emit=shared.emit,
         now=shared.now,
-    )
-    attempt, spans = back_channel.attempt, shared.spans
+    ).attempt
     return LogoutDeliveries(
         queue=queue,
-        attempt=attempt if spans is None else spans.trace_deliveries(attempt),
+        attempt=attempt if shared.spans is None else shared.spans.trace_deliveries(attempt),
         clients=clients,
         wake=parts.records.sessions.ended,
     )

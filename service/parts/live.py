@@ -32,13 +32,9 @@ def build_grants(parts: Parts) -> Grants:
         active_tokens=tokens.active_tokens,
         emit=shared.emit,
     )
+    local, revocation = parts.sign_in.local, tokens.revocation
     return Grants(
-        GrantParts(
-            services=services,
-            stores=shared.stores,
-            sign_in=parts.sign_in.local,
-            revocation=tokens.revocation,
-        )
+        GrantParts(services=services, stores=shared.stores, sign_in=local, revocation=revocation)
     )
 
 

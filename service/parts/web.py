@@ -70,14 +70,15 @@ def build_application(
     shared, spans, server = parts.shared, parts.shared.spans, parts.shared.configuration.server
     routes = [route for endpoint in endpoints for route in endpoint.routes()]
     direct = [route for route in routes if isinstance(route, Direct)]
-    cors = Cors(
-        direct,
-        registry=shared.registry,
-        registered=parts.clients.origins if shared.registration_is_on else None,
-    )
-    gate = Gate(
+    app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
+    app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)
+    app[GATE] = Gate(
         direct={(each.method, each.path): each.handler for each in direct},
-        cors=cors,
+        cors=Cors(
+            direct,
+            registry=shared.registry,
+            registered=parts.clients.origins if shared.registration_is_on else None,
+        ),
         security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
         draining=draining,
         max_body_bytes=server.max_body_bytes,
@@ -85,8 +86,5 @@ def build_application(
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         span=None if spans is None else spans.request,
     )
-    app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
-    app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)
-    app[GATE] = gate
     app.add_routes(route.for_aiohttp() if isinstance(route, Direct) else route for route in routes)
     return app
