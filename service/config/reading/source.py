@@ -16,18 +16,18 @@ from service.config.reading.yaml_nodes import PLAIN, find_below, own_entries, pa
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 
-LISTS: tuple[tuple[str, ...], ...] = (
-    ("api_resources",),
-    ("api_scopes",),
-    ("identity_resources",),
-    ("clients",),
-    ("extension_grants",),
-    ("identity_providers",),
-    ("tenants",),
-    ("authentication_contexts",),
-    ("users", "list"),
-)
-"""The lists of the registry, whose entries may be in several files."""
+LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("api_resources",): ("name",),
+    ("api_scopes",): ("name",),
+    ("identity_resources",): ("name",),
+    ("clients",): ("client_id",),
+    ("extension_grants",): (),
+    ("identity_providers",): ("name",),
+    ("tenants",): ("name",),
+    ("authentication_contexts",): ("acr",),
+    ("users", "list"): ("sub", "username"),
+}
+"""The lists of the registry, whose entries may be in several files, and the keys that tell their entries apart."""
 NAMING_KEYS = ("name", "client_id", "username", "sub", "acr", "handler")
 """The keys that an entry of a list may be called by."""
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {

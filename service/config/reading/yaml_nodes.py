@@ -73,20 +73,14 @@ class _Loader(_BaseLoader):
         return CORE + ("seq" if kind is yaml.SequenceNode else "map")
 
 
-class _NamedBytes(BytesIO):
-    """A text for the parser, which takes the name of the file into its marks."""
-
-    def __init__(self, text: str, name: str) -> None:
-        super().__init__(text.encode())
-        self.name = name
-
-
 def parse_file(path: Path, files: FilesRead) -> yaml.Node:
     """Return the only document of a file, and note the file; raise ConfigError if it is not YAML."""
     name = str(path)
     text = _read_text(path, files)
+    stream = BytesIO(text.encode())
+    stream.name = name  # the parser takes it into its marks
     try:
-        root = _Loader(_NamedBytes(text, name)).get_single_node()
+        root = _Loader(stream).get_single_node()
     except yaml.YAMLError as error:
         raise _explain(error, text, name) from error
     if root is None or (
@@ -123,7 +117,9 @@ def merged_mappings(node: yaml.MappingNode) -> Iterator[yaml.MappingNode]:
     waiting, seen = [node], set[int]()
     while waiting:
         for key, value in waiting.pop(0).value:
-            for source in _listed(value) if _is_merge(key) else ():
+            if not _is_merge(key):
+                continue
+            for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
                 if not isinstance(source, yaml.MappingNode):
                     message = "<< takes a mapping, or a list of them"
                     raise unreadable(message, source.start_mark)
@@ -152,10 +148,6 @@ def find_below(
 
 def _is_merge(key: yaml.Node) -> bool:
     return key.value == "<<" and key.tag == PLAIN
-
-
-def _listed(node: yaml.Node) -> list[yaml.Node]:
-    return node.value if isinstance(node, yaml.SequenceNode) else [node]
 
 
 def _explain(error: yaml.YAMLError, text: str, name: str) -> ConfigError:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from service.config.problem import Finding, Location, warning
+from service.config.reading.source import LISTS
 from service.config.rules.registered_client import SIGNED_HERE
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
@@ -13,19 +14,6 @@ from service.model.resources import IDENTITY_RESOURCES, Scope
 from service.model.user import fold_username
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS
-
-_NAMED = (
-    (("clients",), "client_id"),
-    (("api_resources",), "name"),
-    (("api_scopes",), "name"),
-    (("identity_resources",), "name"),
-    (("identity_providers",), "name"),
-    (("tenants",), "name"),
-    (("authentication_contexts",), "acr"),
-    (("users", "list"), "sub"),
-    (("users", "list"), "username"),
-)
-"""Each list with the key that tells its entries apart."""
 
 
 def _scopes_of_apis(file: ConfigurationFile) -> Iterator[tuple[Location, str, str]]:
@@ -44,7 +32,7 @@ def api_scope_names(file: ConfigurationFile) -> set[str]:
 
 def names_are_registered_once(file: ConfigurationFile) -> Iterator[Finding]:
     """No list has two entries of one name."""
-    for section, key in _NAMED:
+    for section, key in ((section, key) for section, keys in LISTS.items() for key in keys):
         entries: Iterable[object] = file.users.list if len(section) > 1 else getattr(file, *section)
         first: dict[str, int] = {}
         for at, entry in enumerate(entries):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from service.config.problem import Finding
 from service.config.registry import response_types
@@ -21,28 +20,22 @@ _FAPI_AUTH_METHODS = frozenset(
 _FAPI_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
 
 
-def no_tokens_through_the_browser(client: ClientEntry) -> Iterator[Finding]:
-    """The implicit and password grants are removed, and answers are codes (OAuth 2.1 §10, §10.1)."""
+def client_uses_protected_codes(client: ClientEntry) -> Iterator[Finding]:
+    """Tokens are issued for codes with an S256 challenge, and http is for loopback only.
+
+    OAuth 2.1 §1.5, §7.5.1, §10, §10.1, FAPI 2 §5.3.2.2.
+    """
     for name in sorted(client.allowed_grant_types & {"implicit", "password"}):
         message = f"{name} is not part of the profile"
         yield Finding(("allowed_grant_types", name), message, "OAuth 2.1 §10")
     for name in sorted(response_types(client) - {"code"}):
         message = f"{name} is not part of the profile"
         yield Finding(("allowed_response_types", name), message, "use code")
-
-
-def codes_are_bound_by_s256(client: ClientEntry) -> Iterator[Finding]:
-    """Every code has an S256 challenge (OAuth 2.1 §7.5.1, FAPI 2 §5.3.2.2)."""
-    if "code" not in response_types(client):
-        return
-    if not client.require_pkce:
+    uses_codes = "code" in response_types(client)
+    if uses_codes and not client.require_pkce:
         yield Finding(("require_pkce",), "the profile requires PKCE", "set true")
-    if client.allow_plain_text_pkce:
+    if uses_codes and client.allow_plain_text_pkce:
         yield Finding(("allow_plain_text_pkce",), "the profile allows S256 only", "set false")
-
-
-def redirects_are_encrypted(client: ClientEntry) -> Iterator[Finding]:
-    """http is for loopback only (OAuth 2.1 §1.5)."""
     for at, uri in enumerate(client.redirect_uris):
         if is_unencrypted(uri):
             yield Finding(("redirect_uris", at), "the profile requires https")
@@ -90,27 +83,8 @@ def file_meets_mcp(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("clients",), message, "set allow_offline_access: true on one")
 
 
-def features_are_supported(
-    _: ConfigurationFile, profile: str, catalogue: Catalogue
-) -> Iterator[Finding]:
-    """No registry meets a profile until this server supports its features."""
-    missing = [
-        words.format(*features)
-        for words, features in _NEEDED[profile]
-        if catalogue.features.isdisjoint(features)
-    ]
-    if missing:
-        message = f"{profile} cannot be met yet: this server does not support {'; '.join(missing)}"
-        yield Finding((), message, "no setting of a client changes that")
-
-
-_OAUTH21_CLIENT = (
-    no_tokens_through_the_browser,
-    codes_are_bound_by_s256,
-    redirects_are_encrypted,
-)
-_OAUTH21 = (of_each_client(*_OAUTH21_CLIENT, stolen_refresh_tokens_are_noticed),)
-_FAPI2 = (file_meets_fapi2, of_each_client(*_OAUTH21_CLIENT, client_meets_fapi2))
+_OAUTH21 = (of_each_client(client_uses_protected_codes, stolen_refresh_tokens_are_noticed),)
+_FAPI2 = (file_meets_fapi2, of_each_client(client_uses_protected_codes, client_meets_fapi2))
 _PUSHED = ("{}", (Feature.PAR,))
 _BOUND = ("tokens that are bound by {} or {}", (Feature.DPOP, Feature.MUTUAL_TLS))
 _NEEDED: Mapping[str, tuple[tuple[str, tuple[Feature, ...]], ...]] = {
@@ -128,9 +102,18 @@ PROFILES = (*_RULES, "fapi2")
 
 
 def profile_rules(name: str, catalogue: Catalogue) -> tuple[FileRule, ...]:
-    """Return the rules of a profile; fapi2 is fapi2_security."""
+    """Return the rules of a profile; fapi2 is fapi2_security.
+
+    No registry meets a profile until this server supports its features.
+    """
     profile = "fapi2_security" if name == "fapi2" else name
-    if profile not in _NEEDED:
+    missing = [
+        words.format(*features)
+        for words, features in _NEEDED.get(profile, ())
+        if catalogue.features.isdisjoint(features)
+    ]
+    if not missing:
         return _RULES[profile]
-    needed = partial(features_are_supported, profile=profile, catalogue=catalogue)
-    return (needed, *_RULES[profile])
+    message = f"{profile} cannot be met yet: this server does not support {'; '.join(missing)}"
+    finding = Finding((), message, "no setting of a client changes that")
+    return (lambda _: [finding], *_RULES[profile])

@@ -90,29 +90,18 @@ def grant_types_and_response_types_fit(client: ClientEntry, offered: Offered) ->
 
 def redirects_fit_the_application_type(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """Web: https, or loopback without implicit; native: a scheme of its own, loopback or https (§2)."""
+    native, implicit = client.application_type == "native", "implicit" in client.allowed_grant_types
     for name in ("redirect_uris", "post_logout_redirect_uris"):
-        uris: tuple[str, ...] = getattr(client, name)
-        for uri in uris:
-            message = _unfit_redirect(client, uri)
-            if message is not None:
-                yield Finding((name,), message)
-
-
-def _unfit_redirect(client: ClientEntry, uri: str) -> str | None:
-    parts = split_uri(uri)
-    if parts is None:
-        return None
-    native, loopback = client.application_type == "native", is_loopback(parts.hostname or "")
-    if parts.scheme not in {"http", "https"}:
-        if not native:
-            return "a scheme of its own is for application_type native"
-        no_domain = "." not in parts.scheme
-        return "its scheme is no reversed domain name (RFC 8252 §7.1)" if no_domain else None
-    if parts.scheme == "http" and not loopback:
-        return "http is for loopback addresses; use https"
-    if loopback and not native and "implicit" in client.allowed_grant_types:
-        return "a web application with implicit has no loopback address"
-    return None
+        for parts in filter(None, map(split_uri, getattr(client, name))):
+            is_web, loopback = parts.scheme in {"http", "https"}, is_loopback(parts.hostname or "")
+            if not is_web and not native:
+                yield Finding((name,), "a scheme of its own is for application_type native")
+            elif not is_web and "." not in parts.scheme:
+                yield Finding((name,), "its scheme is no reversed domain name (RFC 8252 §7.1)")
+            elif parts.scheme == "http" and not loopback:
+                yield Finding((name,), "http is for loopback addresses; use https")
+            elif is_web and loopback and implicit and not native:
+                yield Finding((name,), "a web application with implicit has no loopback address")
 
 
 def urls_are_safe(client: ClientEntry, _: Offered) -> Iterator[Finding]:

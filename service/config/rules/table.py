@@ -10,12 +10,11 @@ from functools import partial
 from service.config.rules import (
     ClientRule,
     FileRule,
-    client_keys,
     clients,
+    credentials,
     extensions,
     names,
     of_each_client,
-    secrets,
     service,
     supported,
 )
@@ -29,11 +28,11 @@ def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
         clients.grants_fit_the_client,
         clients.response_types_can_be_used,
         clients.logout_uris_are_encrypted,
-        partial(client_keys.auth_method_fits_the_credentials, catalogue=catalogue),
-        client_keys.keys_can_be_used,
-        client_keys.jwks_holds_public_keys,
-        client_keys.symmetric_algorithms_know_the_secret,
-        client_keys.encryption_has_an_algorithm_and_a_key,
+        partial(credentials.auth_method_fits_the_credentials, catalogue=catalogue),
+        credentials.keys_can_be_used,
+        credentials.jwks_holds_public_keys,
+        credentials.symmetric_algorithms_know_the_secret,
+        credentials.encryption_has_an_algorithm_and_a_key,
     )
 
 
@@ -46,9 +45,8 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         names.references_are_registered,
         names.algorithms_have_keys,
         names.pairwise_subjects_can_be_made,
-        secrets.secrets_are_hashed_and_valid,
-        secrets.api_resources_have_secrets,
-        secrets.passwords_are_hashed,
+        credentials.secrets_are_hashed_and_valid,
+        credentials.passwords_are_hashed,
         service.issuer_is_a_secure_base,
         service.keys_are_kept_safely,
         service.lifetimes_fit_together,
@@ -62,7 +60,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         extensions.plugins_have_their_signatures,
         extensions.delegation_is_for_apis,
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
-        client_keys.request_objects_can_be_decrypted,
+        credentials.request_objects_can_be_decrypted,
         partial(supported.file_uses_supported_features, catalogue=catalogue),
         of_each_client(
             *client_rules(catalogue),
@@ -71,8 +69,8 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
             clients.responses_have_a_use,
             clients.refresh_tokens_can_be_used,
             clients.codes_are_protected,
-            client_keys.secrets_are_long_enough,
-            client_keys.confidential_clients_have_credentials,
+            credentials.secrets_are_long_enough,
+            credentials.confidential_clients_have_credentials,
             partial(supported.client_uses_supported_features, catalogue=catalogue),
         ),
     )

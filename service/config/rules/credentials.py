@@ -1,7 +1,9 @@
-"""Rules on a client's authentication and on the keys that its algorithms need (OIDC Core §10, §16.19, RFC 9101 §10.5)."""
+"""Rules on secrets, passwords, and the keys that a client's algorithms need (OIDC Core §10, §16.19, RFC 9101 §10.5)."""
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import cast
@@ -11,7 +13,9 @@ from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.rules.supported import AUTH_METHODS, CERTIFICATE_SUBJECTS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
-from service.model.client_entry import ClientEntry
+from service.model.client_entry import ClientEntry, Secret
+from service.model.resources import ApiResourceEntry
+from service.model.user import PASSWORD_COST, hashing_work
 
 _ENCRYPTIONS = tuple(
     (key.name, key.name.removesuffix("_enc") + "_alg")
@@ -30,6 +34,11 @@ _USUAL = ("RSA-OAEP-256", "ECDH-ES")
 """The algorithms of a key file with use: enc that names none."""
 _SECRET_BYTES = 32
 """The shortest secret that a key can be made of."""
+_ARGON2ID = re.compile(
+    r"\$argon2id\$v=[0-9]+\$(m=[0-9]+,t=[0-9]+,p=[0-9]+)\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"
+)
+_SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
+_WRITE_HASH = "write sha256 in its place, which `python -m service hash-secret` makes"
 
 
 def _has_keys(client: ClientEntry) -> bool:
@@ -187,15 +196,54 @@ def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
 
 def confidential_clients_have_credentials(client: ClientEntry) -> Iterator[Finding]:
     """A client that must authenticate has a credential, and a public one has none (RFC 6749 §2.1, §2.3)."""
-    if not client.require_client_secret:
-        if client.client_secrets:
-            message = "a public client's secrets are not asked for"
-            yield warning(("client_secrets",), message, "set require_client_secret: true")
-        return
+    if not client.require_client_secret and client.client_secrets:
+        message = "a public client's secrets are not asked for"
+        yield warning(("client_secrets",), message, "set require_client_secret: true")
     has_credential = client.client_secrets or _has_keys(client) or _has_certificate_subject(client)
-    if client.allowed_grant_types <= {"implicit"} or client.self_signed_certificates:
-        return
-    if not has_credential:
+    needs_none = not client.require_client_secret or client.allowed_grant_types <= {"implicit"}
+    if not (needs_none or has_credential or client.self_signed_certificates):
         message = "this client must authenticate, but has no secret, key or certificate"
         hint = "`python -m service hash-secret`, or require_client_secret: false if it is public"
         yield Finding(("client_secrets",), message, hint)
+
+
+def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
+    """A secret is given by its hash, or by its value where an algorithm needs that, and is still valid; an API has one (RFC 7662 §2.1)."""
+    for section, key in _SECRETS:
+        for at, entry in enumerate[object](getattr(file, section)):
+            for index, secret in enumerate[Secret](getattr(entry, key)):
+                for finding in _judge_secret(secret, entry):
+                    yield finding.below(section, at, key, index)
+    for at, resource in enumerate(file.api_resources):
+        if not resource.secrets:
+            message = "is empty, so this API cannot introspect tokens"
+            hint = "`python -m service new-secret` makes one"
+            yield warning(("api_resources", at, "secrets"), message, hint)
+
+
+def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
+    if (secret.sha256 is None) is (secret.value is None):
+        hint = "`python -m service hash-secret` makes sha256"
+        yield Finding((), "expected either sha256 or value", hint)
+    if secret.expires_at is not None and secret.expires_at <= time.time():
+        yield warning(("expires_at",), "this secret has expired and is not accepted", "remove it")
+    if secret.value is not None and isinstance(of, ApiResourceEntry):
+        yield warning(("value",), "an API needs the hash of its secret only", _WRITE_HASH)
+    if secret.value is not None and isinstance(of, ClientEntry) and not computes_with_secret(of):
+        message = "no algorithm of this client needs the secret itself"
+        hint = f"{_WRITE_HASH}; or set token_endpoint_auth_method: client_secret_jwt"
+        yield warning(("value",), message, hint)
+
+
+def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
+    """A password is kept as an Argon2id hash in PHC form (RFC 9106 §3.1), at the usual cost at least."""
+    hint = "`python -m service hash-password` makes one"
+    for at, user in enumerate(file.users.list):
+        if user.password is None:
+            continue
+        location, hashed = ("users", "list", at, "password"), _ARGON2ID.fullmatch(user.password)
+        if hashed is None:
+            yield Finding(location, "expected an Argon2id hash such as $argon2id$v=19$…", hint)
+        elif hashing_work(hashed[1]) < hashing_work(PASSWORD_COST):
+            message = f"its cost is lower than {PASSWORD_COST}, so a stolen hash is easier to guess"
+            yield warning(location, message, hint)
