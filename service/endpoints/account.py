@@ -79,7 +79,10 @@ class AccountEndpoint:
         """End this browser's session; frames tell the clients that use front-channel logout."""
         frames = await self.logout.end(current)
         if frames:
-            response = self.sign_in.pages.logged_out(visit.request, frames=frames)
+            context = {"client": None, "continue_uri": None, "frontchannel_uris": frames}
+            response = self.sign_in.pages.render(
+                visit.request, "logged_out.html", frame_src=frames, context=context
+            )
         else:
             response = self.sign_in.go(visit, ACCOUNT)
         self.sign_in.visits.cookies.clear_session(response)

@@ -108,7 +108,10 @@ class EndSessionEndpoint:
         visitor: Visitor,
         parked_id: str | None = None,
     ) -> web.Response:
-        """End the session in the store, then tell the clients, and send the user to the client or a page."""
+        """End the session in the store, then tell the clients, and send the user to the client or a page.
+
+        The page loads the clients' frames before it goes on (Front-Channel Logout §3).
+        """
         session = visitor.session
         frames = () if session is None else await self.logout.end(session)
         self._warn_of_refused_uri(logout)
@@ -118,12 +121,13 @@ class EndSessionEndpoint:
         if continue_uri is not None and not frames:
             response = see_other(continue_uri)
         else:
-            response = self.sign_in.pages.logged_out(
+            context = {"client": logout.shown_client, "continue_uri": continue_uri}
+            response = self.sign_in.pages.render(
                 request,
-                frames=frames,
-                client=logout.shown_client,
-                continue_uri=continue_uri,
+                "logged_out.html",
                 ui_locales=logout.ui_locales,
+                frame_src=frames,
+                context={**context, "frontchannel_uris": frames},
             )
         cookies = self.sign_in.visits.cookies
         if cookies.get(request, Cookie.SESSION):

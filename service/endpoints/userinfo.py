@@ -52,8 +52,7 @@ class UserinfoEndpoint:
         """Return the claims as JSON, or as the JWT that the client registered for."""
         token = await self.guard.find_token(request)
         if token.authorization is None:
-            invalid = InvalidToken("the access token is not a user's")
-            raise self.guard.add_challenge(invalid)
+            raise self.guard.add_challenge(InvalidToken("the access token is not a user's"))
         if OPENID not in token.scope:
             insufficient = InsufficientScope("the access token does not have the scope openid")
             raise self.guard.add_challenge(insufficient)

@@ -95,8 +95,7 @@ def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]
         return format_date(datetime.fromtimestamp(seconds, UTC), format="long", locale=locale)
 
     def date_time(seconds: int) -> str:
-        moment = datetime.fromtimestamp(seconds, UTC)
-        return f"{format_datetime(moment, format='medium', locale=locale)} UTC"
+        return f"{format_datetime(seconds, format='medium', locale=locale)} UTC"
 
     def span(seconds: int) -> str:
         return format_timedelta(timedelta(seconds=seconds), threshold=2, locale=locale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,7 +11,6 @@ from aiohttp import web
 from babel import Locale
 
 from service.config.schema.file import Ui
-from service.model.client import Client
 from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
@@ -96,24 +95,6 @@ class Pages:
             form_action=(delivery.redirect_uri, *self.further),
             script=AUTO_SUBMIT,
             context={"redirect_uri": delivery.redirect_uri, "fields": delivery.fields},
-        )
-
-    def logged_out(
-        self,
-        request: web.Request,
-        *,
-        frames: Collection[str],
-        client: Client | None = None,
-        continue_uri: str | None = None,
-        ui_locales: str | None = None,
-    ) -> web.Response:
-        """Answer with a page that loads the frames, and then goes on to the URI (Front-Channel Logout §3)."""
-        return self.render(
-            request,
-            "logged_out.html",
-            ui_locales=ui_locales,
-            frame_src=frames,
-            context={"client": client, "continue_uri": continue_uri, "frontchannel_uris": frames},
         )
 
     def url(self, path: str) -> str:
