@@ -166,11 +166,11 @@ def _verifier(browser: str) -> str:
 
 def _shown(story: Story) -> dict[str, object]:
     """Return the steps for the page, and the tokens for the next ones."""
-    tokens = {step.name: step.form.get("token") for step in story.steps}
+    tokens = {step["name"]: step["form"].get("token") for step in story.steps}
     return {
         "steps": story.steps,
-        "client_id": story.steps[0].caller,
-        "api": story.steps[-1].caller,
+        "client_id": story.steps[0]["caller"],
+        "api": story.steps[-1]["caller"],
         "token": tokens.get("introspection"),
         "delegated": tokens.get("delegated"),
     }

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
@@ -59,25 +58,14 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
-    """A browser and a system by the names that users know: a guess, for display only."""
-
-    browser: str | None
-    system: str | None
-
-    @property
-    def is_mobile(self) -> bool:
-        return self.system in _MOBILE
-
-
-def device(user_agent: str | None) -> Device:
-    """Recognise what sent a User-Agent header (RFC 9110 §10.1.5)."""
+def device(user_agent: str | None) -> Mapping[str, str | bool | None]:
+    """Guess what sent a User-Agent header, by the names that users know (RFC 9110 §10.1.5)."""
 
     def first(table: tuple[tuple[str, str], ...]) -> str | None:
         return next((name for name, pattern in table if re.search(pattern, user_agent or "")), None)
 
-    return Device(browser=first(_BROWSERS), system=first(_SYSTEMS))
+    system = first(_SYSTEMS)
+    return {"browser": first(_BROWSERS), "system": system, "is_mobile": system in _MOBILE}
 
 
 def filters_in(tag: str, default: str = "en") -> Mapping[str, Callable[..., str]]:

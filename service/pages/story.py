@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
@@ -25,20 +26,6 @@ TOKEN, INTROSPECTION, REVOCATION = "/connect/token", "/connect/introspect", "/co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A request that was sent, and its answer."""
-
-    name: str
-    caller: str
-    form: Mapping[str, str]
-    curl: str
-    status: int
-    answer: str
-    tokens: Mapping[str, str]
-    """Header and claims of the JWTs in the answer, by their member."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """Sends the requests, one after the other."""
 
@@ -47,7 +34,8 @@ class Story:
     secrets: Mapping[str, str]
     """Those that may be shown, by the name of their client or API."""
     send: Callable[[WholeRequest], Awaitable[Answer]]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    """Each request and its answer, with header and claims of the JWTs in it, by their member."""
 
     async def ask(self, name: str, caller: str, path: str, **form: str) -> dict[str, object]:
         """Post a form as this client or API, and return the answer."""
@@ -69,17 +57,16 @@ class Story:
         )
         answer = await self.send(request)
         content: dict[str, object] = orjson.loads(answer.body) if answer.body else {}
-        self.steps.append(
-            Step(
-                name=name,
-                caller=caller,
-                form=form,
-                curl=shlex.join([*curl, self.issuer.rstrip("/") + path]) + "; echo",
-                status=answer.status,
-                answer=_pretty({n: _shorten(v) for n, v in content.items()}) if answer.body else "",
-                tokens=dict(_decode_tokens(content)),
-            )
-        )
+        step = {
+            "name": name,
+            "caller": caller,
+            "form": form,
+            "curl": shlex.join([*curl, self.issuer.rstrip("/") + path]) + "; echo",
+            "status": answer.status,
+            "answer": _pretty({n: _shorten(v) for n, v in content.items()}) if answer.body else "",
+            "tokens": dict(_decode_tokens(content)),
+        }
+        self.steps.append(step)
         return content
 
     async def follow(self, answer: Mapping[str, object], *, has_user: bool) -> None:
