@@ -23,7 +23,7 @@ from aiohttp import ClientSession, DummyCookieJar, web
 from redis import Redis
 
 from service.app import create_app
-from service.keys import sealing
+from service.keys import stored_keys
 from service.pages import locales
 from service.server.server import Runner
 from tests.driving.browser import Browser
@@ -150,7 +150,7 @@ def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
     """What the services of a run have in common."""
     starting = Starting(tmp_path_factory.mktemp("configurations"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sealing, "Key", starting.rsa_keys)
+        patch.setattr(stored_keys, "Key", starting.rsa_keys)
         yield starting
     starting.close()
 

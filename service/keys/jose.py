@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +17,7 @@ from joserfc.jws import JWSRegistry
 
 from service.model.events import Emit
 from service.model.timings import Signed, ignore_timing
+from service.protocol.base64url import base64url
 
 VerifiedClaims = NewType("VerifiedClaims", Mapping[str, object])
 """Claims whose signature was verified, or that come from the service's own store."""
@@ -131,9 +132,9 @@ class Key:
         return signed
 
     def _sign(self, claims: Mapping[str, object], typ: str) -> str:
-        signed = _header(self.alg, self.kid, typ) + b"." + _encode(orjson.dumps(claims))
-        signature = JWSRegistry.algorithms[self.alg].sign(signed, self.material)
-        return (signed + b"." + _encode(signature)).decode()
+        signed = f"{_header(self.alg, self.kid, typ)}.{base64url(orjson.dumps(claims))}"
+        signature = JWSRegistry.algorithms[self.alg].sign(signed.encode(), self.material)
+        return f"{signed}.{base64url(signature)}"
 
     def verifies(self, signed: bytes, signature: bytes) -> bool:
         try:
@@ -166,9 +167,9 @@ def _read_key(source: Mapping[str, Any] | bytes, alg: str) -> Any:
 
 
 @lru_cache(maxsize=100)  # there are as many as keys and types of tokens
-def _header(alg: str, kid: str, typ: str) -> bytes:
+def _header(alg: str, kid: str, typ: str) -> str:
     named = {"kid": kid} if kid else {}
-    return _encode(orjson.dumps({"alg": alg, **named, "typ": typ}))
+    return base64url(orjson.dumps({"alg": alg, **named, "typ": typ}))
 
 
 def looks_like_jwt(token: str) -> bool:
@@ -222,17 +223,13 @@ def require_claims(claims: VerifiedClaims, types: Mapping[str, type | tuple[type
             raise JwtRefused(f"its claim {name} is missing, or not what it has to be")
 
 
-def _encode(content: bytes) -> bytes:
-    return urlsafe_b64encode(content).rstrip(b"=")
-
-
 def _decode(text: str) -> bytes:
     """Decode base64url; other spellings of the same bytes are refused (RFC 7515 §2)."""
     try:
         content = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except ValueError as error:
         raise JwtRefused("a part of it is not base64url") from error
-    if _encode(content) != text.encode():
+    if base64url(content) != text:
         raise JwtRefused("a part of it is not canonical base64url")
     return content
 

@@ -14,7 +14,7 @@ from service.config.schema.server import SigningKey as KeyFile
 from service.keys.jose import ENCRYPTION_ALGORITHMS, Key
 from service.keys.keyring import KeyRing
 from service.keys.schedule import FOLLOW_EVERY, RotationPolicy, SigningKey, find_current_keys
-from service.keys.sealing import Seal, Vault
+from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
 from service.model.client import Client
 from service.model.events import Emit
@@ -148,10 +148,8 @@ def build_key_source(
 
     if settings.source == "files":
         return FileKeys(ring=ring, files=settings.keys, policy=policy, now=now)
-    vault = Vault(Seal(settings.encryption_key))
-    return StoredKeys(
-        ring=ring, kv=kv, prefix=prefix, vault=vault, policy=policy, now=now, emit=emit
-    )
+    seal = Seal(settings.encryption_key)
+    return StoredKeys(ring=ring, kv=kv, prefix=prefix, seal=seal, policy=policy, now=now, emit=emit)
 
 
 def encryption_algorithms(clients: Iterable[Client], *, registration: bool) -> tuple[str, ...]:

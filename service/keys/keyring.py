@@ -57,9 +57,9 @@ class KeyRing:
         return tuple(alg for alg in self.algorithms if alg not in self._signing)
 
     def signing_key(self, alg: str | None = None) -> Key:
-        """Return the key that signs with this algorithm, or with the default one; or raise TemporarilyUnavailable: another replica may have it."""
+        """Return the key that signs with this algorithm, or with the default one; or raise TemporarilyUnavailable."""
         key = self._signing.get(alg or self.algorithms[0])
-        if key is None:
+        if key is None:  # another replica may have it
             raise TemporarilyUnavailable("no signing key is available")
         return key
 

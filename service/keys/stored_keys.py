@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+import orjson
 import structlog
 
 from service.keys import schedule
+from service.keys.jose import Key
 from service.keys.keyring import KeyRing
-from service.keys.schedule import KeyRecord, Keys, RotationPolicy
-from service.keys.sealing import Vault
+from service.keys.schedule import KeyRecord, Keys, RotationPolicy, SigningKey
+from service.keys.sealing import Seal, Unreadable
 from service.model.events import Emit, KeyAnnounced, KeyRetired, KeyRotated
 from service.store.keyvalue import KeyValue, StoreUnavailable
 from service.store.records import Encoding
@@ -38,12 +42,14 @@ class StoredKeys:
     ring: KeyRing
     kv: KeyValue
     prefix: str
-    vault: Vault
+    seal: Seal
     policy: Callable[[], RotationPolicy]
     """Called each time, because a reload may change how long a token lives."""
     now: Callable[[], int]
     emit: Emit
     _keys: Keys = field(default=(), init=False)
+    _opened: dict[str, Key | None] = field(default_factory=dict[str, "Key | None"], init=False)
+    """By key id, what this process has made or opened once; None if that is not possible."""
     _trouble: str | None = field(default=None, init=False)
 
     async def start(self) -> None:
@@ -59,7 +65,7 @@ class StoredKeys:
     async def load(self) -> None:
         """Read the keys and change nothing; KeysUnreadable if the record cannot be understood."""
         _, self._keys = await self.read()
-        await self.vault.open_all(self._keys)
+        await self._open_all(self._keys)
         self._fill_ring()
 
     def read_files(self) -> None:
@@ -102,7 +108,7 @@ class StoredKeys:
         """Add a key for the algorithm that begins to sign then, or let the one that is announced begin."""
         waiting = schedule.find_successor(keys, alg, now)
         if waiting is None:
-            return (*keys, await self.vault.make(alg, sign_from=sign_from, now=now))
+            return (*keys, await self._make(alg, sign_from=sign_from, now=now))
         sooner = replace(waiting, sign_from=min(waiting.sign_from, sign_from))
         return tuple(sooner if key is waiting else key for key in keys)
 
@@ -110,7 +116,7 @@ class StoredKeys:
         """Make one change to the record; if another replica was faster, again from what it wrote."""
         while True:
             old, keys = await self.read()
-            await self.vault.open_all(keys)
+            await self._open_all(keys)
             now, self._keys = self.now(), keys
             self._require_usable(now)
             changed = await change(keys, now)
@@ -156,29 +162,63 @@ class StoredKeys:
         policy = self.policy()
         kept = schedule.retire_keys(keys, policy, now)
         made = [
-            await self.vault.make(alg, sign_from=sign_from, now=now)
+            await self._make(alg, sign_from=sign_from, now=now)
             for alg, sign_from in schedule.keys_to_make(kept, policy, now).items()
         ]
         return (*kept, *made)
 
     async def _renew_seals(self, keys: Keys, now: int) -> Keys:
-        return tuple(replace(key, sealed=self.vault.seal.renew(key.sealed)) for key in keys)
+        return tuple(replace(key, sealed=self.seal.renew(key.sealed)) for key in keys)
 
     def _require_usable(self, now: int) -> None:
         """Refuse to rotate keys that other replicas can use and this process cannot."""
         for key in schedule.find_current_keys(self._keys, self.policy().algorithms, now):
-            if not self.vault.find_opened([key]):
+            if not self._find_opened([key]):
                 reason = f"no configured encryption key opens the {key.alg} key {key.kid}"
                 raise KeysUnreadable(reason)
+
+    async def _open_all(self, keys: Keys) -> None:
+        """Open those of the keys that are new here, and forget all others."""
+        opened = {key.kid: self._opened.get(key.kid) for key in keys}
+        for key in keys:
+            if key.kid not in self._opened:  # RSA takes a tenth of a second
+                opened[key.kid] = await asyncio.to_thread(self._open, key)
+        self._opened = opened
+
+    def _find_opened(self, keys: Iterable[SigningKey]) -> list[Key]:
+        return [found for key in keys if (found := self._opened.get(key.kid)) is not None]
+
+    async def _make(self, alg: str, *, sign_from: int, now: int) -> SigningKey:
+        key = await asyncio.to_thread(Key.generate, alg)
+        self._opened[key.kid] = key
+        content = orjson.dumps({**key.private_jwk, "alg": alg}).decode()
+        return SigningKey(
+            kid=key.kid,
+            alg=alg,
+            announced_at=now,
+            sign_from=sign_from,
+            retired_at=None,
+            sealed=self.seal.seal_text(content),
+        )
+
+    def _open(self, key: SigningKey) -> Key | None:
+        """Return the key, or None if it cannot be opened or was sealed in the place of another key."""
+        with suppress(Unreadable, ValueError):
+            content = orjson.loads(self.seal.open_text(key.sealed))
+            opened = Key.load(content, key.alg)
+            if (content["alg"], opened.kid) == (key.alg, key.kid):
+                return opened
+        log.warning("a signing key cannot be decrypted", kid=key.kid, alg=key.alg)
+        return None
 
     def _fill_ring(self) -> None:
         now, policy = self.now(), self.policy()
         held = [key for key in self._keys if not policy.is_gone(key, now)]
         self.ring.replace(
-            in_use=self.vault.find_opened(
+            in_use=self._find_opened(
                 schedule.find_current_keys(self._keys, policy.algorithms, now)
             ),
-            held=self.vault.find_opened(held),
+            held=self._find_opened(held),
             since={key.kid: key.sign_from for key in held},
         )
 

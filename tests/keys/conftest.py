@@ -12,7 +12,7 @@ import pytest
 
 from service.keys.keyring import KeyRing
 from service.keys.schedule import RotationPolicy
-from service.keys.sealing import Seal, Vault
+from service.keys.sealing import Seal
 from service.keys.stored_keys import StoredKeys
 from service.store.keyvalue import KeyValue, open_store
 from tests.driving.redis_server import accepts_connections
@@ -59,7 +59,7 @@ class Fleet:
             ring=KeyRing(policy.algorithms),
             kv=kv or self.kv,
             prefix="ts",
-            vault=Vault(Seal(encryption_keys)),
+            seal=Seal(encryption_keys),
             policy=lambda: policy,
             now=self.clock,
             emit=self.events.append,
