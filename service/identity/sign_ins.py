@@ -44,16 +44,7 @@ class SignIn:
     @classmethod
     def of_session(cls, session: Session) -> SignIn:
         """Return the authentication that began the session, so that a factor can be added to it."""
-        return cls(
-            subject=session.subject,
-            idp=session.idp,
-            amr=session.amr,
-            auth_time=session.auth_time,
-            acr=session.acr,
-            user_claims=session.user_claims,
-            remember=session.remember,
-            second_factor_amr=session.second_factor_amr,
-        )
+        return msgspec.convert(session, cls, from_attributes=True)
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Neighbouring releases can read each other's (docs/decisions/record-versions.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
@@ -43,8 +44,9 @@ class Encoding(Generic[T]):
         self.kind, self.type, self.version = kind, type, version
         self._mark = b"" if version == FIRST else b"v%d " % version
         self._decode = msgspec.json.Decoder(type).decode
+        self.encode: Callable[[T], bytes] = self._encode_marked if self._mark else _encode
 
-    def encode(self, record: T) -> bytes:
+    def _encode_marked(self, record: T) -> bytes:
         return self._mark + _encode(record)
 
     def decode(self, value: bytes) -> T:

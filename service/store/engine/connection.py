@@ -25,7 +25,6 @@ RETRIES = 2
 SENTINEL_SECONDS = 0.5
 """Time for one sentinel to answer; then the next one is asked."""
 
-
 LineKind = Callable[[Callable[[], Any]], Line]
 """Makes a line to one server from what makes a connection of redis-py to it."""
 

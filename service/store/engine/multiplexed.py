@@ -56,7 +56,8 @@ class Multiplexed:
                 # Once more: Redis may have closed an idle connection, and every verb bears repetition.
                 return await (await self._open_link(due)).ask(commands, due=due)
         except TimeoutError as error:
-            if self._silent_for(began) >= self._patience:
+            heard = began if self._link is None else max(began, self._link.heard_at)
+            if monotonic() - heard >= self._patience:
                 self._open_circuit(error)
             raise
         except UNREACHABLE as error:
@@ -71,11 +72,6 @@ class Multiplexed:
             self._probing.cancel()
         if self._link is not None:
             self._link.abort(ConnectionLost("the store is closed"))
-
-    def _silent_for(self, began: float) -> float:
-        """Return for how long no answer has come, as far as a call that began then can tell."""
-        heard = began if self._link is None else max(began, self._link.heard_at)
-        return monotonic() - heard
 
     def _open_circuit(self, cause: BaseException) -> None:
         if self.circuit_open or self._closed:
