@@ -100,7 +100,7 @@ def serve(*, file: Path, watch: bool, log_level: str, **flags: str | int | None)
     serving = Serving(configuration=configuration, environ=environ, watch=watch)
     places = listen(configuration.server)
     if len(places) == 1:
-        serving.run(places[0])
+        uvloop.run(serving.serve(places[0], announce=True))
     else:
         from service.cli.workers import run_workers  # noqa: PLC0415 - gunicorn, which one process does not need
 
@@ -166,14 +166,10 @@ class Serving:
         except (ConfigError, click.ClickException):
             return self  # the reload itself reports what is wrong
 
-    def run(self, sockets: Sequence[socket]) -> None:
-        """Serve in this process until a signal stops it; the first socket is the public one, a second the operators'."""
-        uvloop.run(self.serve(sockets, announce=True))
-
     async def serve(
         self, sockets: Sequence[socket], *, announce: bool, ready: Callable[[], None] = lambda: None
     ) -> None:
-        """Serve in this event loop; `announce` in one of several workers only."""
+        """Serve in this event loop until a signal stops it; `announce` in one of several workers only."""
         service, tls = self.made or self.make()
         server, registry = self.configuration.server, service.parts.shared.registry
         linger = server.shutdown_linger

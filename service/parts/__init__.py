@@ -95,11 +95,9 @@ class Parts:
         self.records = UserRecords(shared)
         self.sign_in = SignInParts(shared)
         self.tokens = TokenParts(shared, self.keys, self.clients, self.sign_in.users)
+        clients, sessions = self.clients.directory, self.records.sessions
         self.user_logout = UserLogout(
-            issuer=shared.issuer,
-            clients=self.clients.directory,
-            sessions=self.records.sessions,
-            emit=shared.emit,
+            issuer=shared.issuer, clients=clients, sessions=sessions, emit=shared.emit
         )
         self.parked_logouts = build_parking(shared, "logout", logout_request.PARAMETERS)
         self.flow = build_flow(self)
