@@ -136,16 +136,13 @@ class ClientAuthentication:
             raise InvalidClient("client_id and the credentials name different clients")
         client = await self._clients.find(names.pop())
         method = await _find_proof(candidates, client)
+        claimed = client.client_id if client else None
         if client is None or method is None or not client.enabled:
-            raise InvalidClient(
-                "the client is unknown or its credentials are wrong",
-                claimed=client.client_id if client else None,
-            )
+            message = "the client is unknown or its credentials are wrong"
+            raise InvalidClient(message, claimed=claimed)
         if client.token_endpoint_auth_method not in {None, method.name}:
-            raise InvalidClient(
-                "the client is registered for another authentication method",
-                claimed=client.client_id,
-            )
+            message = "the client is registered for another authentication method"
+            raise InvalidClient(message, claimed=claimed)
         return method, client
 
 

@@ -14,6 +14,7 @@ from service.protocol.errors import InvalidGrant, InvalidScope, OAuthError
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.active import ActiveToken
 from service.tokens.granting import DerivedGrant, GrantServices, TokenRequest
+from service.tokens.permitted import find_actors
 
 MAX_ACTORS = 5
 """The longest chain of APIs that act for a user."""
@@ -45,7 +46,7 @@ class DelegationGrant:
         act: dict[str, object] = {"sub": request.client.client_id}
         if "act" in source.claims:
             act["act"] = source.claims["act"]
-        if _depth(act) > MAX_ACTORS:
+        if len([*find_actors(act, None)]) > MAX_ACTORS:
             return InvalidGrant(f"token has been delegated {MAX_ACTORS} times")
         return DerivedGrant(request=request, source=source, amr=(DELEGATION,), act=act)
 
@@ -55,8 +56,3 @@ class DelegationGrant:
         if resource is not None:
             return resource in source.audience
         return not self._source_scopes or not self._source_scopes.isdisjoint(source.scope)
-
-
-def _depth(act: Mapping[str, object]) -> int:
-    before = act.get("act")
-    return 1 if before is None else 1 + _depth(cast("Mapping[str, object]", before))

@@ -43,15 +43,12 @@ class ExtensionGrant:
     """Runs a handler with a time-out, and accepts one valid result."""
 
     handler: GrantHandler
+    grant_type: str
     timeout: float
     emit: Emit
     needs_timer: bool
     """Whether the handler waits for something other than the store, whose time is limited already."""
     scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
-
-    @property
-    def grant_type(self) -> str:
-        return self.handler.grant_type
 
     async def handle(self, request: TokenRequest) -> NewGrant | DerivedGrant | OAuthError:
         """Return the handler's result, or invalid_grant with the cause in the log."""
@@ -141,6 +138,7 @@ def _make_grant(
         raise ExtensionGrantError(at, message, hint) from error
     return ExtensionGrant(
         handler=handler,
+        grant_type=handler.grant_type,
         timeout=registration.timeout,
         emit=services.emit,
         needs_timer=not getattr(handler, "only_asks_the_store", False),

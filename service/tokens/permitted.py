@@ -92,7 +92,7 @@ async def check_derived(
     """Raise InvalidGrant if a client that a derived token came by lost a permission for it."""
     if claims.get("amr") == [DELEGATION] and DELEGATION not in own.grant_types:
         raise InvalidGrant("its client may no longer delegate")
-    for actor in _actors(claims.get("act"), authorization.act):
+    for actor in find_actors(claims.get("act"), authorization.act):
         if await clients.find_permissions(actor) is None:
             raise InvalidGrant(_DISABLED)
     first = await clients.find_permissions(authorization.client_id)
@@ -101,7 +101,7 @@ async def check_derived(
     continue_authorization(authorization, first)
 
 
-def _actors(act: object, named_by_grant: Mapping[str, object] | None) -> Iterator[str]:
+def find_actors(act: object, named_by_grant: Mapping[str, object] | None) -> Iterator[str]:
     """Return the clients that act, and acted before them (RFC 8693 §4.1).
 
     An extension grant may name actors that are not clients; they end the chain.
