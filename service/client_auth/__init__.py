@@ -10,8 +10,7 @@ from service.client_auth.credential_cache import CredentialCache
 from service.clients.directory import Clients
 from service.model.client import Client, verifies_any
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
-from service.model.registry import LiveRegistry
-from service.model.resources import Api
+from service.model.registry import Api, LiveRegistry
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
 

@@ -10,8 +10,7 @@ import structlog
 from service.caching import BoundedCache
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.sealing import Seal, Unreadable
-from service.model.client import Client, Permissions
-from service.model.registered_client import RegisteredClient, selector_of
+from service.model.client import Client, Permissions, RegisteredClient, selector_of
 from service.model.registry import LiveRegistry
 from service.store.stores import Stores
 from service.store.verbs import Read

@@ -24,12 +24,6 @@ from service.model.catalogue import Catalogue
 _SETTINGS = tuple(setting.name for setting in fields(Settings))
 _NO_CONTENT = {(key,) for key in (*_SETTINGS, "include")}
 """The keys that say nothing of the registry."""
-_KEPT_PLACES: tuple[Location, ...] = (
-    (),
-    ("server", "tls"),
-    ("signing", "keys"),
-    ("users", "source"),
-)
 
 
 @contextmanager
@@ -128,8 +122,9 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
 
 
 def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Problem]:
-    handlers = [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]
-    return {at: source.problem(Finding(at, "")) for at in (*_KEPT_PLACES, *handlers)}
+    kept: list[Location] = [(), ("server", "tls"), ("signing", "keys"), ("users", "source")]
+    kept += [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]
+    return {location: source.problem(Finding(location, "")) for location in kept}
 
 
 def _hash_registry(values: Value) -> str:

@@ -12,13 +12,16 @@ from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
-from service.model.registry import ExtensionGrantRegistration, IdentityProvider, Registry, Tenant
-from service.model.resources import (
+from service.model.registry import (
     IDENTITY_RESOURCES,
     ApiResource,
     ApiResourceEntry,
     ApiScope,
+    ExtensionGrantRegistration,
+    IdentityProvider,
     IdentityResource,
+    Registry,
+    Tenant,
 )
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of

@@ -12,8 +12,7 @@ from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import CONSENT
 from service.identity.access import Wishes
 from service.model.events import ConsentDenied, ConsentGiven, Emit
-from service.model.registry import LiveRegistry
-from service.model.resources import IdentityResource, Scope
+from service.model.registry import IdentityResource, LiveRegistry, Scope
 from service.model.session import Session
 from service.pages.display import shown_scopes, shown_values
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest

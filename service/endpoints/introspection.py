@@ -15,8 +15,7 @@ from service.keys.keyring import KeyRing
 from service.model.authorization import token_type
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenIntrospected
-from service.model.registry import LiveRegistry
-from service.model.resources import Api, ApiResource
+from service.model.registry import Api, ApiResource, LiveRegistry
 from service.protocol.errors import InvalidClient
 from service.protocol.http_headers import prefers
 from service.protocol.scope import format_scope

@@ -15,8 +15,8 @@ from service.http.answer import json_answer
 from service.http.credentials import bearer_token
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
+from service.model.client import RegisteredClient
 from service.model.events import Emit, RegistrationRefused
-from service.model.registered_client import RegisteredClient
 from service.protocol.errors import InvalidToken, MissingToken, OAuthError, TemporarilyUnavailable
 from service.protocol.http_headers import bearer_challenge
 from service.store.rate_limit import RateLimit, network_of

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from service.model.catalogue import Feature
 from service.model.client_entry import ClientEntry, Secret
-from service.model.handle import digest
+from service.model.handle import digest, new_selector
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
 
 MARK_LENGTH = 8
 """Characters that `client_mark` returns."""
+
+_CLIENT_ID = re.compile(r"dc_([A-Za-z0-9_-]{16})")
 
 NEVER_MATCHES = bytes(32)
 """Compared if there is no secret, so that an unknown client takes as long as a known one."""
@@ -93,3 +96,30 @@ class Client(ClientEntry):
     def display_name(self) -> str:
         """The client's name for people."""
         return str(self.client_name or self.client_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredClient:
+    """The metadata in force by their registered names, and the hashes of the client's credentials."""
+
+    client_id: str
+    issued_at: int
+    expires_at: int | None
+    """When client and secret expire; None if they do not."""
+    metadata: Mapping[str, object]
+    access_token_digest: str
+    """The hash of the registration access token, which is not stored (RFC 7592 §1.2)."""
+    secret_sha256: bytes | None = field(repr=False)
+    sealed_secret: str | None = field(repr=False)
+    """The encrypted secret, only where one of the client's algorithms needs its value."""
+
+
+def new_client_id() -> str:
+    """Return a new id, which holds the selector of the client's record."""
+    return f"dc_{new_selector()}"
+
+
+def selector_of(client_id: str) -> str | None:
+    """Return the selector of the client's record; None if the id is not of a dynamically registered client."""
+    match = _CLIENT_ID.fullmatch(client_id)
+    return match[1] if match else None

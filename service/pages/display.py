@@ -11,9 +11,8 @@ from typing import cast
 
 from babel.dates import format_date, format_datetime, format_timedelta
 
-from service.model.local_text import LocalText
-from service.model.registry import Registry
-from service.model.resources import Scope
+from service.model.registry import Registry, Scope
+from service.model.types import LocalText
 from service.protocol.scope import OFFLINE_ACCESS
 
 # The first that is found counts: most browsers also claim to be those further down.

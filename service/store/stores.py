@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
-from service.model.registered_client import RegisteredClient
+from service.model.client import RegisteredClient
 from service.model.session import (
     Consent,
     LogoutDelivery,

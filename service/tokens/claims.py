@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 
 from service.model.client import Client
-from service.model.registry import Registry
-from service.model.resources import Api, ApiResource
+from service.model.registry import Api, ApiResource, Registry
 from service.protocol.claims import ClaimsRequest, find_claim, remove_language
 
 PROTOCOL_CLAIMS = frozenset(

@@ -14,7 +14,7 @@ from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
-from service.model.resources import ApiResourceEntry
+from service.model.registry import ApiResourceEntry
 
 CONTRACT = Path(__file__).parent / "contract.yaml"
 EXAMPLES = {

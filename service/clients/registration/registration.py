@@ -14,10 +14,10 @@ import msgspec
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.jose import looks_like_jwt
 from service.keys.sealing import Seal
+from service.model.client import RegisteredClient, new_client_id, selector_of
 from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
 from service.model.handle import digest, new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
-from service.model.registered_client import RegisteredClient, new_client_id, selector_of
 from service.protocol import errors
 from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores

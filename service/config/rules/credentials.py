@@ -14,7 +14,7 @@ from service.config.rules.supported import AUTH_METHODS, CERTIFICATE_SUBJECTS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Secret
-from service.model.resources import ApiResourceEntry
+from service.model.registry import ApiResourceEntry
 from service.model.user import PASSWORD_COST, hashing_work
 
 _ENCRYPTIONS = tuple(

@@ -10,7 +10,7 @@ from service.config.reading.source import LISTS
 from service.config.rules.registered_client import SIGNED_HERE
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
-from service.model.resources import IDENTITY_RESOURCES, Scope
+from service.model.registry import IDENTITY_RESOURCES, Scope
 from service.model.user import fold_username
 from service.protocol.redirect_uri import redirect_hosts
 from service.protocol.scope import OFFLINE_ACCESS

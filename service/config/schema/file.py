@@ -8,20 +8,8 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from service.config.schema.server import Limits, Outgoing, Server, Session, Signing, Store
-from service.model import types
+from service.model import registry, types
 from service.model.client_entry import ClientEntry
-from service.model.registry import (
-    AuthenticationContext,
-    ExtensionGrantRegistration,
-    IdentityProvider,
-    Tenant,
-)
-from service.model.resources import (
-    IDENTITY_RESOURCES,
-    ApiResourceEntry,
-    ApiScope,
-    IdentityResource,
-)
 from service.model.user import User
 
 
@@ -38,7 +26,7 @@ def _with_builtin_claims(value: object) -> object:
     if not isinstance(value, dict):
         return value
     entry = cast("dict[str, object]", value)
-    return {"user_claims": IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
+    return {"user_claims": registry.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,26 +104,26 @@ class ConfigurationFile(Settings):
     include: types.Many[Annotated[str, Field(min_length=1, max_length=1000)]] = ()
     """Further files with clients and other lists of the registry, whose entries are added to those here: files, folders
     (all their *.yaml and *.yml) and patterns such as clients.d/*.yaml, relative to this file."""
-    api_resources: types.Many[ApiResourceEntry] = ()
+    api_resources: types.Many[registry.ApiResourceEntry] = ()
     """The APIs that accept access tokens of this service."""
-    api_scopes: types.Many[ApiScope] = ()
+    api_scopes: types.Many[registry.ApiScope] = ()
     """Scope values of APIs, if there is more to say of them than their name."""
     identity_resources: types.Many[
-        Annotated[IdentityResource, BeforeValidator(_with_builtin_claims)]
+        Annotated[registry.IdentityResource, BeforeValidator(_with_builtin_claims)]
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
     clients: types.Many[ClientEntry] = ()
     """The applications that may get tokens."""
-    extension_grants: types.Many[ExtensionGrantRegistration] = ()
+    extension_grants: types.Many[registry.ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""
-    identity_providers: types.Many[IdentityProvider] = ()
+    identity_providers: types.Many[registry.IdentityProvider] = ()
     """OpenID providers at which users may sign in."""
-    tenants: types.Many[Tenant] = ()
+    tenants: types.Many[registry.Tenant] = ()
     """The tenants that acr_values=tenant:<name> may pass to the login page; empty: any name of 1 to 100 letters, digits, ".",
     "_", "-"."""
-    authentication_contexts: types.Many[AuthenticationContext] = (
-        AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
+    authentication_contexts: types.Many[registry.AuthenticationContext] = (
+        registry.AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
     users: Users = Users()

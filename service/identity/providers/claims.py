@@ -15,8 +15,7 @@ from service.identity.providers.provider import ProviderRefused, ProviderTokens
 from service.identity.sign_ins import SignIn
 from service.keys.jose import VerifiedClaims, unverified_header
 from service.model.handle import digest
-from service.model.registry import IdentityProvider, Registry
-from service.model.resources import IDENTITY_RESOURCES
+from service.model.registry import IDENTITY_RESOURCES, IdentityProvider, Registry
 from service.model.session import EXTERNAL, PendingSignIn, Session
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash

@@ -19,7 +19,7 @@ from service.model.authorization import (
     RefreshToken,
     Spent,
 )
-from service.model.registered_client import RegisteredClient
+from service.model.client import RegisteredClient
 from service.model.session import (
     Answers,
     Consent,
