@@ -102,21 +102,17 @@ def _read(
 def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRule:
     """Return a rule without findings; it notes files before later rules read them."""
 
-    def note(file: ConfigurationFile) -> Iterator[Finding]:
-        tls, signing = file.server.tls, file.signing
-        named = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
-        named += [key.path for key in signing.keys] if signing.source == "files" else []
-        for path in named:
-            if path is not None:
-                files.note(path)
-        if file.outgoing.ca_file is not None:
-            at_start_only.note(file.outgoing.ca_file)
-        if isinstance(file.ui.logo, Path):
-            at_start_only.note(file.ui.logo)
-        if file.ui.templates is not None:
-            for path in (file.ui.templates, *file.ui.templates.rglob("*")):
-                at_start_only.note(path)
-        return iter(())
+    def note(file: ConfigurationFile) -> Iterable[Finding]:
+        tls, signing, templates = file.server.tls, file.signing, file.ui.templates
+        read_again = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
+        read_again += [key.path for key in signing.keys] if signing.source == "files" else []
+        shown = [templates, *templates.rglob("*")] if templates else []
+        read_once = [file.outgoing.ca_file, file.ui.logo, *shown]
+        for noted, named in ((files, read_again), (at_start_only, read_once)):
+            for path in named:
+                if isinstance(path, Path):
+                    noted.note(path)
+        return ()
 
     return note
 

@@ -9,45 +9,35 @@ from typing import Any, TypeVar
 
 from service.config.rules.supported import unsupported_protection
 from service.config.schema.file import ConfigurationFile
+from service.model import registry
 from service.model.catalogue import Catalogue
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
-from service.model.registry import (
-    IDENTITY_RESOURCES,
-    ApiResource,
-    ApiResourceEntry,
-    ApiScope,
-    ExtensionGrantRegistration,
-    IdentityProvider,
-    IdentityResource,
-    Registry,
-    Tenant,
-)
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
-Named = TypeVar("Named", IdentityProvider, Tenant)
+Named = TypeVar("Named", registry.IdentityProvider, registry.Tenant)
 
-DELEGATION = ExtensionGrantRegistration(
+DELEGATION = registry.ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
 )
 
 
-def build_registry(file: ConfigurationFile, catalogue: Catalogue, *, generation: str) -> Registry:
+def build_registry(
+    file: ConfigurationFile, catalogue: Catalogue, *, generation: str
+) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
     clients = {entry.client_id: client_of(entry, resources, catalogue) for entry in file.clients}
-    return Registry(
+    builtin = {
+        name: registry.IdentityResource(name=name, user_claims=claims)
+        for name, claims in registry.IDENTITY_RESOURCES.items()
+    }
+    return registry.Registry(
         clients=clients,
         api_resources=resources,
         api_scopes=_api_scopes(file, resources.values()),
-        identity_resources={
-            **{
-                name: IdentityResource(name=name, user_claims=claims)
-                for name, claims in IDENTITY_RESOURCES.items()
-            },
-            **{entry.name: entry for entry in file.identity_resources},
-        },
+        identity_resources=builtin | {entry.name: entry for entry in file.identity_resources},
         identity_providers=_by_name(file.identity_providers),
         tenants=_by_name(file.tenants),
         authentication_contexts=file.authentication_contexts,
@@ -90,7 +80,7 @@ def longest_token(client: ClientEntry) -> int:
 
 
 def client_of(
-    entry: ClientEntry, resources: Mapping[str, ApiResource], catalogue: Catalogue
+    entry: ClientEntry, resources: Mapping[str, registry.ApiResource], catalogue: Catalogue
 ) -> Client:
     """Return the client of an entry; it may be one of these API resources itself."""
     own_resource = entry.client_id if entry.client_id in resources else None
@@ -106,7 +96,7 @@ def client_of(
     return Client(**values)
 
 
-def _values(entry: ClientEntry | ApiResourceEntry, **derived: object) -> dict[str, Any]:
+def _values(entry: ClientEntry | registry.ApiResourceEntry, **derived: object) -> dict[str, Any]:
     """Return the values of an entry, with those derived in place of its own."""
     return {key.name: getattr(entry, key.name) for key in fields(entry)} | derived
 
@@ -136,27 +126,29 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
     )
 
 
-def _api_resource(entry: ApiResourceEntry) -> ApiResource:
+def _api_resource(entry: registry.ApiResourceEntry) -> registry.ApiResource:
     scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
-    return ApiResource(**_values(entry, scopes=scopes))
+    return registry.ApiResource(**_values(entry, scopes=scopes))
 
 
 def _api_scopes(
-    file: ConfigurationFile, resources: Iterable[ApiResource]
-) -> Mapping[str, ApiScope]:
+    file: ConfigurationFile, resources: Iterable[registry.ApiResource]
+) -> Mapping[str, registry.ApiScope]:
     names = sorted({name for resource in resources for name in resource.scopes})
     described = {entry.name: entry for entry in file.api_scopes}
-    return {name: ApiScope(name=name) for name in names} | described
+    return {name: registry.ApiScope(name=name) for name in names} | described
 
 
-def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistration, ...]:
+def _extension_grants(file: ConfigurationFile) -> tuple[registry.ExtensionGrantRegistration, ...]:
     """Return the handlers in the order of the file; delegation need not be listed."""
     is_listed = any(grant.handler == DELEGATION.handler for grant in file.extension_grants)
     return file.extension_grants if is_listed else (*file.extension_grants, DELEGATION)
 
 
-def _resources_by_scope(resources: Iterable[ApiResource]) -> Mapping[str, tuple[ApiResource, ...]]:
-    by_scope: dict[str, tuple[ApiResource, ...]] = {}
+def _resources_by_scope(
+    resources: Iterable[registry.ApiResource],
+) -> Mapping[str, tuple[registry.ApiResource, ...]]:
+    by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
     for resource in resources:
         for name in resource.scopes:
             by_scope[name] = (*by_scope.get(name, ()), resource)

@@ -40,14 +40,9 @@ def _docstrings_of_attributes(parent: type) -> Iterator[tuple[str, str]]:
     nodes = ast.walk(ast.parse(inspect.getsource(parent)))
     body = next(node.body for node in nodes if isinstance(node, ast.ClassDef))
     for attribute, after in pairwise(body):
-        match attribute, after:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
-                yield name, inspect.cleandoc(text)
-            case _:
-                pass
+        if isinstance(attribute, ast.AnnAssign) and isinstance(after, ast.Expr):
+            text = cast("str", ast.literal_eval(after.value))
+            yield ast.unparse(attribute.target), inspect.cleandoc(text)
 
 
 def json_schema(catalogue: Catalogue) -> dict[str, object]:
