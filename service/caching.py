@@ -38,7 +38,6 @@ class BoundedCache(Generic[K, V]):
         self._entries[key] = value, self._now() + seconds
 
     def clear(self) -> None:
-        """Forget all values."""
         self._entries.clear()
 
 
@@ -61,11 +60,9 @@ class SingleFlight(Generic[K, V]):
         return running
 
     def get(self, key: K) -> asyncio.Task[V] | None:
-        """Return the running task."""
         return self._running.get(key)
 
     def cancel_all(self) -> None:
-        """Cancel every running task."""
         for running in self._running.values():
             running.cancel()
 

@@ -1,4 +1,4 @@
-"""The table of checks that an authorization request must pass before the user is asked anything.
+"""Reads authorization requests, by a table of checks that they must pass before the user is asked anything.
 
 Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 §2.1), device
 (RFC 8628 §3.1) and CIBA (CIBA Core §7.1).
@@ -7,14 +7,23 @@ Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from service.authorize.parameters import AUTHORIZE, CIBA, DEVICE, PAR, EndpointKind
-from service.authorize.request import AuthorizeRequest
-from service.model.registry import Registry
+from service.authorize.parameters import AUTHORIZE, CIBA, DEVICE, PAR, PARAMETERS, EndpointKind
+from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
+from service.authorize.request import AuthorizeRequest, read_request
+from service.authorize.request_object import Arrival, RequestObjects
+from service.clients.directory import Clients
+from service.model.client import Client
+from service.model.registry import LiveRegistry, Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
+from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
 from service.protocol.scope import OFFLINE_ACCESS, OPENID
+from service.tokens.id_token import IdTokens
 from service.tokens.scope import check_allowed, check_resources
+
+_CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
 
 Check = Callable[[AuthorizeRequest, Registry], None]
 
@@ -106,3 +115,65 @@ CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
 def checks_on(endpoint: EndpointKind) -> Iterator[Check]:
     """Return the endpoint's column of the table."""
     return (check for check, endpoints in CHECKS.items() if endpoint in endpoints)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestReader:
+    """Runs an endpoint's column of the table."""
+
+    issuer: str
+    registry: LiveRegistry
+    clients: Clients
+    request_objects: RequestObjects
+    id_tokens: IdTokens
+
+    async def arrive(
+        self, sent: Params, client: Client, endpoint: EndpointKind, *, client_address: str
+    ) -> Arrival:
+        """Open the request object; an OAuthError from here must not be sent to the redirect URI."""
+        arrival = Arrival(
+            endpoint=endpoint, client=client, params=sent, client_address=client_address
+        )
+        if endpoint is not DEVICE:
+            arrival = await self.request_objects.open(arrival)
+        if endpoint in (AUTHORIZE, PAR):
+            self._require_redirect_uri(arrival)
+        return arrival
+
+    async def reopen(self, params: Params) -> Arrival:
+        """Return a request that was parked; its request object was opened before."""
+        client = await find_client(params, self.clients)
+        return Arrival(endpoint=AUTHORIZE, client=client, params=params)
+
+    def reply_to(self, arrival: Arrival) -> ReplyTo:
+        """Return the place of the answer; raise InvalidRequest if the redirect URI is not registered."""
+        return find_reply_to(arrival.params, arrival.client, issuer=self.issuer)
+
+    async def read_parameters(self, arrival: Arrival) -> AuthorizeRequest:
+        """Return what the parameters of this endpoint say; raise OAuthError if one is malformed."""
+        if arrival.refusal is not None:
+            raise arrival.refusal
+        arrival.params.refuse_repeated()
+        arrival.params.refuse_too_long(except_for=_CHECKED_BEFORE)
+        return await read_request(
+            arrival.params.only(PARAMETERS[arrival.endpoint]),
+            arrival.client,
+            self.registry.current,
+            self.id_tokens,
+            has_response=arrival.endpoint in (AUTHORIZE, PAR),
+        )
+
+    async def read(self, arrival: Arrival) -> AuthorizeRequest:
+        """Return the request if it passes every check of the endpoint's column."""
+        request = await self.read_parameters(arrival)
+        for check in checks_on(arrival.endpoint):
+            check(request, self.registry.current)
+        return request
+
+    def _require_redirect_uri(self, arrival: Arrival) -> None:
+        try:
+            self.reply_to(arrival)
+        except InvalidRequest as untrusted:
+            refusal = arrival.refusal or untrusted
+            refusal.refused = untrusted.refused  # it is the reason why the refusal is a page
+            raise refusal from untrusted

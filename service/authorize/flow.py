@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
+from service.authorize.checks import RequestReader
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parameters import AUTHORIZE
 from service.authorize.parking import Claim, ParkedRequest, Parking
-from service.authorize.reader import RequestReader
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
@@ -19,14 +19,8 @@ from service.identity.sign_ins import PartialSignIn, SignIn
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, Session
-from service.protocol.errors import (
-    AlreadyAnswered,
-    LoginRequired,
-    OAuthError,
-    TemporarilyUnavailable,
-    TooManyRequests,
-    UnmetAuthenticationRequirements,
-)
+from service.protocol import errors
+from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.redirect_uri import Delivery
 from service.protocol.session_state import SIGNED_OUT
@@ -88,7 +82,7 @@ class AuthorizeFlow:
         try:
             await self.reader.read(arrival)
             return await self._park(arrival, path, browser=None)
-        except TooManyRequests:
+        except errors.TooManyRequests:
             raise
         except OAuthError as error:
             return self.refuse_with(self.reader.reply_to(arrival), error)
@@ -122,9 +116,9 @@ class AuthorizeFlow:
             if parked is not None:
                 return NextStep(step.path, parked.id)
             return await self._park(arrival, step.path, browser=visitor.browser)
-        except (AlreadyAnswered, TooManyRequests):
+        except (errors.AlreadyAnswered, errors.TooManyRequests):
             raise  # a page: the client has its answer, or would only send the user again
-        except TemporarilyUnavailable as error:
+        except errors.TemporarilyUnavailable as error:
             return self.refuse_with(reply_to, error)  # what is parked may be tried again
         except OAuthError as error:
             if claim is not None:
@@ -188,9 +182,9 @@ class AuthorizeFlow:
     ) -> Delivery:
         request, session = interaction.request, interaction.session
         if session is None:
-            raise LoginRequired("no user is signed in")
+            raise errors.LoginRequired("no user is signed in")
         if interaction.lacks_acr:
-            raise UnmetAuthenticationRequirements("the requested acr was not satisfied")
+            raise errors.UnmetAuthenticationRequirements("the requested acr was not satisfied")
         parameters = await self.answering.grant(interaction, session, reply_to, claim)
         if interaction.consented_scope:
             await self.consents.prolong(session.subject, request.client)

@@ -130,7 +130,6 @@ class Parking:
         return replace(parked, record=record)
 
     def claim(self, parked_id: str) -> Claim:
-        """Return an attempt to answer the request."""
         return Claim(stores=self.stores, place=self._place(parked_id))
 
     async def _read(self, parked_id: str) -> ParkedRequest | None:

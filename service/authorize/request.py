@@ -9,6 +9,7 @@ from service.authorize.response_modes import RESPONSE_MODES
 from service.model.client import Client
 from service.model.registry import Registry, Tenant
 from service.model.session import Session
+from service.protocol import errors
 from service.protocol.authorization_request import (
     NO_RESPONSE,
     ResponseType,
@@ -17,12 +18,6 @@ from service.protocol.authorization_request import (
     parse_response_type,
 )
 from service.protocol.claims import ClaimsParameter, ClaimsRequest, parse_claims, parse_locales
-from service.protocol.errors import (
-    InvalidRequest,
-    InvalidScope,
-    RefusedValue,
-    RegistrationNotSupported,
-)
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
@@ -94,7 +89,7 @@ async def read_request(
 ) -> AuthorizeRequest:
     """Read every parameter; `has_response` if the answer travels through the browser."""
     if params.get("registration") is not None:  # OIDC Core §3.1.2.6, §7.2.1
-        raise RegistrationNotSupported("the registration parameter is not supported")
+        raise errors.RegistrationNotSupported("the registration parameter is not supported")
     response_type = NO_RESPONSE
     if has_response:
         response_type = parse_response_type(params.require("response_type"))
@@ -118,7 +113,7 @@ async def read_request(
         named=await _read_named(params, claims, client, id_tokens),
         login_hint=params.get("login_hint"),
         ui_locales=params.get("ui_locales"),
-        claims=_limit_claims(params, claims, scope=scope, client=client, registry=registry),
+        claims=_limit_claims(params, claims, scope, client, registry),
         acr=_combine_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
         idp=_find_provider(acr_values, client, registry),
         tenant=next(filter(None, map(registry.find_tenant, _named(_TENANT, acr_values))), None),
@@ -139,18 +134,13 @@ def _combine_acr(acr_values: Collection[str], parameter: ClaimsParameter) -> Ask
 
 
 def _limit_claims(
-    params: Params,
-    parameter: ClaimsParameter,
-    *,
-    scope: frozenset[str],
-    client: Client,
-    registry: Registry,
+    params: Params, sent: ClaimsParameter, scope: frozenset[str], client: Client, registry: Registry
 ) -> AskedClaims:
     """Return the claims that the client may know; without openid the parameter means nothing."""
-    at_userinfo = bool(parameter.userinfo)
+    at_userinfo = bool(sent.userinfo)
     request = ClaimsRequest(
-        id_token=askable(registry, client, parameter.id_token),
-        userinfo=askable(registry, client, parameter.userinfo),
+        id_token=askable(registry, client, sent.id_token),
+        userinfo=askable(registry, client, sent.userinfo),
         locales=parse_locales(params.get("claims_locales")),
     )
     if OPENID not in scope or request == ClaimsRequest():
@@ -163,7 +153,7 @@ def _read_scope(params: Params, response_type: ResponseType) -> frozenset[str]:
     """Return the scope; offline_access means nothing in a response without a code (OIDC Core §11)."""
     text = params.get("scope")
     if text is None:
-        raise InvalidScope("scope is missing")
+        raise errors.InvalidScope("scope is missing")
     scope = parse_scope(text)
     has_code = response_type.code or not response_type.from_front_channel
     return scope if has_code else scope - {OFFLINE_ACCESS}
@@ -173,8 +163,8 @@ def _read_max_age(params: Params, client: Client) -> int | None:
     """Return the shorter one of the request's and the registration's, in seconds."""
     text = params.get("max_age")
     if text is not None and not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
-        raise InvalidRequest(
-            "max_age is not a number of seconds", refused=RefusedValue("max_age", text)
+        raise errors.InvalidRequest(
+            "max_age is not a number of seconds", refused=errors.RefusedValue("max_age", text)
         )
     asked = client.default_max_age if text is None else int(text)
     bounds = [bound for bound in (asked, client.user_sso_lifetime) if bound is not None]
@@ -193,7 +183,7 @@ async def _read_named(
     if text is not None:
         hint = await id_tokens.read_hint(text, sender=client)
         if hint is None:
-            raise InvalidRequest("id_token_hint is not an ID token of this service")
+            raise errors.InvalidRequest("id_token_hint is not an ID token of this service")
         named.append(hint.user)
     return tuple(named)
 

@@ -11,14 +11,8 @@ import structlog
 from service.authorize.parameters import AUTHORIZE, EndpointKind, parameters_in
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
-from service.keys.jose import (
-    MAC_ALGORITHMS,
-    SIGNING_ALGORITHMS,
-    JwtRefused,
-    check_times,
-    unverified_claims,
-    unverified_header,
-)
+from service.keys import jose
+from service.keys.jose import JwtRefused
 from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS, looks_encrypted
 from service.model.client import Client
 from service.protocol.errors import InvalidRequest, InvalidRequestObject, OAuthError
@@ -26,7 +20,7 @@ from service.protocol.params import Params
 
 log = structlog.stdlib.get_logger(__name__)
 
-ALGORITHMS = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)
+ALGORITHMS = (*jose.SIGNING_ALGORITHMS, *jose.MAC_ALGORITHMS)
 """Accepted from a client that registered none in particular."""
 
 UNSIGNED = "none"
@@ -149,7 +143,7 @@ class RequestObjects:
             if counts and None not in (inside, outside) and inside != outside:
                 raise InvalidRequestObject(f"{name} is another one inside the request object")
         try:
-            check_times(claims, now=self.now(), clock_skew=self.clock_skew)
+            jose.check_times(claims, now=self.now(), clock_skew=self.clock_skew)
         except JwtRefused as refused:
             raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
 
@@ -163,9 +157,9 @@ def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
 
 def _read_unsigned(text: str) -> Claims:
     """Return the claims of an object without a signature, as the client registered it."""
-    header = unverified_header(text)
+    header = jose.unverified_header(text)
     if header.get("alg") != UNSIGNED or not text.endswith("."):
         raise JwtRefused("it is signed, though the client registered none")
     if "crit" in header or str(header.get("typ", "JWT")).lower() not in _TYP:
         raise JwtRefused("it is of another type, or names critical header parameters")
-    return unverified_claims(text)
+    return jose.unverified_claims(text)

@@ -68,9 +68,6 @@ class Clients:
     registered: RegisteredClients | None
     """None if registration is off: then clients that registered before are unknown, too."""
 
-    def in_file(self, client_id: str) -> Client | None:
-        return self.registry.current.clients.get(client_id)
-
     def permissions_in_file(self, client_id: str) -> Permissions | None:
         return self.registry.current.permissions.get(client_id)
 
@@ -81,7 +78,7 @@ class Clients:
 
     async def find(self, client_id: str) -> Client | None:
         """Return the client, enabled or not."""
-        configured = self.in_file(client_id)
+        configured = self.registry.current.clients.get(client_id)
         if configured is not None or self.registered is None:
             return configured
         return await self.registered.find(client_id)

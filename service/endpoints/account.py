@@ -13,7 +13,7 @@ from service.authorize.steps import LOGIN
 from service.clients.directory import Clients
 from service.identity.access import ClientAccess, GrantedAccess
 from service.identity.sessions import Sessions
-from service.logout.ending import UserLogout
+from service.logout.request import UserLogout
 from service.model.client import Client
 from service.model.registry import LiveRegistry
 from service.model.session import Session

@@ -14,8 +14,7 @@ from service.authorize.parking import Parking
 from service.clients.directory import Clients
 from service.http.answer import see_other
 from service.http.parameters import form_params, query_params
-from service.logout.ending import UserLogout
-from service.logout.request import LogoutRequest, read_logout_request
+from service.logout.request import LogoutRequest, UserLogout, read_logout_request
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT, SignInPages
 from service.pages.visits import csrf_token

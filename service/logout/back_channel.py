@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import ClientHttp
-from service.logout.queue import LogoutQueue
+from service.logout.delivering import LogoutQueue
+from service.model import events
 from service.model.client import Client
-from service.model.events import (
-    BackChannelLogoutDelivered,
-    BackChannelLogoutFailed,
-    BackChannelLogoutPostponed,
-    Emit,
-)
 from service.model.outgoing import Unreachable
 from service.model.session import LogoutDelivery
 from service.protocol.errors import OAuthError
@@ -48,7 +43,7 @@ class BackChannel:
     keys: ClientKeys
     identifiers: SubjectIdentifiers
     http: ClientHttp
-    emit: Emit
+    emit: events.Emit
     now: Callable[[], int]
 
     async def attempt(self, delivery: LogoutDelivery) -> None:
@@ -62,7 +57,7 @@ class BackChannel:
             await self._fail(delivery, cause)
             return
         self.emit(
-            BackChannelLogoutDelivered(
+            events.BackChannelLogoutDelivered(
                 client_id=delivery.client_id,
                 session_id=delivery.session_id,
                 attempts=delivery.failures + 1,
@@ -99,15 +94,16 @@ class BackChannel:
 
     async def _fail(self, delivery: LogoutDelivery, cause: str) -> None:
         """Try again later; after the last attempt only the audit log knows."""
-        kind: type[BackChannelLogoutPostponed | BackChannelLogoutFailed]
+        kind: type[events.BackChannelLogoutPostponed | events.BackChannelLogoutFailed]
         if delivery.failures < len(PAUSES):
-            kind = BackChannelLogoutPostponed
+            kind = events.BackChannelLogoutPostponed
             pause = PAUSES[delivery.failures]
             # A quarter less to a quarter more, so that attempts that failed together spread out.
             seconds = pause - pause // 4 + secrets.randbelow(pause // 4 * 2 + 1)
-            await self.queue.postpone(delivery, seconds=seconds)
+            failed = replace(delivery, failures=delivery.failures + 1)
+            await self.queue.give_back(failed, seconds=seconds)
         else:
-            kind = BackChannelLogoutFailed
+            kind = events.BackChannelLogoutFailed
             await self.queue.remove(delivery.id)
         self.emit(
             kind(

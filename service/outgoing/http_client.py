@@ -10,15 +10,8 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
+import aiohttp
 import structlog
-from aiohttp import (
-    ClientError,
-    ClientResponse,
-    ClientSession,
-    ClientTimeout,
-    DummyCookieJar,
-    TCPConnector,
-)
 from yarl import URL
 
 from service.model.events import Emit, current_traceparent
@@ -55,47 +48,49 @@ class OutgoingHttp:
     def __init__(
         self, *, timeout: float, ca_file: Path | None, policy: AddressPolicy | None
     ) -> None:
-        self._timeout = ClientTimeout(total=timeout)
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
         self._policy = policy
         self._resolver = None if policy is None else GuardedResolver()
-        self._sessions: dict[bool, ClientSession] = {}
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
         """By whether they are for https."""
 
     async def fetch(
         self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
         method = "GET" if form is None else "POST"
+        # The trace goes on at the receiver (W3C Trace Context §3.2).
+        given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
+        headers = {name: value for name, value in given.items() if value is not None}
         try:
             session = self._open_session(https=URL(url).scheme == "https")
             async with session.request(
-                method, url, data=form, headers=_headers(authorization), allow_redirects=False
+                method, url, data=form, headers=headers, allow_redirects=False
             ) as response:
                 return HttpAnswer(response.status, await _read(response))
         except TimeoutError as error:
             raise Unreachable("no answer in time") from error
-        except (ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             raise Unreachable(f"no answer: {type(error).__name__}") from error
 
     async def close(self) -> None:
-        """Close the connections."""
         for session in self._sessions.values():
             await session.close()
 
-    def _open_session(self, *, https: bool) -> ClientSession:
+    def _open_session(self, *, https: bool) -> aiohttp.ClientSession:
         if https not in self._sessions:
             trusted = ssl.create_default_context()
             if self._ca_file is not None:
                 trusted.load_verify_locations(self._ca_file)
-            self._sessions[https] = ClientSession(
-                connector=TCPConnector(
+            self._sessions[https] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
                     ssl=trusted,
                     limit_per_host=PER_HOST if self._policy is None else GUARDED_PER_HOST,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
                     resolver=self._resolver,
                     socket_factory=partial(self._socket, https=https),
                 ),
-                cookie_jar=DummyCookieJar(),
+                cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=self._timeout,
                 headers=_HEADERS,
                 auto_decompress=False,
@@ -117,13 +112,7 @@ class OutgoingHttp:
         return socket.socket(family, kind, protocol)
 
 
-def _headers(authorization: str | None) -> dict[str, str]:
-    """Return the header fields of this request; the trace goes on at the receiver (W3C Trace Context §3.2)."""
-    given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-async def _read(response: ClientResponse) -> bytes:
+async def _read(response: aiohttp.ClientResponse) -> bytes:
     if "Content-Encoding" in response.headers:
         raise Unreachable("the answer is compressed without being asked for")
     body = bytearray()

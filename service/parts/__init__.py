@@ -6,10 +6,10 @@ import asyncio
 from math import ceil
 
 from service.authorize.answer import Answering
+from service.authorize.checks import RequestReader
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import AUTHORIZE, PARAMETERS
 from service.authorize.parking import Parking
-from service.authorize.reader import RequestReader
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
@@ -21,11 +21,10 @@ from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
 from service.identity.users import Subjects, open_users
-from service.logout import request as logout_request
 from service.logout.back_channel import BackChannel
-from service.logout.delivering import LogoutDeliveries
-from service.logout.ending import UserLogout
-from service.logout.queue import LEASE_MARGIN, LogoutQueue
+from service.logout.delivering import LEASE_MARGIN, LogoutDeliveries, LogoutQueue
+from service.logout.request import PARAMETERS as LOGOUT_PARAMETERS
+from service.logout.request import UserLogout
 from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.shared import Shared
 
@@ -99,7 +98,7 @@ class Parts:
         self.user_logout = UserLogout(
             issuer=shared.issuer, clients=clients, sessions=sessions, emit=shared.emit
         )
-        self.parked_logouts = build_parking(shared, "logout", logout_request.PARAMETERS)
+        self.parked_logouts = build_parking(shared, "logout", LOGOUT_PARAMETERS)
         self.flow = build_flow(self)
         self.logout_deliveries = build_logout_deliveries(self)
 
