@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 Stamp = tuple[int, int, int] | None
@@ -12,10 +12,8 @@ Stamp = tuple[int, int, int] | None
 class FilesRead:
     """Every file and folder that was read, each as it was just before."""
 
-    def __init__(self, paths: Iterable[Path] = ()) -> None:
+    def __init__(self) -> None:
         self._stamps: dict[Path, Stamp] = {}
-        for path in paths:
-            self.note(path)
 
     def note(self, path: Path) -> None:
         """Remember a file as it is now; to be called before it is read, so that no change falls in between."""

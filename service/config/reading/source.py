@@ -214,10 +214,8 @@ def _override(values: Value, environ: Mapping[str, str]) -> dict[Location, str]:
     overridden: dict[Location, str] = {}
     for variable, (section, key) in ENVIRONMENT.items():
         text = environ.get(variable)
-        if not text or not isinstance(values, dict):
-            continue
-        settings = values.setdefault(section, {})
-        if isinstance(settings, dict):
+        settings = values.setdefault(section, {}) if text and isinstance(values, dict) else None
+        if text and isinstance(settings, dict):
             settings[key] = resolve(text)
             overridden[section, key] = variable
     return overridden
