@@ -57,7 +57,7 @@ class Consents:
         asked: Wishes,
         allowed: Wishes,
         unverified_client_host: str | None,
-    ) -> Consent:
+    ) -> None:
         """Add what was allowed to the earlier consent, less what was asked and is no longer allowed."""
         host, scope, claims = unverified_client_host, allowed.scope, allowed.claims
         before = await self.find(subject, client.client_id, unverified_client_host=host)
@@ -81,7 +81,6 @@ class Consents:
             await self.stores.kv.write(
                 self.stores.consents.drop(owner, one), index.remove(owner, one)
             )
-        return consent
 
     async def prolong(self, subject: str, client: Client) -> None:
         """Keep a consent that was relied upon for another year, unless the client has a lifetime for it."""
