@@ -119,10 +119,8 @@ class ClientAlgorithms:
         macs = [alg for alg, length in MAC_ALGORITHMS.items() if length <= longest]
         signing = {f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs]}
         has_keys = self.registration or any(client.jwks or client.jwks_uri for client in clients)
-        encryption = [
-            *(ENCRYPTION_ALGORITHMS if has_keys else ()),
-            *(jwe.SECRET_ALGORITHMS if longest else ()),
-        ]
+        encryption = list(ENCRYPTION_ALGORITHMS if has_keys else ())
+        encryption += jwe.SECRET_ALGORITHMS if longest else ()
         if not encryption:
             return signing
         return {

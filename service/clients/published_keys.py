@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from http import HTTPStatus
 from typing import NamedTuple
 
 import orjson
@@ -27,8 +28,6 @@ PAUSE = 30
 MAX_SETS = 500
 
 NO_KEYS = ForeignKeys(())
-
-_OK = 200
 
 
 class _Fetched(NamedTuple):
@@ -95,7 +94,7 @@ class PublishedKeys:
 
 async def _read(http: HttpClient, uri: str) -> ForeignKeys:
     answer = await http.fetch(uri)
-    if answer.status != _OK:
+    if answer.status != HTTPStatus.OK:
         raise Unreachable(f"status {answer.status}")
     return ForeignKeys.parse(answer.body)
 

@@ -96,16 +96,13 @@ class ForeignKeys:
 def accepted_header(
     token: str, *, algorithms: Collection[str], typ: Collection[str]
 ) -> Mapping[str, object]:
-    """Return the header of a JWT if its type and algorithm are accepted (RFC 8725 §3.1, §3.11).
-
-    A header without `typ` counts as `JWT`; `none` is never accepted.
-    """
+    """Return the header of a JWT if its type and algorithm are accepted (RFC 8725 §3.1, §3.11)."""
     header = unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
     if str(header.get("typ", "JWT")).lower() not in typ:
         raise JwtRefused("it is a JWT of another type")
-    known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)
+    known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)  # and never `none`
     if header.get("alg") not in known or header["alg"] not in algorithms:
         raise JwtRefused("its signature algorithm is not accepted")
     return header

@@ -193,10 +193,7 @@ def unverified_claims(token: str) -> Mapping[str, object]:
 def verify(
     token: str, find_key: Callable[[str], Key | None], *, typ: Collection[str]
 ) -> VerifiedClaims:
-    """Return the claims of a JWT that one of the service's keys signed for this purpose (RFC 8725 §3).
-
-    Key id, algorithm and type are compared before any cryptography.
-    """
+    """Return the claims of a JWT that one of the service's keys signed for this purpose (RFC 8725 §3)."""
     header = unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")

@@ -37,7 +37,6 @@ from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
 """Seconds; no registered client's JWT is valid for longer."""
 
-_PLACEHOLDER = "generated after the checks"
 _ENTRY = TypeAdapter(ClientEntry)
 _LINK = TypeAdapter[str](WebUrl)
 _NAME = TypeAdapter[str](Text)
@@ -147,7 +146,7 @@ class RegistrationPolicy:
         scope = frozenset(str(metadata["scope"]).split()) & self.allowed_scopes
         confidential = metadata["token_endpoint_auth_method"] != "none"
         needs_value = self.needs_secret_value(metadata)
-        secret = {"value": _PLACEHOLDER} if needs_value else {"sha256": "0" * 64}
+        secret = {"value": "generated after the checks"} if needs_value else {"sha256": "0" * 64}
         is_pairwise = metadata.get("subject_type") == "pairwise"
         values = {KEYS.get(name, name): metadata[name] for name in REGISTRABLE & metadata.keys()}
         return _ENTRY.validate_python(

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from http import HTTPStatus
 from secrets import token_urlsafe
 from typing import cast
 
@@ -30,8 +31,6 @@ _READ_ONLY = (
     *("registration_access_token", "registration_client_uri"),
     *("client_secret_expires_at", "client_id_issued_at"),
 )
-
-_OK = 200
 
 FOREVER = 253402300799
 """The end of the year 9999, as the expiry of a client without a lifetime."""
@@ -183,7 +182,7 @@ class ClientRegistration:
             raise errors.InvalidClientMetadata(
                 "sector_identifier_uri: cannot be fetched"
             ) from error
-        if answer.status != _OK:
+        if answer.status != HTTPStatus.OK:
             raise errors.InvalidClientMetadata("sector_identifier_uri: the status is not 200")
         try:
             listed = msgspec.json.decode(answer.body, type=frozenset[str])
