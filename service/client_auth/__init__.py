@@ -33,12 +33,7 @@ class ClientAuthentication:
     """Authenticates a client by the evidence in its request, and remembers headers that proved it."""
 
     def __init__(
-        self,
-        assertions: ClientAssertions,
-        *,
-        clients: Clients,
-        registry: LiveRegistry,
-        realm: str,
+        self, assertions: ClientAssertions, *, clients: Clients, registry: LiveRegistry, realm: str
     ) -> None:
         methods = tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
         parameters = frozenset[str]().union(*(method.reads for method in methods))

@@ -235,9 +235,7 @@ Timestamp = Annotated[
     int, BeforeValidator(_timestamp), written_as({**_STRING, "format": "date-time"})
 ]
 Sha256 = Annotated[
-    bytes,
-    PlainValidator(_sha256),
-    written_as({**_STRING, "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"}),
+    bytes, PlainValidator(_sha256), written_as({**_STRING, "pattern": "^[A-Za-z0-9+/_-]{43,64}=?$"})
 ]
 EncryptionKeys = Annotated[
     tuple[bytes, ...],
@@ -256,8 +254,7 @@ Texts = Annotated[
     str | LocalText,
     PlainValidator(_texts),
     written_as(
-        _TEXT_SCHEMA,
-        {"type": "object", "minProperties": 1, "additionalProperties": _TEXT_SCHEMA},
+        _TEXT_SCHEMA, {"type": "object", "minProperties": 1, "additionalProperties": _TEXT_SCHEMA}
     ),
 ]
 """One text, or one for each language."""

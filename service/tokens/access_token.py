@@ -121,10 +121,7 @@ def _authentication_claims(authorization: Authorization) -> dict[str, object]:
 
 
 def _custom_claims(
-    authorization: Authorization,
-    client: Client,
-    target: Target,
-    user_claims: Mapping[str, object],
+    authorization: Authorization, client: Client, target: Target, user_claims: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the user claims that the APIs need, the client's registered ones, and those of the grant."""
     claims: dict[str, object] = {}

@@ -104,11 +104,7 @@ def _find_wrong_auth_time(
 
 
 def build_sign_in(
-    provider: IdentityProvider,
-    claims: VerifiedClaims,
-    userinfo: Mapping[str, object],
-    *,
-    now: int,
+    provider: IdentityProvider, claims: VerifiedClaims, userinfo: Mapping[str, object], *, now: int
 ) -> SignIn:
     """Return the sign-in; its methods and time are taken from the signed claims alone."""
     auth_time, acr = _read_seconds(claims.get("auth_time")), claims.get("acr")
