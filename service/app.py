@@ -28,8 +28,8 @@ from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
+from service.http.credentials import TokenGuard
 from service.http.endpoint import Endpoint
-from service.http.token_guard import TokenGuard
 from service.identity.access import GrantedAccess
 from service.model.events import Emit
 from service.pages.cookies import Cookie

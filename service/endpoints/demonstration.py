@@ -19,9 +19,8 @@ from aiohttp import encode_basic_auth, web
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.config.rules.uris import is_loopback
-from service.http.answer import Answer, see_other
+from service.http.endpoint import Answer, WholeRequest, see_other
 from service.http.gate import GATE, REQUEST_ID
-from service.http.message import WholeRequest
 from service.http.parameters import FORM
 from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header

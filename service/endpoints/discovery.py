@@ -9,9 +9,16 @@ from urllib.parse import urlsplit
 import orjson
 
 from service.clients.keys import ClientAlgorithms
-from service.http.answer import Answer, document_fields
-from service.http.endpoint import ANY_ORIGIN, Described, Direct, Endpoint, Route
-from service.http.message import Message
+from service.http.endpoint import (
+    ANY_ORIGIN,
+    Answer,
+    Described,
+    Direct,
+    Endpoint,
+    Message,
+    Route,
+    document_fields,
+)
 from service.keys.keyring import KeyRing
 from service.model.catalogue import Registrable
 from service.model.registry import LiveRegistry, Registry

@@ -12,7 +12,7 @@ from aiohttp import web
 from service.authorize.flow import NextStep, Visitor
 from service.authorize.parking import Parking
 from service.clients.directory import Clients
-from service.http.answer import see_other
+from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
 from service.pages.cookies import Cookie

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
-from service.http.answer import Answer, json_answer, jwt_fields
 from service.http.credentials import CredentialReader
-from service.http.endpoint import Direct, Route
-from service.http.message import Message
+from service.http.endpoint import Answer, Direct, Message, Route, json_answer, jwt_fields
 from service.http.parameters import JSON, form_params
 from service.keys.keyring import KeyRing
 from service.model.authorization import token_type

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
-from service.http.answer import see_other
+from service.http.endpoint import see_other
 from service.identity.providers.provider import ProviderFailed, ProviderUnavailable, ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import AMR, LocalSignIn

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from service.http.answer import json_answer
+from service.http.endpoint import json_answer
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
 from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.http.answer import see_other
+from service.http.endpoint import see_other
 
 HOME = "/"
 CHANGE_PASSWORD = "/.well-known/change-password"

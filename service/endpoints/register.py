@@ -11,8 +11,8 @@ from http import HTTPStatus
 from aiohttp import web
 
 from service.clients.registration.registration import ClientRegistration, Registration
-from service.http.answer import json_answer
 from service.http.credentials import bearer_token
+from service.http.endpoint import json_answer
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
 from service.model.client import RegisteredClient

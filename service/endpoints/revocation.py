@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
-from service.http.answer import Answer, empty_answer
 from service.http.credentials import CredentialReader
-from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
-from service.http.message import Message
+from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, empty_answer
 from service.http.parameters import form_params
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenRevoked

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.grants import Grants
-from service.http.answer import Answer, json_answer
 from service.http.credentials import CredentialReader
-from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
-from service.http.message import Message
+from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.http.parameters import form_params
 from service.identity.users import Subjects
 from service.model.catalogue import Registrable

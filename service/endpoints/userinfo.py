@@ -9,10 +9,16 @@ import orjson
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientAlgorithms, ClientKeys
-from service.http.answer import Answer, json_answer, jwt_fields
-from service.http.endpoint import CLIENT_ORIGINS, Direct, Route
-from service.http.message import Message
-from service.http.token_guard import TokenGuard
+from service.http.credentials import TokenGuard
+from service.http.endpoint import (
+    CLIENT_ORIGINS,
+    Answer,
+    Direct,
+    Message,
+    Route,
+    json_answer,
+    jwt_fields,
+)
 from service.identity.users import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -17,10 +17,8 @@ import structlog
 from aiohttp import HttpVersion11, web
 
 from service.http.admission import reason_to_refuse
-from service.http.answer import Answer, json_answer
 from service.http.cors import Cors
-from service.http.message import Message, WholeRequest
-from service.http.security_headers import SecurityHeaders
+from service.http.endpoint import NOSNIFF, Answer, Fields, Message, WholeRequest, json_answer
 from service.model.events import Emit, RequestAnswered, current_request_id
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
@@ -46,9 +44,36 @@ UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
 ENDPOINT = web.RequestKey("endpoint", str)
 """The route that aiohttp found, as log and metrics name it."""
 
+_PROTECTION = {
+    NOSNIFF: "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
+
 _REQUEST_ID_FORMAT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = structlog.stdlib.get_logger(__name__)
+
+
+class SecurityHeaders:
+    """Adds the headers that protect browsers, unless the endpoint has set its own."""
+
+    def __init__(self, *, is_https: bool) -> None:
+        always = {"Server": "token-service"}  # instead of the versions that aiohttp names
+        if is_https:
+            always["Strict-Transport-Security"] = "max-age=31536000"
+        self.always = Fields(always)
+        """The header fields of every answer."""
+
+    def add(self, headers: MutableMapping[str, str]) -> None:
+        """Add what is missing; an answer without a caching rule must not be stored (RFC 9111 §5.2.2.5)."""
+        if NOSNIFF not in headers:  # an endpoint that sets this one sets the others, too
+            for name, value in _PROTECTION.items():
+                headers.setdefault(name, value)
+        if "Cache-Control" not in headers:
+            headers["Cache-Control"] = "no-store"
+            headers["Pragma"] = "no-cache"
+        headers.update(self.always.headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,24 +98,18 @@ class Gate:
 
     async def answer(self, request: web.Request, route: Handler) -> web.StreamResponse:
         """Answer a request that aiohttp has read; `route` finds the handlers that are not direct."""
+        answering = self._answer_routed(request, route)
         if self.span is None or request.rel_url.raw_path in UNTRACED:
-            return await self._answer_routed(request, route)
-        with self.span(request.method, request.headers):
-            return await self._answer_routed(request, route)
+            return await answering
+        return await _trace(self.span(request.method, request.headers), answering)
 
     def answer_whole(self, request: WholeRequest) -> Awaitable[Answer]:
         """Answer a request of the fast lane, whose method and path are in `direct`."""
+        handler = self.direct[request.method, request.path]
+        answering = self._guard(request, request.path, handler, endpoint=request.path)
         if self.span is None:
-            handler = self.direct[request.method, request.path]
-            return self._guard(request, request.path, handler, endpoint=request.path)
-        return self._answer_traced(request, self.span(request.method, request.headers))
-
-    async def _answer_traced(
-        self, request: WholeRequest, span: AbstractContextManager[None]
-    ) -> Answer:
-        with span:
-            handler = self.direct[request.method, request.path]
-            return await self._guard(request, request.path, handler, endpoint=request.path)
+            return answering
+        return _trace(self.span(request.method, request.headers), answering)
 
     async def _answer_routed(self, request: web.Request, route: Handler) -> web.StreamResponse:
         path = request.rel_url.raw_path
@@ -167,6 +186,11 @@ def _http_error(error: web.HTTPException) -> Answer:
 
 
 GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)
+
+
+async def _trace(span: AbstractContextManager[None], answering: Awaitable[A]) -> A:
+    with span:
+        return await answering
 
 
 def new_request_id() -> str:

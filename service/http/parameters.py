@@ -10,7 +10,7 @@ from typing import cast
 import orjson
 from aiohttp import web
 
-from service.http.message import Message, WholeRequest
+from service.http.endpoint import Message, WholeRequest
 from service.protocol.errors import ContentTooLarge, InvalidRequest, UnsupportedMediaType
 from service.protocol.params import REPEATABLE, Params
 

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 import structlog
 
 from service.config.schema.server import ForwardedHeader
-from service.http.message import Message
+from service.http.endpoint import Message
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

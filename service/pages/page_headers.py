@@ -22,7 +22,7 @@ def page_headers(
     """Return the headers of a page that posts to, shows and frames these URIs.
 
     It runs this one inline script, or else static files of this service. What all answers have in
-    common adds `http/security_headers.py`.
+    common adds `http/gate.py`.
     """
     directives = {
         "default-src": ["'none'"],

@@ -13,7 +13,7 @@ from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
 from service.authorize.parking import ParkedRequest, mark_in
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
-from service.http.answer import see_other
+from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.identity.sign_ins import SignIn
 from service.model.client import Client

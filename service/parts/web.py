@@ -10,9 +10,8 @@ from aiohttp import web
 from service.http.cors import Cors
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, Endpoint
-from service.http.gate import GATE, Gate, name_endpoint
+from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
 from service.http.proxy import ClientAddress
-from service.http.security_headers import SecurityHeaders
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
 from service.pages.pages import Pages

@@ -16,8 +16,7 @@ from wsgiref.handlers import format_date_time
 
 import structlog
 
-from service.http.answer import Answer
-from service.http.message import WholeRequest
+from service.http.endpoint import Answer, WholeRequest
 from service.server.connections import Connections
 from service.server.whole_requests import LARGEST, WholeRequestReader
 

@@ -99,7 +99,7 @@ class Runner(web.AppRunner):
         server.lane = Lane(
             served=gate.direct,
             answer=gate.answer_whole,
-            always=gate.security_headers.common,
+            always=gate.security_headers.always.wire,
             otherwise=server.routed_connection,
             idle_seconds=_IDLE_SECONDS,
             accepted=self.app[CONNECTIONS],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from service.http.message import WholeRequest
+from service.http.endpoint import WholeRequest
 
 LARGEST = 16384
 """Bytes of a request; larger ones are rare, and left to aiohttp."""

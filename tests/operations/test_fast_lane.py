@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.http.answer import Answer, Fields
+from service.http.endpoint import Answer, Fields
 from service.observe.readings import ConnectionMetrics
 from service.server.connections import Connections
 from service.server.fast_lane import Lane
