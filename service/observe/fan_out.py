@@ -12,16 +12,6 @@ from service.model.events import Emit
 log = structlog.stdlib.get_logger(__name__)
 
 
-def both(first: Emit, second: Emit) -> Emit:
-    """Return an `Emit` that calls two listeners immediately."""
-
-    def emit(event: object) -> None:
-        first(event)
-        second(event)
-
-    return emit
-
-
 class FanOut:
     """An `Emit` that calls all listeners at the end of the event loop's turn, so that they find their code in the CPU's cache.
 

@@ -1,22 +1,24 @@
-"""Counts events for Prometheus; no label has more values than this file and the served grants allow."""
+"""Counts events for Prometheus, and times the hot operations; no label has more values than this file and the served grants allow."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import defaultdict
-from collections.abc import Callable
+from bisect import bisect_left
+from collections import Counter as Times
+from collections.abc import Callable, Mapping
+from functools import partial
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.model import events
-from service.observe.durations import Durations
-from service.observe.process_metrics import ProcessMetrics
-from service.observe.readings import NAMESPACE, ConnectionMetrics, Readings, StoreGauges
+from service.model.timings import OthersAnswered, Signed, StoreAnswered
+from service.observe import readings
+from service.observe.readings import NAMESPACE, Readings
 from service.protocol.errors import OAuthError
 
 OTHER = "other"
@@ -36,71 +38,118 @@ _ERRORS = frozenset(kind.code for kind in OAuthError.__subclasses__())
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-class Counted(NamedTuple):
-    """An event that a counter counts."""
-
-    event: type[object]
-    name: str
-    help: str
-    label_names: str = ""
-    """Members of the event that become labels, with spaces between them."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(self.label_names.split())
-
-
-COUNTED = (  # The cause of a failed login is no label: readers of metrics could tell which accounts exist.
-    Counted(events.TokenIssued, "tokens_issued", "Token responses.", "grant_type"),
-    Counted(events.TokenRefused, "token_refusals", "Refused token requests.", "grant_type error"),
-    Counted(events.ClientRefused, "client_refusals", "Callers not authenticated.", "endpoint"),
-    Counted(events.ClientRegistered, "clients_registered", "Clients that registered themselves."),
-    Counted(events.RegistrationRefused, "registration_refusals", "Refused registrations.", "error"),
-    Counted(events.AuthorizationGranted, "authorizations", "Granted authorization requests."),
-    Counted(
-        events.AuthorizationRefused, "authorization_refusals", "Refused authorizations.", "error"
-    ),
-    Counted(events.LoginSucceeded, "logins", "Logins by password."),
-    Counted(events.LoginFailed, "login_failures", "Failed logins."),
-    Counted(events.LoginLocked, "login_lockouts", "Lockouts after too many failed logins."),
-    Counted(
-        events.ProviderSignInFailed, "provider_sign_in_failures", "Failed sign-ins at providers."
-    ),
-    Counted(events.SessionStarted, "sessions_started", "Sessions begun, by whatever login."),
-    Counted(events.LoggedOut, "logouts", "Logouts by the session's user."),
-    Counted(
-        events.BackChannelLogoutDelivered,
+# The cause of a failed login is no label: readers of metrics could tell which accounts exist.
+COUNTED: Mapping[type[object], tuple[str, ...]] = {
+    events.TokenIssued: ("tokens_issued", "Token responses.", "grant_type"),
+    events.TokenRefused: ("token_refusals", "Refused token requests.", "grant_type", "error"),
+    events.ClientRefused: ("client_refusals", "Callers not authenticated.", "endpoint"),
+    events.ClientRegistered: ("clients_registered", "Clients that registered themselves."),
+    events.RegistrationRefused: ("registration_refusals", "Refused registrations.", "error"),
+    events.AuthorizationGranted: ("authorizations", "Granted authorization requests."),
+    events.AuthorizationRefused: ("authorization_refusals", "Refused authorizations.", "error"),
+    events.LoginSucceeded: ("logins", "Logins by password."),
+    events.LoginFailed: ("login_failures", "Failed logins."),
+    events.LoginLocked: ("login_lockouts", "Lockouts after too many failed logins."),
+    events.ProviderSignInFailed: ("provider_sign_in_failures", "Failed sign-ins at providers."),
+    events.SessionStarted: ("sessions_started", "Sessions begun, by whatever login."),
+    events.LoggedOut: ("logouts", "Logouts by the session's user."),
+    events.BackChannelLogoutDelivered: (
         "backchannel_logouts_delivered",
         "Clients told of ended sessions.",
     ),
-    Counted(
-        events.BackChannelLogoutPostponed,
+    events.BackChannelLogoutPostponed: (
         "backchannel_logouts_postponed",
         "Attempts to tell a client that failed and will be repeated.",
     ),
-    Counted(
-        events.BackChannelLogoutFailed,
+    events.BackChannelLogoutFailed: (
         "backchannel_logouts_failed",
         "Clients that could not be told.",
     ),
-    Counted(events.TokenIntrospected, "introspections", "Answers about tokens.", "active"),
-    Counted(events.TokenRevoked, "tokens_revoked", "Tokens revoked by their clients."),
-    Counted(events.AuthorizationEnded, "authorizations_ended", "Grants taken back."),
-    Counted(events.CodeReplayed, "code_replays", "Authorization codes that came twice."),
-    Counted(events.RefreshTokenReused, "refresh_token_reuses", "Spent refresh tokens seen again."),
-    Counted(
-        events.ExtensionGrantFailed,
+    events.TokenIntrospected: ("introspections", "Answers about tokens.", "active"),
+    events.TokenRevoked: ("tokens_revoked", "Tokens revoked by their clients."),
+    events.AuthorizationEnded: ("authorizations_ended", "Grants taken back."),
+    events.CodeReplayed: ("code_replays", "Authorization codes that came twice."),
+    events.RefreshTokenReused: ("refresh_token_reuses", "Spent refresh tokens seen again."),
+    events.ExtensionGrantFailed: (
         "extension_grant_failures",
         "Extension grants that failed.",
         "grant_type",
     ),
-    Counted(events.KeyAnnounced, "keys_announced", "New signing keys."),
-    Counted(events.KeyRotated, "keys_rotated", "Signing keys that took over."),
-    Counted(events.KeyRetired, "keys_retired", "Signing keys that stopped."),
-    Counted(events.RegistryReloaded, "registry_reloads", "Registries put in force."),
-    Counted(events.RegistryReloadRefused, "registry_reload_failures", "Registries with errors."),
-    Counted(events.RequestAnswered, "requests", "Requests.", "endpoint method status"),
-)
+    events.KeyAnnounced: ("keys_announced", "New signing keys."),
+    events.KeyRotated: ("keys_rotated", "Signing keys that took over."),
+    events.KeyRetired: ("keys_retired", "Signing keys that stopped."),
+    events.RegistryReloaded: ("registry_reloads", "Registries put in force."),
+    events.RegistryReloadRefused: ("registry_reload_failures", "Registries with errors."),
+    events.RequestAnswered: ("requests", "Requests.", "endpoint", "method", "status"),
+}
+"""By event: the counter's name, its help text, and the members of the event that become labels."""
+
+_REQUEST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+_ROUND_TRIP = (1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2)
+_SIGNATURE = (1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1)
+_OTHER_SERVER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+_TIMED: Mapping[type[object], tuple[tuple[float, ...], str, str, str | None]] = {
+    events.RequestAnswered: (
+        _REQUEST,
+        "request_duration_seconds",
+        "Time until the answer was ready.",
+        "endpoint",
+    ),
+    StoreAnswered: (_ROUND_TRIP, "store_seconds", "Time of a round trip to the store.", None),
+    Signed: (
+        _SIGNATURE,
+        "signing_seconds",
+        "Time of a signature, with the wait for a thread.",
+        "alg",
+    ),
+    OthersAnswered: (
+        _OTHER_SERVER,
+        "outgoing_seconds",
+        "Time until another server has answered, or has not.",
+        "purpose",
+    ),
+}
+"""By event, which has its duration in `seconds`: buckets, name, help text, and the member that becomes a label."""
+
+
+class Durations:
+    """Latency histograms; what was measured since the last scrape or second is added by `settle` at once."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        histogram = partial(Histogram, namespace=NAMESPACE, registry=registry)
+        self._histograms = {
+            kind: histogram(name, text, [label] if label else [], buckets=buckets)
+            for kind, (buckets, name, text, label) in _TIMED.items()
+        }
+        self._labels = {kind: label for kind, (*_, label) in _TIMED.items()}
+        self._waiting: dict[tuple[type[object], str], list[float]] = {}
+
+    def __call__(self, event: Any) -> None:
+        """Note a duration."""
+        kind: type[object] = event.__class__
+        label = self._labels[kind]
+        key = kind, "" if label is None else getattr(event, label)
+        noted = self._waiting.get(key)
+        if noted is None:
+            noted = self._waiting[key] = []
+        noted.append(event.seconds)
+
+    def settle(self) -> None:
+        """Add to the histograms what was noted."""
+        for (kind, value), seconds in self._waiting.items():
+            if seconds:
+                histogram = self._histograms[kind]
+                _add(histogram.labels(value) if self._labels[kind] else histogram, seconds)
+                seconds.clear()
+
+
+def _add(histogram: Any, seconds: list[float]) -> None:
+    """As `observe` for each, but each sum is added to once: with several workers it lies in a file."""
+    bounds, sums = histogram._upper_bounds, histogram._buckets  # noqa: SLF001 - it cannot take several
+    for bucket, times in Times(bisect_left(bounds, each) for each in seconds).items():
+        sums[bucket].inc(times)
+    histogram._sum.inc(sum(seconds))  # noqa: SLF001
 
 
 class Metrics:
@@ -110,25 +159,22 @@ class Metrics:
         """Make the metrics of this process, which may be one of several workers."""
         disable_created_metrics()  # type: ignore[no-untyped-call] # they double the series for nothing
         self._readings: Readings | None = None
-        self._processes = ProcessMetrics(has_workers=has_workers)
+        self._processes = readings.ProcessMetrics(has_workers=has_workers)
         self._registry = CollectorRegistry()
         self._counters = {
-            each.event: Counter(
-                each.name, each.help, each.labels, namespace=NAMESPACE, registry=self._registry
-            )
-            for each in COUNTED
+            kind: Counter(name, text, labels, namespace=NAMESPACE, registry=self._registry)
+            for kind, (name, text, *labels) in COUNTED.items()
         }
-        self._labels = {each.event: each.labels for each in COUNTED}
-        self._labels_of = {each.event: _reader(each.labels) for each in COUNTED}
+        self._labels_of = {kind: _reader(labels) for kind, (_, _, *labels) in COUNTED.items()}
         self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
-        self._store = StoreGauges(self._registry)
-        self.connections = ConnectionMetrics(self._registry)
+        self._store = readings.StoreGauges(self._registry)
+        self.connections = readings.ConnectionMetrics(self._registry)
         self.timed = Durations(self._registry)
 
-    def watch(self, readings: Readings) -> None:
+    def watch(self, state: Readings) -> None:
         """Show the state of other parts from now on."""
-        self._readings = readings
+        self._readings = state
 
     def __call__(self, event: object) -> None:
         """Count an event, a little later and together with others: so each costs a third of what it costs alone."""
@@ -144,7 +190,7 @@ class Metrics:
     def settle(self) -> None:
         """Count what is equal at once: of five hundred events there are only a few kinds."""
         waiting, self._waiting = self._waiting, []
-        times = defaultdict[_Happened, int](int)
+        times = Times[_Happened]()
         for event in waiting:
             read = self._labels_of.get(type(event))
             if read is not None:
@@ -163,7 +209,7 @@ class Metrics:
         if known is None:
             kind, values = happened
             known = self._counters[kind]
-            if names := self._labels[kind]:
+            if names := COUNTED[kind][2:]:
                 known = known.labels(*map(self._bound_label, names, values))
             if len(self._labelled) < MAX_REMEMBERED:
                 self._labelled[happened] = known
@@ -195,7 +241,7 @@ class Metrics:
         return str(value).lower() if label == "active" else str(value) if known else OTHER
 
 
-def _reader(labels: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+def _reader(labels: list[str]) -> Callable[[object], tuple[object, ...]]:
     """Return a function that reads the values of these labels from an event."""
     if len(labels) > 1:
         return attrgetter(*labels)

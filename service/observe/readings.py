@@ -1,16 +1,35 @@
-"""Metrics of state that is read when it is shown: registry, keys, queue and store."""
+"""Metrics of state: registry, keys, queue, store and connections, and the processes of this replica."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+import os
+import platform
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 NAMESPACE = "token_service"
+
+LabelValues = TypeVar("LabelValues", bound=tuple[str, ...])
+
+CPU = "process_cpu_seconds"
+COMBINED: Mapping[str, Callable[[Iterable[float]], float]] = {
+    CPU: sum,
+    "process_resident_memory_bytes": sum,
+    "process_virtual_memory_bytes": sum,
+    "process_start_time_seconds": min,
+    "process_open_fds": max,
+    "process_max_fds": min,
+}
+"""How the values of several processes become one. The limit of open files counts for each process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,42 +57,30 @@ class Readings(Collector):
         yield _gauge(
             "logout_deliveries",
             "Clients that wait in the store to be told of an ended session.",
-            self.logout_deliveries(),
+            {(): self.logout_deliveries()},
         )
-        registry = _gauge("registry_info", "The registry in force.", labels=("generation",))
-        registry.add_metric((self.registry_generation(),), 1)
-        yield registry
-        yield from self._keys()
+        generation = {(self.registry_generation(),): 1}
+        yield _gauge("registry_info", "The registry in force.", generation, "generation")
+        signing, since, now = self.signing_keys().items(), self.signing_since(), self.now()
+        text = "The keys that sign now."
+        yield _gauge("signing_key_info", text, dict.fromkeys(signing, 1), "alg", "kid")
+        text = "For how long the keys that sign now have signed."
+        ages = {key: max(0, now - since[key[0]]) for key in signing if key[0] in since}
+        yield _gauge("signing_key_age_seconds", text, ages, "alg", "kid")
         used, limit = self.store_memory()
         if used is not None:
-            yield _gauge("store_memory_bytes", "Memory that Redis uses.", used)
-            yield _gauge(
-                "store_memory_limit_bytes",
-                "Memory that Redis may use; 0 where it has no limit.",
-                limit,
-            )
-
-    def _keys(self) -> Iterator[Metric]:
-        labels = ("alg", "kid")
-        keys = _gauge("signing_key_info", "The keys that sign now.", labels=labels)
-        ages = _gauge(
-            "signing_key_age_seconds",
-            "For how long the keys that sign now have signed.",
-            labels=labels,
-        )
-        signing, since, now = self.signing_keys(), self.signing_since(), self.now()
-        for alg, kid in signing.items():
-            keys.add_metric((alg, kid), 1)
-            if alg in since:
-                ages.add_metric((alg, kid), max(0, now - since[alg]))
-        yield keys
-        yield ages
+            yield _gauge("store_memory_bytes", "Memory that Redis uses.", {(): used})
+            text = "Memory that Redis may use; 0 where it has no limit."
+            yield _gauge("store_memory_limit_bytes", text, {(): limit})
 
 
 def _gauge(
-    name: str, text: str, value: float | None = None, labels: tuple[str, ...] | None = None
+    name: str, text: str, values: Mapping[LabelValues, float], *labels: str
 ) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{NAMESPACE}_{name}", text, value, labels)
+    gauge = GaugeMetricFamily(f"{NAMESPACE}_{name}", text, labels=labels)
+    for of_labels, value in values.items():
+        gauge.add_metric(of_labels, value)
+    return gauge
 
 
 class StoreGauges:
@@ -115,3 +122,54 @@ class ConnectionMetrics:
         dropped = counter("connections_dropped", text, ("reason",))
         self.count_open, self.count_close = opened.inc, opened.dec
         self.count_drop: Callable[[str], None] = lambda reason: dropped.labels(reason).inc()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessMetrics(Collector):
+    """The usual process_* metrics, and which build runs.
+
+    Reads /proc, which prometheus_client itself does not do where several workers share metrics.
+    """
+
+    has_workers: bool
+    """Whether this process is one of several workers, and its parent their supervisor."""
+
+    def collect(self) -> Iterator[Metric]:
+        build = {(version("token-service"), platform.python_version()): 1}
+        yield _gauge("build_info", "The build that runs.", build, "version", "python")
+        if self.has_workers:
+            yield from _combine(os.getppid())
+        else:
+            yield from ProcessCollector(registry=None).collect()
+
+
+def _combine(supervisor: int) -> Iterator[Metric]:
+    """Combine the metrics of the supervisor and its workers.
+
+    Workers that have ended keep their CPU seconds in the sum: a counter that falls is taken for
+    a restart, and everything in it would be counted again.
+    """
+    children, cpu_seconds_of_ended_children = _read_processes(supervisor)
+    metrics: dict[str, Metric] = {}
+    values: dict[str, list[float]] = defaultdict(list)
+    for pid in (supervisor, *children):
+        for metric in ProcessCollector(pid=partial(int, pid), registry=None).collect():
+            metrics[metric.name] = metric
+            values[metric.name].append(metric.samples[0].value)
+    values[CPU].append(cpu_seconds_of_ended_children)
+    for name, metric in metrics.items():
+        sample = metric.samples[0]
+        metric.samples = [sample._replace(value=COMBINED[name](values[name]))]
+        yield metric
+
+
+def _read_processes(supervisor: int) -> tuple[list[int], float]:
+    """Return the children, and cutime and cstime of proc(5) in seconds."""
+    process = Path(f"/proc/{supervisor}")
+    try:
+        children = (process / f"task/{supervisor}/children").read_text().split()
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return [], 0
+    ticks = int(fields[13]) + int(fields[14])
+    return [int(each) for each in children], ticks / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Makes the span of each request, and a span for each thing that the request waits for.
+"""Makes the span of each request, and a span for each thing that the request waits for, and exports them.
 
 A span holds the attributes of OpenTelemetry's semantic conventions: routes, methods, hosts and names of commands, and
 nothing else that a caller or a user has sent.
@@ -6,24 +6,52 @@ nothing else that a caller or a user has sent.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from http import HTTPMethod, HTTPStatus
+from threading import Thread
 from time import time_ns
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from opentelemetry.context import Context
-from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_span, use_span
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider, export
+from opentelemetry.trace import (
+    Link,
+    Span,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    get_current_span,
+    use_span,
+)
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.re import parse_env_headers
 
 from service.model.events import Emit, RequestAnswered, current_traceparent
 from service.model.outgoing import HttpAnswer, HttpClient
 from service.model.session import LogoutDelivery
 from service.model.timings import Signed, StoreAnswered
 from service.observe.metrics import OTHER
-from service.observe.span_export import SpanExport
+
+NAME = "token-service"
+
+FLUSHED_WITHIN = 5
+"""Seconds that a process which ends waits for a collector to take the last spans."""
+
+_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+
+_QUOTING_LOGGERS = (
+    "opentelemetry.trace.propagation.tracecontext",
+    "opentelemetry.trace.span",
+    "opentelemetry.util.re",
+)
+"""They warn of each malformed traceparent or tracestate, and quote what a caller or the operator wrote."""
 
 _W3C = TraceContextTextMapPropagator()
 _METHODS = frozenset(HTTPMethod)
@@ -34,17 +62,48 @@ Attributes = dict[str, str | int]
 
 
 class Spans:
-    """Makes spans below the span of the caller."""
+    """Makes spans below the span of the caller, and sends them where the environment says."""
 
-    def __init__(self, export: SpanExport, *, issuer: str) -> None:
+    def __init__(
+        self, exporters: Collection[str], environ: Mapping[str, str], *, issuer: str
+    ) -> None:
+        """Make everything but the thread, which a process that forks must not have."""
+        for name in _QUOTING_LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        _check_headers(environ)
         own = urlsplit(issuer)
-        self._export = export
-        self._tracer = export.tracer
         self._own = {"url.scheme": own.scheme, "server.address": own.hostname or ""}
+        self.provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+        self._tracer = self.provider.get_tracer(NAME)
+        self._otlp = OTLPSpanExporter() if "otlp" in exporters else None
+        self._console = "console" in exporters
 
-    def export(self) -> AbstractAsyncContextManager[None]:
-        """Export spans while this block runs."""
-        return self._export.running()
+    @asynccontextmanager
+    async def export(self) -> AsyncGenerator[None]:
+        """Export until the block is left, and then what waits: in batches, to the console each at once."""
+        if self._otlp is not None:
+            self.provider.add_span_processor(export.BatchSpanProcessor(self._otlp))
+        if self._console:
+            console = export.ConsoleSpanExporter()
+            self.provider.add_span_processor(export.SimpleSpanProcessor(console))
+        try:
+            yield
+        finally:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        """Send the last spans from a daemon thread, so that a collector that hangs does not delay the end."""
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+        def shut_down() -> None:
+            self.provider.shutdown()
+            with suppress(RuntimeError):  # the loop has not waited
+                loop.call_soon_threadsafe(over.set)
+
+        Thread(target=shut_down, daemon=True).start()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FLUSHED_WITHIN):
+                await over.wait()
 
     @contextmanager
     def request(self, method: str, headers: Mapping[str, str]) -> Generator[None]:
@@ -69,8 +128,16 @@ class Spans:
 
         return note_and_emit
 
-    def record_duration(self, event: object) -> None:
-        """Record a span for what has just ended, if the present span is recorded."""
+    def record_durations(self, emit: Emit) -> Emit:
+        """Return an `Emit` that also records a span for what has just ended."""
+
+        def record_and_emit(event: object) -> None:
+            self._record_duration(event)
+            emit(event)
+
+        return record_and_emit
+
+    def _record_duration(self, event: object) -> None:
         if not get_current_span().is_recording():
             return
         kind, trouble, attributes = SpanKind.INTERNAL, None, Attributes()
@@ -88,24 +155,9 @@ class Spans:
             _note_error(span, trouble)
         span.end(over)
 
-    @contextmanager
-    def call(self, purpose: str, method: str, url: str) -> Generator[Span]:
-        """Open the span of a request to another server, which gets it as its `traceparent`."""
-        span = self._tracer.start_span(
-            method,
-            kind=SpanKind.CLIENT,
-            attributes={
-                "http.request.method": method,
-                "token_service.purpose": purpose,
-                **_describe_address(url),
-            },
-        )
-        with _current(span):
-            yield span
-
     def http(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the same HTTP client with a span for each request."""
-        return _TracedHttp(partial(self.call, purpose), http)
+        return _TracedHttp(self._tracer, purpose, http)
 
     def trace_deliveries(self, attempt: Attempt) -> Attempt:
         """Return attempts with a trace of their own, which links to where the session ended."""
@@ -122,16 +174,36 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class _TracedHttp:
-    span: Callable[[str, str], AbstractContextManager[Span]]
-    """Opens the span of a request, by its method and URL."""
+    tracer: Tracer
+    purpose: str
     http: HttpClient
 
     async def fetch(
         self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
     ) -> HttpAnswer:
-        with self.span("GET" if form is None else "POST", url) as span:
+        """Send the request with its span as its `traceparent`."""
+        method = "GET" if form is None else "POST"
+        known = {"http.request.method": method, "token_service.purpose": self.purpose}
+        attributes = {**known, **_describe_address(url)}
+        span = self.tracer.start_span(method, kind=SpanKind.CLIENT, attributes=attributes)
+        with _current(span):
             answer = await self.http.fetch(url, form, authorization=authorization)
-            return _note_status(span, answer)
+            _note_status(span, answer.status, first_error=HTTPStatus.BAD_REQUEST)
+            return answer
+
+
+def _check_headers(environ: Mapping[str, str]) -> None:
+    """Raise a ValueError that does not quote the headers for the collector, if they are malformed."""
+    for name in _HEADERS:
+        for header in filter(str.strip, environ.get(name, "").split(",")):
+            if not parse_env_headers(header, liberal=True):
+                raise ValueError(f"{name} is no list of name=value, each value URL-encoded")
+
+
+def _resource() -> Resource:
+    """Return what all spans of this process have in common; the environment has the last word."""
+    own = Resource({"service.name": NAME, "service.instance.id": str(uuid4())})
+    return Resource.create().merge(own).merge(OTELResourceDetector().detect())
 
 
 @contextmanager
@@ -161,12 +233,10 @@ def _note_answer(span: Span, event: RequestAnswered) -> None:
     """Note the status, and the route unless the caller made the path up."""
     if not span.is_recording():
         return
-    span.set_attribute("http.response.status_code", event.status)
+    _note_status(span, event.status, first_error=HTTPStatus.INTERNAL_SERVER_ERROR)
     if event.endpoint != OTHER:
         span.set_attribute("http.route", event.endpoint)
         span.update_name(f"{event.method} {event.endpoint}")
-    if event.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _note_error(span, str(event.status))
 
 
 def _note_error(span: Span, kind: str) -> None:
@@ -174,11 +244,10 @@ def _note_error(span: Span, kind: str) -> None:
     span.set_status(StatusCode.ERROR)
 
 
-def _note_status(span: Span, answer: HttpAnswer) -> HttpAnswer:
-    span.set_attribute("http.response.status_code", answer.status)
-    if answer.status >= HTTPStatus.BAD_REQUEST:
-        _note_error(span, str(answer.status))
-    return answer
+def _note_status(span: Span, status: int, *, first_error: int) -> None:
+    span.set_attribute("http.response.status_code", status)
+    if status >= first_error:
+        _note_error(span, str(status))
 
 
 def _describe_commands(names: list[str]) -> tuple[str, Attributes]:

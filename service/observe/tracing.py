@@ -35,12 +35,10 @@ def open_tracing(environ: Mapping[str, str], *, issuer: str) -> Spans | None:
     if not exporters:
         return None
     try:
-        from service.observe.span_export import SpanExport, check_headers  # noqa: PLC0415 - an optional extra
-        from service.observe.spans import Spans  # noqa: PLC0415
+        from service.observe.spans import Spans  # noqa: PLC0415 - an optional extra
 
         _check_variables(environ)
-        check_headers(environ)
-        return Spans(SpanExport(exporters), issuer=issuer)
+        return Spans(exporters, environ, issuer=issuer)
     except ImportError as error:
         raise CannotTrace(
             "the environment (OTEL_*) asks for traces; install what they need with "

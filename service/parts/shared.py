@@ -13,7 +13,7 @@ from service.config.reload import ReloadableRegistry
 from service.model.events import Emit
 from service.model.outgoing import HttpClient
 from service.observe.event_log import EventLog
-from service.observe.fan_out import FanOut, both
+from service.observe.fan_out import FanOut
 from service.observe.metrics import Metrics
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp, TimedHttp
@@ -49,9 +49,8 @@ class Shared:
         self.spans = spans
         self.metrics = Metrics(has_workers=configuration.server.workers > 1)
         self.emit = FanOut(EventLog.on_standard_error(environ), self.metrics, *listeners)
-        self.timed = (
-            self.metrics.timed if spans is None else both(spans.record_duration, self.metrics.timed)
-        )
+        timed = self.metrics.timed
+        self.timed = timed if spans is None else spans.record_durations(timed)
         self.registry = ReloadableRegistry(
             configuration, environ=environ, emit=self.emit, rules=START_RULES
         )

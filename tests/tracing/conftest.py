@@ -13,7 +13,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import format_span_id, format_trace_id
 
-from service.observe.span_export import SpanExport
 from service.observe.spans import Spans
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -81,9 +80,9 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> Traced:
 @pytest.fixture
 def spans(traced: Traced) -> Spans:
     """Spans that stay here."""
-    export = SpanExport(())
-    export.provider.add_span_processor(SimpleSpanProcessor(traced.exporter))
-    return Spans(export, issuer="https://sso.example")
+    spans = Spans((), {}, issuer="https://sso.example")
+    spans.provider.add_span_processor(SimpleSpanProcessor(traced.exporter))
+    return spans
 
 
 @dataclass
