@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.config.problem import Finding, warning
-from service.config.rules import FileRule
+from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile
 from service.keys.key_source import KeyFileError, read_key_files
 from service.outgoing.http_client import find_certificate_problem

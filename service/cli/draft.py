@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import asdict, dataclass
 from textwrap import indent
 from urllib.parse import urlencode, urlsplit
 
+import jinja2
 import yaml
 
 from service.cli.credentials import hash_of
@@ -37,11 +37,12 @@ REDIRECT_URIS = {
     "loopback": "http://127.0.0.1/callback",
 }
 """The redirect URI that each framework uses by default."""
-_PROXY_TLS = """
-            proxy_ssl_server_name on;
-            proxy_ssl_verify on;
-            proxy_ssl_trusted_certificate /etc/ssl/certs/ca-certificates.crt;"""
-_SNIPPETS = files("service.cli") / "snippets"
+_SNIPPETS = jinja2.Environment(
+    loader=jinja2.PackageLoader("service.cli", "snippets"),
+    autoescape=jinja2.select_autoescape(),
+    keep_trailing_newline=True,
+    undefined=jinja2.StrictUndefined,
+)
 
 
 def identifier_of(name: str) -> str:
@@ -50,7 +51,7 @@ def identifier_of(name: str) -> str:
 
 
 def has_snippet(kind: str, framework: str) -> bool:
-    return (_SNIPPETS / f"{kind}-{framework}.txt").is_file()
+    return f"{kind}-{framework}.txt" in _SNIPPETS.list_templates()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,28 +153,9 @@ class Draft:
 
     def snippet(self, framework: str, *, algorithm: str) -> str:
         """Return the code for a framework, complete but for the secret."""
-        text = (_SNIPPETS / f"{self.kind}-{framework}.txt").read_text(encoding="utf-8")
-        redirect = urlsplit(self.redirect_uri)
-        host = redirect.hostname or ""
-        is_https = self.issuer.startswith("https:")
-        insecure = ", undefined, { execute: [client.allowInsecureRequests] }"
-        known = {
-            "issuer": self.issuer,
-            "client_id": self.identifier,
-            "algorithm": algorithm,
-            "scope": self.scopes[0],
-            "scopes": " ".join(self.scopes),
-            "scopes_with_commas": ", ".join(self.scopes),
-            "scopes_quoted": ", ".join(f'"{scope}"' for scope in self.scopes),
-            "redirect_uri": self.redirect_uri,
-            "redirect_path": redirect.path or "/",
-            "origin": f"{redirect.scheme}://{redirect.netloc}",
-            "port": str(redirect.port or 8000),
-            "is_https": "true" if redirect.scheme == "https" else "false",
-            "loopback_host": f"[{host}]" if ":" in host else host,
-            "insecure_option": "" if is_https else insecure,
-            "proxy_tls": _PROXY_TLS if is_https else "",
-        }
-        for name, value in known.items():
-            text = text.replace(f"{{{{{name}}}}}", value)
-        return text
+        return _SNIPPETS.get_template(f"{self.kind}-{framework}.txt").render(
+            asdict(self),
+            client_id=self.identifier,
+            algorithm=algorithm,
+            redirect=urlsplit(self.redirect_uri),
+        )

@@ -15,7 +15,7 @@ from service.catalogue import builtin_catalogue
 from service.config.configuration import Configuration
 from service.config.load import load
 from service.config.problem import ConfigError, Problem
-from service.config.rules import FileRule
+from service.config.rules.table import FileRule
 
 FILE = click.Path(path_type=Path)
 

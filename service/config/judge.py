@@ -10,8 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding, Location, warning
 from service.config.reading.values import Value
-from service.config.rules import FileRule
-from service.config.rules.table import file_rules
+from service.config.rules.table import FileRule, file_rules
 from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Catalogue

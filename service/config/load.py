@@ -17,7 +17,7 @@ from service.config.reading.files import FilesRead
 from service.config.reading.source import Source
 from service.config.reading.values import Value
 from service.config.registry import build_registry
-from service.config.rules import FileRule
+from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile, Settings
 from service.model.catalogue import Catalogue
 

@@ -11,7 +11,7 @@ from service.config.changes import registry_changes, settings_changes
 from service.config.configuration import Configuration
 from service.config.load import collector_paused, load
 from service.config.problem import CannotServe, ConfigError
-from service.config.rules import FileRule
+from service.config.rules.table import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused
 from service.model.registry import Registry
 

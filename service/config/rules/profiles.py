@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from service.config.problem import Finding
 from service.config.registry import response_types
-from service.config.rules import FileRule, of_each_client
 from service.config.rules.clients import MAX_CODE_LIFETIME
+from service.config.rules.table import FileRule, of_each_client
 from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Feature

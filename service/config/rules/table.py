@@ -1,24 +1,22 @@
-"""All rules of config.yaml; to add one, write it into a list here.
+"""All rules across fields of config.yaml; to add one, write it into a list here.
 
-Rules that need other parts of the service are in `service/start_rules.py`.
+A rule is a function from the file, or from one client, to findings. Rules that need other parts of the service are in
+`service/start_rules.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from service.config.rules import (
-    ClientRule,
-    FileRule,
-    clients,
-    credentials,
-    extensions,
-    names,
-    of_each_client,
-    service,
-    supported,
-)
+from service.config.problem import Finding
+from service.config.rules import clients, credentials, extensions, names, service, supported
+from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
+from service.model.client_entry import ClientEntry
+
+FileRule = Callable[[ConfigurationFile], Iterable[Finding]]
+ClientRule = Callable[[ClientEntry], Iterable[Finding]]
 
 
 def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
@@ -74,3 +72,15 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
             partial(supported.client_uses_supported_features, catalogue=catalogue),
         ),
     )
+
+
+def of_each_client(*rules: ClientRule) -> FileRule:
+    """Return rules on one client as a rule on the file."""
+
+    def of_each(file: ConfigurationFile) -> Iterator[Finding]:
+        for at, client in enumerate(file.clients):
+            for rule in rules:
+                for finding in rule(client):
+                    yield finding.below("clients", at)
+
+    return of_each
