@@ -74,9 +74,7 @@ def create_app(
     discovery = DiscoveryEndpoint(
         issuer=parts.shared.issuer,
         endpoints=endpoints,
-        keys=parts.keys.ring,
         algorithms=parts.keys.algorithms,
-        registry=parts.shared.registry,
         locales=configuration.ui.locales,
         subject_types=parts.tokens.identifiers.types,
         registrable=parts.clients.registrable,
@@ -84,7 +82,6 @@ def create_app(
     operations = OperationsEndpoint(
         render_metrics=parts.shared.metrics.render,
         ring=parts.keys.ring,
-        store=parts.shared.kv,
         memory=parts.shared.store_memory,
         registry=parts.shared.registry,
         draining=draining,
@@ -132,12 +129,9 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     shared, tokens, clients = parts.shared, parts.tokens, parts.clients
     return (
         UserinfoEndpoint(
-            issuer=shared.issuer,
             guard=TokenGuard(active_tokens=tokens.active_tokens, credentials=pages.credentials),
             subjects=parts.sign_in.subjects,
             identifiers=tokens.identifiers,
-            registry=shared.registry,
-            clients=clients.directory,
             keys=parts.keys.of_clients,
             algorithms=parts.keys.algorithms,
         ),
@@ -146,7 +140,6 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             active_tokens=tokens.active_tokens,
             identifiers=tokens.identifiers,
             registry=shared.registry,
-            keys=parts.keys.ring,
             credentials=pages.credentials,
             emit=shared.emit,
         ),
@@ -180,31 +173,23 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             local=parts.sign_in.local,
             providers=parts.sign_in.providers,
             lockout=shared.configuration.limits.lockout,
-            now=shared.now,
         ),
         SelectAccountEndpoint(sign_in=pages.sign_in),
-        ConsentEndpoint(sign_in=pages.sign_in, registry=shared.registry, emit=shared.emit),
+        ConsentEndpoint(sign_in=pages.sign_in),
     )
 
 
 def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For users who come without a client's request: start page, account and logout."""
-    shared, clients, records = parts.shared, parts.clients.directory, parts.records
+    shared, records = parts.shared, parts.records
     return (
         EndSessionEndpoint(
-            sign_in=pages.sign_in,
-            clients=clients,
-            id_tokens=parts.tokens.id_tokens,
-            logout=parts.user_logout,
-            parking=parts.parked_logouts,
+            sign_in=pages.sign_in, logout=parts.user_logout, parking=parts.parked_logouts
         ),
         AccountEndpoint(
             sign_in=pages.sign_in,
-            sessions=records.sessions,
             logout=parts.user_logout,
             access=GrantedAccess(consents=records.consents, authorizations=records.authorizations),
-            registry=shared.registry,
-            clients=clients,
         ),
         CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
         _home_endpoint(parts, pages),
@@ -218,10 +203,4 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
 def _home_endpoint(parts: Parts, pages: PageParts) -> Endpoint:
     if not parts.shared.configuration.is_development:
         return RedirectEndpoint(path=HOME, location=pages.pages.url(ACCOUNT))
-    return DemonstrationEndpoint(
-        issuer=parts.shared.issuer,
-        registry=parts.shared.registry,
-        sign_in=pages.sign_in,
-        passwords=parts.sign_in.local.passwords,
-        now=parts.shared.now,
-    )
+    return DemonstrationEndpoint(sign_in=pages.sign_in, passwords=parts.sign_in.local.passwords)

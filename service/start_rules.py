@@ -84,17 +84,19 @@ def accent_is_readable(file: ConfigurationFile) -> Iterator[Finding]:
     """Text in the accent colour, and on it, can be read (WCAG 2.2 §1.4.3)."""
     if file.ui.accent is None:
         return
-    from service.pages.accent import READABLE, Accent  # noqa: PLC0415 - colours, for those who have any
+    from service.pages import accent  # noqa: PLC0415 - colours, for those who have any
 
     try:
-        contrast = Accent.parse(file.ui.accent).contrast
+        contrast = accent.contrast_of(accent.parse_accent(file.ui.accent))
     except ValueError:
         message = "is not an opaque colour of CSS, such as #0c6b62 or rebeccapurple"
         yield Finding(("ui", "accent"), message)
         return
-    if contrast < READABLE:
+    if contrast < accent.READABLE:
         message = f"is hard to read: its contrast with light pages is {contrast:.1f}:1"
-        yield warning(("ui", "accent"), message, f"a darker colour reaches {READABLE}:1 (WCAG 2.2)")
+        yield warning(
+            ("ui", "accent"), message, f"a darker colour reaches {accent.READABLE}:1 (WCAG 2.2)"
+        )
 
 
 START_RULES: tuple[FileRule, ...] = (

@@ -10,12 +10,9 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from service.authorize.steps import LOGIN
-from service.clients.directory import Clients
 from service.identity.access import ClientAccess, GrantedAccess
-from service.identity.sessions import Sessions
 from service.logout.request import UserLogout
 from service.model.client import Client
-from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.pages.display import shown_scopes
 from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit
@@ -26,11 +23,8 @@ from service.tokens.claims import claims_of_scope
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountEndpoint:
     sign_in: SignInPages
-    sessions: Sessions
     logout: UserLogout
     access: GrantedAccess
-    registry: LiveRegistry
-    clients: Clients
 
     def routes(self) -> Iterable[web.RouteDef]:
         return self.sign_in.errors.page_and_form(ACCOUNT, self.page, self.submit)
@@ -42,7 +36,7 @@ class AccountEndpoint:
         if session is None:
             return self.sign_in.go(visit, LOGIN.path)
         granted = await self.access.find_all_of(session.subject)
-        clients = [await self.clients.find(each.client_id) for each in granted]
+        clients = [await self.sign_in.flow.reader.clients.find(each.client_id) for each in granted]
         applications = await self._applications(clients, visit.params.get("client_id"))
         context = {
             "action": ACCOUNT,
@@ -66,9 +60,9 @@ class AccountEndpoint:
                 return await self._sign_out(visit, current)
             case "end-session" | "end-other-sessions" as action:
                 ended = params.require("session") if action == "end-session" else None
-                for session in await self.sessions.find_all_of(current.subject):
+                for session in await self.sign_in.visits.sessions.find_all_of(current.subject):
                     if session.id != current.id and ended in {None, session.id}:
-                        await self.sessions.end(session)
+                        await self.sign_in.visits.sessions.end(session)
             case "revoke":
                 await self.access.revoke(current.subject, params.require("client_id"))
             case _:
@@ -90,8 +84,8 @@ class AccountEndpoint:
 
     async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
         """Return the user's sessions, the current one first."""
-        sessions = await self.sessions.find_all_of(current.subject)
-        uses = await self.sessions.find_last_uses(sessions)
+        sessions = await self.sign_in.visits.sessions.find_all_of(current.subject)
+        uses = await self.sign_in.visits.sessions.find_last_uses(sessions)
         shown = [
             {
                 "id": session.id,
@@ -112,8 +106,8 @@ class AccountEndpoint:
 
         Anybody can link here for a dynamically registered client, so only its host is shown (OIDC Core §4).
         """
-        configured = self.registry.current.clients.values()
-        sender = await self.clients.find(named) if named else None
+        configured = self.sign_in.flow.registry.current.clients.values()
+        sender = await self.sign_in.flow.reader.clients.find(named) if named else None
         found = {one.client_id: one for one in (*configured, *granted, sender) if one is not None}
         applications: list[Mapping[str, Any]] = []
         for client in found.values():
@@ -129,7 +123,7 @@ class AccountEndpoint:
 
     def _grant(self, access: ClientAccess, client: Client | None) -> dict[str, object]:
         """Return what a client may do; of a deleted one only the id is known."""
-        registry = self.registry.current
+        registry = self.sign_in.flow.registry.current
         deleted = {"client_id": access.client_id, "client_name": None, "logo_uri": None}
         return {
             "client": client or deleted,

@@ -9,7 +9,7 @@ from typing import Self
 
 from aiohttp import web
 
-from service.pages.page_headers import script_hash
+from service.pages.pages import script_hash
 from service.pages.templates import BUILT_IN
 
 PATH = "/connect/checksession"

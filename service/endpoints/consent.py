@@ -11,8 +11,8 @@ from service.authorize.flow import Visitor
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import CONSENT
 from service.identity.access import Wishes
-from service.model.events import ConsentDenied, ConsentGiven, Emit
-from service.model.registry import IdentityResource, LiveRegistry, Scope
+from service.model.events import ConsentDenied, ConsentGiven
+from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
 from service.pages.display import shown_scopes, shown_values
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
@@ -28,8 +28,6 @@ class ConsentEndpoint:
     """Shows each scope value, and each claim that was requested individually."""
 
     sign_in: SignInPages
-    registry: LiveRegistry
-    emit: Emit
 
     def routes(self) -> Iterable[web.RouteDef]:
         return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
@@ -64,7 +62,7 @@ class ConsentEndpoint:
         error = AccessDenied("the user did not allow it")
         response = await self.sign_in.refuse(visit, waiting, error)
         client_id = waiting.request.client.client_id
-        self.emit(ConsentDenied(client_id=client_id, subject=session.subject))
+        self.sign_in.flow.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return response
 
     async def _allow(
@@ -86,7 +84,7 @@ class ConsentEndpoint:
         )
         # Of several posts of one form only the first comes back from here, and is an event.
         response = await self.sign_in.advance(visit, waiting, answers)
-        self.emit(
+        self.sign_in.flow.emit(
             ConsentGiven(
                 client_id=client.client_id,
                 subject=session.subject,
@@ -107,11 +105,11 @@ class ConsentEndpoint:
 
     def _values(self, scope: Scope, visitor: Visitor) -> list[tuple[str, str]]:
         """Return the user's data that the client or an API gets by the scope value."""
-        resources = self.registry.current.resources_by_scope.get(scope.name, ())
+        resources = self.sign_in.flow.registry.current.resources_by_scope.get(scope.name, ())
         names = [*scope.user_claims, *(name for one in resources for name in one.user_claims)]
         return shown_values(visitor.user_claims, names)
 
     def _scopes(self, scope: frozenset[str]) -> list[Scope]:
         """Return the scope values to show; openid is required, or it would not be a sign-in."""
-        shown = shown_scopes(self.registry.current, scope)
+        shown = shown_scopes(self.sign_in.flow.registry.current, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]

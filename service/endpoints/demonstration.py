@@ -26,7 +26,7 @@ from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
 from service.model.client import Client, verifies_any
 from service.model.events import current_request_id
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import Registry
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import InvalidRequest
@@ -113,11 +113,8 @@ class Story:
 class DemonstrationEndpoint:
     """Sends requests as users and clients whose secrets it guesses."""
 
-    issuer: str
-    registry: LiveRegistry
     sign_in: SignInPages
     passwords: Passwords
-    now: Callable[[], int]
     _guessed: dict[tuple[str, str | None], bool] = field(
         default_factory=dict[tuple[str, str | None], bool], init=False
     )
@@ -128,7 +125,7 @@ class DemonstrationEndpoint:
 
     async def page(self, request: web.Request) -> web.Response:
         """Show users and clients, or after a sign-in what its code is for."""
-        if _is_other_loopback_name(request.headers.get("Host", ""), self.issuer):
+        if _is_other_loopback_name(request.headers.get("Host", ""), self._home):
             return see_other(self._home)
         visit = await self.sign_in.open_page(request)
         browser, params = visit.visitor.browser, visit.params
@@ -166,10 +163,11 @@ class DemonstrationEndpoint:
 
     @property
     def _home(self) -> str:
-        return self.issuer.rstrip("/") + PATH
+        return self.sign_in.flow.reader.issuer.rstrip("/") + PATH
 
     def _story(self, request: web.Request) -> Story:
-        registry, now = self.registry.current, self.now()
+        flow = self.sign_in.flow
+        registry, now = flow.registry.current, flow.now()
         known = {name: each.client_secrets for name, each in registry.clients.items()}
         known |= {name: api.secrets for name, api in registry.api_resources.items() if api.secrets}
         secrets = {
@@ -178,11 +176,13 @@ class DemonstrationEndpoint:
             if verifies_any(hashes, f"{name}-secret", now=now)
         }
         send = request.app[GATE].answer_whole
-        return Story(issuer=self.issuer, registry=registry, secrets=secrets, send=send)
+        return Story(issuer=flow.reader.issuer, registry=registry, secrets=secrets, send=send)
 
     def _clients(self, secrets: Mapping[str, str], browser: str) -> Iterator[dict[str, object]]:
         """Yield the clients that can be used without a secret or with a guessed one."""
-        clients = [each for each in self.registry.current.clients.values() if each.enabled]
+        clients = [
+            each for each in self.sign_in.flow.registry.current.clients.values() if each.enabled
+        ]
         usable = (each for each in clients if each.is_public or each.client_id in secrets)
         for client in islice(usable, MOST):
             yield {
@@ -195,7 +195,7 @@ class DemonstrationEndpoint:
     async def _people(self, sign_in: object) -> list[dict[str, object]]:
         """Return the users whose password is their name, with a link to sign in."""
         people: list[dict[str, object]] = []
-        for user in self.registry.current.users[:MOST]:
+        for user in self.sign_in.flow.registry.current.users[:MOST]:
             guess = (user.username, user.password)
             if user.enabled and guess not in self._guessed:
                 self._guessed[guess] = await self.passwords.verifies(*guess)
@@ -220,12 +220,12 @@ class DemonstrationEndpoint:
         return f"{self.sign_in.pages.url('/connect/authorize')}?{urlencode(request)}"
 
 
-def _is_other_loopback_name(host: str, issuer: str) -> bool:
+def _is_other_loopback_name(host: str, home: str) -> bool:
     """Return whether the host is another name of this machine, such as 127.0.0.1, which has its own cookies.
 
     Another host comes from a proxy; redirecting from it would never end.
     """
-    own, (name, _, port) = urlsplit(issuer), host.lower().rpartition(":")
+    own, (name, _, port) = urlsplit(home), host.lower().rpartition(":")
     name = name.strip("[]")
     return is_loopback(name) and name != own.hostname and port == str(own.port)
 

@@ -19,9 +19,8 @@ from service.http.endpoint import (
     Route,
     document_fields,
 )
-from service.keys.keyring import KeyRing
 from service.model.catalogue import Registrable
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import Registry
 from service.protocol.scope import OFFLINE_ACCESS
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
@@ -39,9 +38,7 @@ class DiscoveryEndpoint:
 
     issuer: str
     endpoints: tuple[Endpoint, ...]
-    keys: KeyRing
     algorithms: ClientAlgorithms
-    registry: LiveRegistry
     locales: tuple[str, ...]
     subject_types: tuple[str, ...]
     registrable: Registrable
@@ -55,7 +52,7 @@ class DiscoveryEndpoint:
 
     def metadata(self) -> Mapping[str, object]:
         """Return the metadata that belong to no other endpoint."""
-        registry = self.registry.current
+        registry = self.algorithms.registry.current
         return {
             "issuer": self.issuer,
             "jwks_uri": JWKS,
@@ -70,7 +67,10 @@ class DiscoveryEndpoint:
         }
 
     async def configuration(self, _: Message) -> Answer:
-        state = self.registry.current.generation, self.keys.encryption_algorithms
+        state = (
+            self.algorithms.registry.current.generation,
+            self.algorithms.ring.encryption_algorithms,
+        )
         if self._document[0] != state:
             self._document = (state, orjson.dumps(self._build()))
         return Answer(_FIELDS, self._document[1])
@@ -87,7 +87,7 @@ class DiscoveryEndpoint:
         }
 
     async def jwks(self, _: Message) -> Answer:
-        return Answer(_FIELDS, self.keys.public_jwks)
+        return Answer(_FIELDS, self.algorithms.ring.public_jwks)
 
 
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:

@@ -11,7 +11,6 @@ from aiohttp import web
 
 from service.authorize.flow import NextStep, Visitor
 from service.authorize.parking import Parking
-from service.clients.directory import Clients
 from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.logout.request import LogoutRequest, UserLogout, read_logout_request
@@ -20,7 +19,6 @@ from service.pages.sign_in_pages import ACCOUNT, SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, RefusedValue
 from service.protocol.params import Params
-from service.tokens.id_token import IdTokens
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -33,8 +31,6 @@ class EndSessionEndpoint:
     """Ends a session at once if one of its clients proves that it asks; otherwise asks the user."""
 
     sign_in: SignInPages
-    clients: Clients
-    id_tokens: IdTokens
     logout: UserLogout
     parking: Parking
 
@@ -160,7 +156,7 @@ class EndSessionEndpoint:
         return await self._read(params)
 
     async def _read(self, params: Params) -> LogoutRequest:
-        return await read_logout_request(params, self.clients, self.id_tokens)
+        return await read_logout_request(params, self.sign_in.flow.reader.id_tokens)
 
     async def _ask(
         self, request: web.Request, params: Params, visitor: Visitor | None

@@ -9,7 +9,6 @@ from service.client_auth import ClientAuthentication
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer, jwt_fields
 from service.http.parameters import JSON, form_params
-from service.keys.keyring import KeyRing
 from service.model.authorization import token_type
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenIntrospected
@@ -40,7 +39,6 @@ class IntrospectionEndpoint:
     active_tokens: ActiveTokens
     identifiers: SubjectIdentifiers
     registry: LiveRegistry
-    keys: KeyRing
     credentials: CredentialReader
     emit: Emit
 
@@ -51,7 +49,7 @@ class IntrospectionEndpoint:
         return {
             "introspection_endpoint": PATH,
             **self.client_auth.metadata("introspection_endpoint", without="none"),
-            "introspection_signing_alg_values_supported": list(self.keys.algorithms),
+            "introspection_signing_alg_values_supported": list(self.active_tokens.keys.algorithms),
         }
 
     async def introspect(self, request: Message) -> Answer:
@@ -79,7 +77,9 @@ class IntrospectionEndpoint:
             "iat": self.credentials.now(),
             "token_introspection": answer,
         }
-        jwt = await self.keys.signing_key(alg).sign(claims, typ="token-introspection+jwt")
+        jwt = await self.active_tokens.keys.signing_key(alg).sign(
+            claims, typ="token-introspection+jwt"
+        )
         return Answer(_SIGNED, jwt.encode())
 
     async def _find_claims(self, token: str, caller: Caller) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -33,7 +33,6 @@ class LoginEndpoint:
     providers: ProviderSignIn
     lockout: int
     """Seconds that an account is locked after too many failures."""
-    now: Callable[[], int]
 
     def routes(self) -> Iterable[web.RouteDef]:
         errors = self.sign_in.errors
@@ -67,7 +66,7 @@ class LoginEndpoint:
             subject=user.sub,
             idp=LOCAL,
             amr=AMR,
-            auth_time=self.now(),
+            auth_time=self.sign_in.flow.now(),
             remember=params.get("remember") is not None,
         )
         return await self.sign_in.continue_as(visit, waiting, sign_in)

@@ -13,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from service.http.endpoint import json_answer
 from service.keys.keyring import KeyRing
 from service.model.registry import LiveRegistry
-from service.store.keyvalue import KeyValue, StoreTime, StoreUnavailable, store_time
+from service.store.keyvalue import StoreTime, StoreUnavailable, store_time
 from service.store.memory import StoreMemory
 
 PROBE_SECONDS = 0.25
@@ -26,7 +26,6 @@ class OperationsEndpoint:
 
     render_metrics: Callable[[], bytes]
     ring: KeyRing
-    store: KeyValue
     memory: StoreMemory
     registry: LiveRegistry
     draining: asyncio.Event
@@ -46,7 +45,7 @@ class OperationsEndpoint:
     async def ready(self, request: web.Request) -> web.Response:
         store_time.set(StoreTime(PROBE_SECONDS))
         with suppress(StoreUnavailable):
-            await self.store.ping()  # so that an idle process notices, too
+            await self.memory.kv.ping()  # so that an idle process notices, too
         reasons = list(self._reasons())
         registry = self.registry.current.generation  # so that replicas can be compared
         if reasons:
@@ -67,6 +66,6 @@ class OperationsEndpoint:
             yield "draining: the process is about to stop"
         if self.ring.missing:
             yield f"keys: none to sign with {', '.join(self.ring.missing)}"
-        away = self.store.seconds_away
+        away = self.memory.kv.seconds_away
         if away >= self.unready_after:  # later, because all replicas share it and serve the JWKS
             yield f"store: has not answered for {away:.0f} s"

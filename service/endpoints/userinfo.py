@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from service.clients.directory import Clients
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.http.credentials import TokenGuard
 from service.http.endpoint import (
@@ -23,7 +22,6 @@ from service.identity.users import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.registry import LiveRegistry
 from service.protocol.errors import InsufficientScope, InvalidToken
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken
@@ -38,12 +36,9 @@ _JWT = jwt_fields("application/jwt")
 class UserinfoEndpoint:
     """Returns the claims of the granted identity resources, and always `sub` (OIDC Core §5.3.2)."""
 
-    issuer: str
     guard: TokenGuard
     subjects: Subjects
     identifiers: SubjectIdentifiers
-    registry: LiveRegistry
-    clients: Clients
     keys: ClientKeys
     algorithms: ClientAlgorithms
 
@@ -63,7 +58,7 @@ class UserinfoEndpoint:
             insufficient = InsufficientScope("the access token does not have the scope openid")
             raise self.guard.add_challenge(insufficient)
         user_claims = await self.subjects.find_claims(token.authorization) or {}
-        client = await self.clients.find(str(token.claims["client_id"]))
+        client = await self.guard.active_tokens.clients.find(str(token.claims["client_id"]))
         if client is None:  # a reload may have removed it since
             raise self.guard.add_challenge(InvalidToken("the access token's client is unknown"))
         claims = self._select_claims(token, token.authorization, client, user_claims)
@@ -83,10 +78,14 @@ class UserinfoEndpoint:
         """
         is_own = authorization.client_id == client.client_id
         requested = authorization.claims_request if is_own else None
-        claims = identity_claims(self.registry.current, token.scope, user_claims, requested)
+        claims = identity_claims(
+            self.subjects.registry.current, token.scope, user_claims, requested
+        )
         if requested is not None:
             names, locales = requested.userinfo, requested.locales
-            claims |= individual_claims(self.registry.current, client, names, user_claims, locales)
+            claims |= individual_claims(
+                self.subjects.registry.current, client, names, user_claims, locales
+            )
         return {**claims, "sub": self.identifiers.find_sub(client, str(token.subject))}
 
     async def _sign_and_encrypt(self, claims: Mapping[str, object], client: Client) -> str | None:
@@ -94,7 +93,7 @@ class UserinfoEndpoint:
         jwt = None
         if client.userinfo_signed_response_alg is not None:
             key = self.keys.signing_key(client, client.userinfo_signed_response_alg)
-            addressed = {**claims, "iss": self.issuer, "aud": client.client_id}
+            addressed = {**claims, "iss": self.guard.active_tokens.issuer, "aud": client.client_id}
             jwt = await key.sign(addressed, typ="JWT")
         alg = client.userinfo_encrypted_response_alg
         if alg is None:

@@ -57,10 +57,9 @@ class LogoutRequest:
         return self.hint is not None and self.hint.user.has_subject(session.subject)
 
 
-async def read_logout_request(
-    params: Params, clients: Clients, id_tokens: IdTokens
-) -> LogoutRequest:
+async def read_logout_request(params: Params, id_tokens: IdTokens) -> LogoutRequest:
     """Read the request; if its parameters contradict each other, there is no redirect (§4)."""
+    clients = id_tokens.clients
     text, named = params.get("id_token_hint"), params.get("client_id")
     sender = await clients.find(named) if named else None
     hint = await id_tokens.read_hint(text, sender=sender) if text else None

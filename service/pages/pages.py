@@ -1,7 +1,10 @@
-"""Renders templates as pages."""
+"""Renders templates as pages, with the headers that keep them safe (CSP3, RFC 9700 §4.16)."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,11 +19,11 @@ from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.locales import Locales, messages_of, own_name
-from service.pages.page_headers import page_headers
 from service.pages.templates import environment_in, folders_of
 from service.protocol.redirect_uri import FormPost
 
 MAX_QUERY_LENGTH = 4096
+_HOST = re.compile(r"[a-z0-9.-]+")
 AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 
 
@@ -144,9 +147,9 @@ def _generated_assets(ui: Ui) -> dict[str, bytes]:
     if isinstance(ui.logo, Path):
         assets[_file_name(ui.logo)] = ui.logo.read_bytes()
     if ui.accent is not None:
-        from service.pages.accent import Accent  # noqa: PLC0415 - colours, for those who have any
+        from service.pages import accent  # noqa: PLC0415 - colours, for those who have any
 
-        assets["accent.css"] = Accent.parse(ui.accent).style_sheet().encode()
+        assets["accent.css"] = accent.style_sheet_of(accent.parse_accent(ui.accent)).encode()
     return assets
 
 
@@ -156,3 +159,58 @@ def _file_name(logo: Path) -> str:
 
 def _is_web(uri: str) -> bool:
     return uri.startswith(("https://", "http://"))
+
+
+def page_headers(
+    *,
+    language: str,
+    form_action: Iterable[str],
+    img_src: Iterable[str],
+    frame_src: Iterable[str],
+    script: str | None,
+) -> dict[str, str]:
+    """Return the headers of a page that posts to, shows and frames these URIs.
+
+    It runs this one inline script, or else static files of this service. What all answers have in
+    common adds `http/gate.py`.
+    """
+    directives = {
+        "default-src": ["'none'"],
+        "style-src": ["'self'"],
+        "font-src": ["'self'"],
+        "img-src": ["'self'", "data:", *_sources(img_src)],
+        "form-action": ["'self'", *_sources(form_action)],
+        "frame-src": _sources(frame_src),
+        "script-src": ["'self'" if script is None else script_hash(script)],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+    }
+    written = [dict.fromkeys([name, *sources]) for name, sources in directives.items() if sources]
+    return {
+        "Content-Security-Policy": "; ".join(map(" ".join, written)),
+        "Content-Language": language,
+        "X-Frame-Options": "DENY",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+
+
+def script_hash(script: str) -> str:
+    """Return the source that allows this inline script (CSP3 §2.3.1)."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _sources(uris: Iterable[str]) -> list[str]:
+    return sorted({source for uri in uris if (source := _source(uri)) is not None})
+
+
+def _source(uri: str) -> str | None:
+    """Return a URI's origin, or its scheme if CSP cannot write the host, as with [::1] (CSP3 §2.3.1)."""
+    parts = urlsplit(uri)
+    if not parts.scheme:
+        return None  # a path of this service, which 'self' allows
+    authority = parts.netloc.rpartition("@")[2].lower()
+    host, _, port = authority.partition(":")
+    if _HOST.fullmatch(host) and (port.isdecimal() or not port):
+        return f"{parts.scheme}://{authority}"
+    return f"{parts.scheme}:"

@@ -13,7 +13,7 @@ from coloraide import Color
 
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
-from service.pages.accent import READABLE, Accent
+from service.pages.accent import READABLE, parse_accent, style_sheet_of
 from service.pages.templates import BUILT_IN
 from service.start_rules import START_RULES
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
@@ -174,7 +174,7 @@ async def test_an_accent_is_a_style_sheet_after_ours(aiohttp_client: Callable[..
 def test_an_accent_is_readable_on_dark_pages_and_below_its_text(accent: str) -> None:
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#\w+|white);", part))
-        for part in Accent.parse(accent).style_sheet().split("@media")
+        for part in style_sheet_of(parse_accent(accent)).split("@media")
     )
     assert Color(dark["accent"]).contrast(Color(dark["tint"])) >= READABLE
     assert Color(dark["accent"]).contrast(Color("#161f1e")) >= READABLE
