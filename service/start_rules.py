@@ -11,7 +11,7 @@ from service.keys.key_source import KeyFileError, read_key_files
 from service.outgoing.http_client import find_certificate_problem
 from service.pages.locales import has_messages, known_languages, why_not_read
 from service.pages.templates import folders_of, why_not_compiled
-from service.server.tls import ServerTls
+from service.server.accepting import ServerTls
 
 
 def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:

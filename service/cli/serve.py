@@ -26,9 +26,8 @@ from service.config.schema.server import Server
 from service.keys.key_source import KeyFileError
 from service.observe.logs import FORMAT, FORMATS, LEVELS, configure_logs
 from service.observe.tracing import CannotTrace, open_tracing, wanted_exporters
-from service.server.accept_queue import BACKLOG
+from service.server.accepting import BACKLOG, ServerTls
 from service.server.process import Listening, Process
-from service.server.tls import ServerTls
 from service.start_rules import START_RULES
 from service.store.keyvalue import KeyValue
 

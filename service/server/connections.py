@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from asyncio.trsock import TransportSocket
 from collections import Counter
 from math import inf
+from socket import socket
 from typing import Literal, Protocol
 
 import structlog
@@ -31,6 +33,8 @@ FILES_RESERVED = 64
 SECONDS_BETWEEN_CHECKS = 1
 SECONDS_BETWEEN_WARNINGS = 60
 
+Socket = socket | TransportSocket | None
+
 DropReason = Literal["too_many", "too_many_heads", "open_files", "slow_head", "unread"]
 
 log = structlog.stdlib.get_logger(__name__)
@@ -50,10 +54,6 @@ class Connection(Protocol):
         ...
 
     def abort(self) -> None: ...
-
-
-class Socket(Protocol):
-    def fileno(self) -> int: ...
 
 
 class ConnectionObserver(Protocol):
@@ -79,7 +79,7 @@ class Connections:
         self._next_warning = -inf
         self._checking: asyncio.TimerHandle | None = None
 
-    def add(self, connection: Connection, accepted: Socket | None) -> None:
+    def add(self, connection: Connection, accepted: Socket) -> None:
         """Count a connection; where there are too many, drop those that are idle for longest."""
         self._unsent_since[connection] = None
         self._observer.count_open()
@@ -111,7 +111,7 @@ class Connections:
         """Shorten the time for clients that do not read."""
         self._drains = True
 
-    def _uses_up_files(self, accepted: Socket | None) -> bool:
+    def _uses_up_files(self, accepted: Socket) -> bool:
         """Return whether few files can still be opened: the system gives each file the lowest free number."""
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if accepted is None or limit == resource.RLIM_INFINITY:

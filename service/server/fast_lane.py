@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from time import time
 from typing import cast
@@ -27,35 +28,24 @@ _STATUS_LINES = {
 }
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Lane:
     """What the connections of one server share."""
 
-    def __init__(
-        self,
-        *,
-        served: Container[tuple[str, str]],
-        answer: Callable[[WholeRequest], Awaitable[Answer]],
-        always: str,
-        otherwise: Callable[[], asyncio.Protocol],
-        idle_seconds: float,
-        accepted: Connections,
-        largest: int = LARGEST,
-    ) -> None:
-        """Take the methods and paths that are served here, how, and aiohttp's protocol for all else.
-
-        `always` are the header fields of every answer, as they go over the wire.
-        """
-        self.largest = largest
-        self.served = served
-        self.answer = answer
-        self.always = always
-        self.otherwise = otherwise
-        self.connections: set[LaneConnection] = set()
-        self.accepted = accepted
-        self.closing = False
-        self._idle_seconds = idle_seconds
-        self._date = (0, "")
-        self._sweeping: asyncio.TimerHandle | None = None
+    served: Container[tuple[str, str]]
+    """The methods and paths that are served here."""
+    answer: Callable[[WholeRequest], Awaitable[Answer]]
+    always: str
+    """The header fields of every answer, as they go over the wire."""
+    otherwise: Callable[[], asyncio.Protocol]
+    """Makes aiohttp's protocol for all else."""
+    idle_seconds: float
+    accepted: Connections
+    largest: int = LARGEST
+    connections: set[LaneConnection] = field(default_factory=set, init=False)
+    closing: bool = field(default=False, init=False)
+    _date: tuple[int, str] = field(default=(0, ""), init=False)
+    _sweeping: asyncio.TimerHandle | None = field(default=None, init=False)
 
     def connection(self) -> LaneConnection:
         """Return a protocol for one connection."""
@@ -95,11 +85,11 @@ class Lane:
 
     def _sweep_later(self) -> None:
         loop = asyncio.get_running_loop()
-        self._sweeping = loop.call_later(self._idle_seconds / 10, self._sweep)
+        self._sweeping = loop.call_later(self.idle_seconds / 10, self._sweep)
 
     def _sweep(self) -> None:
         """Close what has been idle for long; one timer for all is cheaper than one for each answer."""
-        oldest = asyncio.get_running_loop().time() - self._idle_seconds
+        oldest = asyncio.get_running_loop().time() - self.idle_seconds
         for connection in tuple(self.connections):
             connection.close_if_idle_since(oldest)
         self._sweep_later()
@@ -145,12 +135,10 @@ class LaneConnection(asyncio.Protocol):
 
     @property
     def idle_since(self) -> float | None:
-        """When it began to wait for a request; None during one."""
         return self._idle_since if self.answering is None else None
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of answers that the system does not take yet."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def data_received(self, data: bytes) -> None:

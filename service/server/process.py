@@ -14,8 +14,8 @@ import structlog
 from aiohttp import web
 
 from service.config.reading.files import FilesRead
+from service.server.accepting import ServerTls
 from service.server.server import Runner
-from service.server.tls import ServerTls
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -123,13 +123,12 @@ def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Future[bool]:
     """Return a future that a signal to stop resolves to whether there is time."""
     stopped: asyncio.Future[bool] = loop.create_future()
 
-    def stop(*, in_peace: bool) -> None:
+    def stop(number: signal.Signals) -> None:
         if not stopped.done():
-            stopped.set_result(in_peace)
+            stopped.set_result(number is signal.SIGTERM)
 
-    loop.add_signal_handler(signal.SIGTERM, lambda: stop(in_peace=True))
-    for quick in (signal.SIGINT, signal.SIGQUIT):
-        loop.add_signal_handler(quick, lambda: stop(in_peace=False))
+    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+        loop.add_signal_handler(each, stop, each)
     return stopped
 
 

@@ -21,8 +21,8 @@ from service.config.load import load
 from service.config.schema.server import Tls
 from service.keys.jose import unverified_claims
 from service.protocol.base64url import base64url
+from service.server.accepting import ServerTls
 from service.server.server import Runner
-from service.server.tls import ServerTls
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.certificate import certified
 from tests.driving.service import RunningService
