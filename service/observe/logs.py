@@ -99,11 +99,6 @@ def text_renderer(environ: Mapping[str, str]) -> Processor:
     return render
 
 
-def text_of_json(line: str, render: Processor) -> str:
-    """Return a line of JSON as a line for a person."""
-    return f"{render(None, '', orjson.loads(line))!s}\n"
-
-
 def _printable(value: object, *, multiline: bool) -> object:
     """Escape control characters: a caller's text must not command the terminal."""
     if isinstance(value, list):

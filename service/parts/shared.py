@@ -12,8 +12,7 @@ from service.config.configuration import Configuration
 from service.config.reload import ReloadableRegistry
 from service.model.events import Emit
 from service.model.outgoing import HttpClient
-from service.observe.event_log import EventLog
-from service.observe.fan_out import FanOut
+from service.observe.event_log import EventLog, FanOut
 from service.observe.metrics import Metrics
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp, TimedHttp

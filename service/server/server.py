@@ -31,7 +31,6 @@ _ON_ITS_WAY = 0.1
 _IDLE_SECONDS = 75
 """How long a connection may stay without a request; load balancers close it before, after 60 s, so that no request is lost."""
 
-
 _REQUEST_LINE_BYTES = 100
 """The method, the version and separators, which the limit of a head does not count."""
 
@@ -141,7 +140,7 @@ class _Server(web.Server):
 
 
 class _RoutedConnection(RequestHandler):
-    """A connection whose requests aiohttp reads and its router answers, without an echo of what was sent, and takes part in the limits of all connections."""
+    """A connection whose requests aiohttp reads, within the limits of all connections; nothing sent is echoed."""
 
     __slots__ = ("_accepted", "_connections", "_unfinished")
 

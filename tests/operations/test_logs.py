@@ -23,8 +23,7 @@ from service.model.events import (
     RegistryReloadRefused,
     RequestAnswered,
 )
-from service.observe.event_log import EventLog
-from service.observe.fan_out import FanOut
+from service.observe.event_log import EventLog, FanOut
 from tests.driving.service import RunningService
 from tests.operations.conftest import Serve, token_from
 
