@@ -86,7 +86,7 @@ async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled
     """As many users' tokens as wanted: first their authorizations, then the tokens themselves."""
     with Redis.from_url(redis_url) as redis:
         async with parts_of(redis_url, file) as parts:
-            made = [authorization_of(parts, f"client{n % clients}") for n in range(tokens)]
+            made = [authorization_of(f"client{n % clients}") for n in range(tokens)]
             empty = _used(redis)
             for batch in _batches(made):
                 await _begin(parts, batch)
@@ -107,10 +107,7 @@ async def _fill(redis_url: str, file: Path, clients: int, tokens: int) -> Filled
 
 
 async def _begin(parts: Parts, made: list[Authorization]) -> None:
-    now = parts.shared.now()
-    writes = [
-        write for each in made for write in begin(parts.shared.stores, each, ttl=HOUR, now=now)
-    ]
+    writes = [write for each in made for write in begin(parts.shared.stores, each, ttl=HOUR)]
     await parts.shared.kv.write(*writes)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from benchmarks.works import HOUR, VERIFIER, authorization_of
+from service.clock import clock
 from service.identity.access import Wishes
 from service.identity.sessions import queue_logouts
 from service.identity.sign_ins import SignIn
@@ -37,10 +38,10 @@ class Kind:
     make: Make
 
 
-def _authorization(parts: Parts, number: int, *, offline: bool) -> Authorization:
+def _authorization(number: int, *, offline: bool) -> Authorization:
     scope = frozenset({"openid", "profile", "api1", *(["offline_access"] if offline else [])})
     return msgspec.structs.replace(
-        authorization_of(parts),
+        authorization_of(),
         subject=f"person-{number:010}",
         scope=scope,
         family_key=new_family_key(scope),
@@ -50,7 +51,7 @@ def _authorization(parts: Parts, number: int, *, offline: bool) -> Authorization
 async def session(parts: Parts, number: int) -> None:
     """A sign-in that has been used."""
     sessions = replace(parts.records.sessions, emit=lambda _: None)
-    subject, now = f"person-{number:010}", parts.shared.now()
+    subject, now = f"person-{number:010}", clock()
     who = SignIn(subject=subject, idp="local", amr=("pwd",), auth_time=now)
     begun, _ = await sessions.start(who, previous=None, user_agent=AGENT)
     await sessions.touch(begun)
@@ -58,20 +59,18 @@ async def session(parts: Parts, number: int) -> None:
 
 async def authorization(parts: Parts, number: int) -> None:
     """What every token of a person hangs on: all that a JWT takes."""
-    granted = _authorization(parts, number, offline=False)
-    await parts.shared.kv.write(
-        *begin(parts.shared.stores, granted, ttl=HOUR, now=parts.shared.now())
-    )
+    granted = _authorization(number, offline=False)
+    await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=HOUR))
 
 
 async def reference_token(parts: Parts, number: int) -> None:
     """The token alone."""
     minted = await parts.tokens.access_tokens.mint(
-        _authorization(parts, number, offline=False),
+        _authorization(number, offline=False),
         parts.shared.registry.current.clients["web"],
         user_claims={},
         scope=frozenset({"openid", "api1"}),
-        now=parts.shared.now(),
+        now=clock(),
     )
     await parts.shared.kv.write(*minted.writes)
 
@@ -86,11 +85,11 @@ async def revoked_jwt(parts: Parts, _: int) -> None:
 
 async def refresh_family(parts: Parts, number: int) -> None:
     """An authorization and its one live refresh token, after any number of rotations."""
-    granted, now = _authorization(parts, number, offline=True), parts.shared.now()
+    granted, now = _authorization(number, offline=True), clock()
     client = parts.shared.registry.current.clients["web"]
     first = begin_family(parts.shared.stores, granted, client, user_claims={}, now=now)
     assert first is not None
-    await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=DAY, now=now), first.write)
+    await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=DAY), first.write)
 
 
 async def code(parts: Parts, number: int) -> None:
@@ -146,7 +145,7 @@ async def pending_sign_in(parts: Parts, number: int) -> None:
         browser_digest=digest("browser"),
         nonce="n" * 43,
         code_verifier="v" * 64,
-        began_at=parts.shared.now(),
+        began_at=clock(),
         anew=False,
         max_age=None,
     )
@@ -159,8 +158,8 @@ async def registered_client(parts: Parts, number: int) -> None:
     selector = new_selector()
     record = RegisteredClient(
         client_id=f"dc_{selector}",
-        issued_at=parts.shared.now(),
-        expires_at=parts.shared.now() + DAY,
+        issued_at=clock(),
+        expires_at=clock() + DAY,
         metadata={
             "redirect_uris": [f"https://app{number}.example/callback"],
             "client_name": "An application",
@@ -199,9 +198,7 @@ async def logout_delivery(parts: Parts, number: int) -> None:
         remember=False,
         user_agent="",
     )
-    await parts.shared.kv.write(
-        *queue_logouts(parts.shared.stores, ended, ["web"], now=parts.shared.now())
-    )
+    await parts.shared.kv.write(*queue_logouts(parts.shared.stores, ended, ["web"]))
 
 
 KINDS = (

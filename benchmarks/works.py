@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from benchmarks.load import Requests
+from service.clock import clock
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.handle import new_handle, new_selector
 from service.parts import Parts
@@ -75,7 +76,7 @@ async def code(parts: Parts, folder: Path, most: int) -> Requests:
     writes: list[Command] = []
     bodies: list[str] = []
     for _ in range(most):
-        authorization = authorization_of(parts)
+        authorization = authorization_of()
         handle = new_handle("authorization_code", authorization.id)
         record = AuthorizationCode(
             redirect_uri="https://web.example/callback",
@@ -102,9 +103,9 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
     writes: list[Command] = []
     bodies: list[str] = []
     for _ in range(most):
-        authorization = authorization_of(parts)
+        authorization = authorization_of()
         handle = new_handle("refresh_token", authorization.id)
-        record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=parts.shared.now() + HOUR)
+        record = RefreshToken(seed=secrets.token_urlsafe(32), ends_at=clock() + HOUR)
         writes += [
             parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
             parts.shared.stores.refresh_tokens.put(
@@ -234,23 +235,23 @@ def client_credentials(client: str, scope: str) -> Requests:
 
 async def _user_token(parts: Parts, client_id: str) -> str:
     """An access token of the user that lives through the benchmark."""
-    authorization = authorization_of(parts)
+    authorization = authorization_of()
     client = parts.shared.registry.current.clients[client_id]
     minted = await parts.tokens.access_tokens.mint(
         authorization,
         client,
         user_claims={},
         scope=frozenset({"openid", "api1"}),
-        now=parts.shared.now(),
+        now=clock(),
     )
     record = parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
     await parts.shared.kv.write(record, *minted.writes)
     return minted.token
 
 
-def authorization_of(parts: Parts, client_id: str = "web") -> Authorization:
+def authorization_of(client_id: str = "web") -> Authorization:
     """A user's, for a client, as a login would have made it."""
-    now = parts.shared.now()
+    now = clock()
     return Authorization(
         id=new_selector(),
         client_id=client_id,

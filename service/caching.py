@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from math import inf
-from time import monotonic
+from time import time
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -15,15 +15,14 @@ V = TypeVar("V")
 class BoundedCache(Generic[K, V]):
     """A mapping of at most `size` values; the value that was stored first makes room for a new one."""
 
-    def __init__(self, size: int, *, now: Callable[[], float] = monotonic) -> None:
+    def __init__(self, size: int) -> None:
         self._size = size
-        self._now = now
         self._entries: dict[K, tuple[V, float]] = {}
 
     def get(self, key: K) -> V | None:
         """Return the value, or None if there is no value or its time is over."""
         entry = self._entries.get(key)
-        return None if entry is None or entry[1] <= self._now() else entry[0]
+        return None if entry is None or entry[1] <= time() else entry[0]
 
     def get_stale(self, key: K) -> V | None:
         """Return the value even if its time is over; None if it was never stored or has made room."""
@@ -35,7 +34,7 @@ class BoundedCache(Generic[K, V]):
         self._entries.pop(key, None)
         if len(self._entries) >= self._size:
             del self._entries[next(iter(self._entries))]
-        self._entries[key] = value, self._now() + seconds
+        self._entries[key] = value, time() + seconds
 
     def clear(self) -> None:
         self._entries.clear()

@@ -62,8 +62,8 @@ class Answering:
                 now=now,
             )
         writes = [
-            *begin(self.stores, authorization, ttl=_lifetime(interaction, code, access), now=now),
-            *note_client(self.stores, request.client, session, now=now),
+            *begin(self.stores, authorization, ttl=_lifetime(interaction, code, access)),
+            *note_client(self.stores, request.client, session),
             *(access.writes if access else ()),
             *([self._keep_code(code, request, reply_to)] if code else ()),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
@@ -13,6 +13,7 @@ from service.authorize.parking import Claim, ParkedRequest, Parking
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
+from service.clock import clock
 from service.identity.access import Consents
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
@@ -70,7 +71,6 @@ class AuthorizeFlow:
     consents: Consents
     answering: Answering
     emit: Emit
-    now: Callable[[], int]
 
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
         """Open a request that has just come in; an OAuthError from here is a page, never a redirect."""
@@ -151,7 +151,7 @@ class AuthorizeFlow:
             consented_scope=scope,
             consented_claims=claims.union(claims_of_scope(registry, scope)),
             acr=request.acr.met_by(session, registry) if session else None,
-            now=self.now(),
+            now=clock(),
         )
         if not interaction.lacks_acr:
             return interaction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -11,6 +11,7 @@ import structlog
 from service.authorize.parameters import AUTHORIZE, EndpointKind, parameters_in
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
+from service.clock import clock
 from service.keys import jose
 from service.keys.jose import JwtRefused
 from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS, looks_encrypted
@@ -52,7 +53,6 @@ class RequestObjects:
     keys: ClientKeys
     uris: RequestUris
     clock_skew: int
-    now: Callable[[], int]
 
     def metadata(self) -> Mapping[str, object]:
         """Return what discovery says of them (OpenID Connect Discovery §3, RFC 9101 §10.5)."""
@@ -143,7 +143,7 @@ class RequestObjects:
             if counts and None not in (inside, outside) and inside != outside:
                 raise InvalidRequestObject(f"{name} is another one inside the request object")
         try:
-            jose.check_times(claims, now=self.now(), clock_skew=self.clock_skew)
+            jose.check_times(claims, now=clock(), clock_skew=self.clock_skew)
         except JwtRefused as refused:
             raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
 

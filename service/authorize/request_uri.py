@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +13,7 @@ import structlog
 
 from service.caching import BoundedCache, SingleFlight
 from service.clients.published_keys import ClientHttp
+from service.clock import clock
 from service.keys.jose import MAX_JWT_LENGTH
 from service.model.client import Client
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
@@ -55,11 +56,10 @@ class RequestUris:
     The limits are those of this process: one slow or abusive client cannot affect others.
     """
 
-    def __init__(self, http: ClientHttp, *, now: Callable[[], int]) -> None:
+    def __init__(self, http: ClientHttp) -> None:
         self._http = http
-        self._now = now
-        self._texts: BoundedCache[_Place, str] = BoundedCache(MAX_KEPT, now=now)
-        self._failures: BoundedCache[_Place, bool] = BoundedCache(MAX_KEPT, now=now)
+        self._texts: BoundedCache[_Place, str] = BoundedCache(MAX_KEPT)
+        self._failures: BoundedCache[_Place, bool] = BoundedCache(MAX_KEPT)
         self._fetches: SingleFlight[_Place, None] = SingleFlight()
         self._minute = 0
         self._counted: Counter[tuple[str, str]] = Counter()
@@ -92,7 +92,7 @@ class RequestUris:
 
     def _count(self, client: Client, client_address: str) -> None:
         """Count a fetch that this address causes; raise InvalidRequestUri if it is one too many."""
-        minute = self._now() // 60
+        minute = clock() // 60
         if minute != self._minute:
             self._minute = minute
             self._counted.clear()

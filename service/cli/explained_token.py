@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from service.cli.table import format_time
+from service.clock import clock
 from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
@@ -69,7 +70,7 @@ async def _explain_refresh_token(parts: Parts, handle: Handle) -> Facts:
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
     facts = await _explain_use(parts, handle, record)
     if isinstance(record, RefreshToken):
-        facts["expires"] = f"at the latest {_expiry(parts, record.ends_at)}"
+        facts["expires"] = f"at the latest {_expiry(record.ends_at)}"
     return facts | {"state": state}
 
 
@@ -100,7 +101,7 @@ async def _explain_session(parts: Parts, handle: Handle) -> Facts:
         "session": session.id,
         "subject": session.subject,
         "issued": format_time(session.started_at),
-        "expires": f"at the latest {_expiry(parts, session.ends_at)}",
+        "expires": f"at the latest {_expiry(session.ends_at)}",
         "state": "active",
     }
 
@@ -115,7 +116,7 @@ async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
     return {
         "client": record.client_id,
         "issued": format_time(record.issued_at),
-        "expires": "when the client is deleted" if ends is None else _expiry(parts, ends),
+        "expires": "when the client is deleted" if ends is None else _expiry(ends),
         "state": "active",
     }
 
@@ -129,7 +130,7 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
         "subject": str(claims["sub"]),
         "audience": " ".join(resources),
         "issued": format_time(cast("int", claims["iat"])),
-        "expires": _expiry(parts, cast("int", claims["exp"])),
+        "expires": _expiry(cast("int", claims["exp"])),
     }
     if "scope" in claims:
         facts["scope"] = str(claims["scope"])
@@ -171,8 +172,8 @@ async def _describe_session(parts: Parts, sid: str) -> str:
     return sid if session is not None else f"{sid} (ended)"
 
 
-def _expiry(parts: Parts, at: int) -> str:
-    return f"{format_time(at)} (expired)" if at <= parts.shared.now() else format_time(at)
+def _expiry(at: int) -> str:
+    return f"{format_time(at)} (expired)" if at <= clock() else format_time(at)
 
 
 async def _state(check: Awaitable[object]) -> str:

@@ -9,12 +9,13 @@ import click
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
 from service.cli.table import format_option, print_rows
+from service.clock import clock
 from service.config.configuration import Configuration
 from service.keys.jose import ENCRYPTION_ALGORITHMS
 from service.keys.schedule import Keys, SigningKey, find_signing_key
 from service.keys.stored_keys import StoredKeys
 from service.parts.clients import KeyParts
-from service.parts.shared import Shared, clock
+from service.parts.shared import Shared
 
 _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from service.clients.published_keys import PublishedKeys
+from service.clock import clock
 from service.keys import jwe
 from service.keys.foreign_keys import UnknownKey, accepted_header
 from service.keys.jose import (
@@ -29,7 +30,6 @@ class ClientKeys:
 
     ring: KeyRing
     published: PublishedKeys
-    now: Callable[[], int]
 
     async def verify(
         self, token: str, client: Client, *, algorithms: Collection[str], typ: Collection[str]
@@ -93,7 +93,7 @@ class ClientKeys:
     def _keys_of_secrets(self, client: Client, alg: str, enc: str | None = None) -> Iterator[Key]:
         """Yield the keys of unexpired secrets in the order of the registration; `enc` if they encrypt."""
         for secret in client.client_secrets:
-            is_expired = secret.expires_at is not None and secret.expires_at <= self.now()
+            is_expired = secret.expires_at is not None and secret.expires_at <= clock()
             if secret.value is None or is_expired:
                 continue
             if enc is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -13,6 +12,7 @@ import orjson
 import structlog
 
 from service.caching import BoundedCache, SingleFlight
+from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys
 from service.model.client import Client
 from service.model.outgoing import HttpClient, Unreachable
@@ -57,10 +57,9 @@ class ClientHttp:
 class PublishedKeys:
     """Fetches each JWK set once for all who need it at the same time."""
 
-    def __init__(self, http: ClientHttp, *, now: Callable[[], int], size: int = MAX_SETS) -> None:
+    def __init__(self, http: ClientHttp, size: int = MAX_SETS) -> None:
         self.http = http
-        self._now = now
-        self._fetched: BoundedCache[_Place, _Fetched] = BoundedCache(size, now=now)
+        self._fetched: BoundedCache[_Place, _Fetched] = BoundedCache(size)
         self._fetches: SingleFlight[_Place, _Fetched] = SingleFlight()
 
     async def find(self, client: Client, *, renewed: bool = False) -> ForeignKeys:
@@ -74,14 +73,14 @@ class PublishedKeys:
             return NO_KEYS
         place = self.http.choose(client), client.jwks_uri
         fetched = self._fetched.get_stale(place) if renewed else self._fetched.get(place)
-        if fetched is None or (renewed and self._now() >= fetched.renewable_from):
-            renewable_from = self._now() + PAUSE if renewed else 0
+        if fetched is None or (renewed and clock() >= fetched.renewable_from):
+            renewable_from = clock() + PAUSE if renewed else 0
             fetched = await self._fetches.run(place, lambda: self._fetch(place, renewable_from))
         return fetched.keys
 
     async def _fetch(self, place: _Place, renewable_from: int) -> _Fetched:
         """Fetch the keys; after a failure, the keys that were there count a little longer."""
-        now = self._now()
+        now = clock()
         try:
             fetched, seconds = _Fetched(await _read(*place), renewable_from), LIFETIME
         except (Unreachable, ValueError) as error:

@@ -18,6 +18,7 @@ import orjson
 from aiohttp import encode_basic_auth, web
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from service.clock import clock
 from service.config.rules.uris import is_loopback
 from service.http.endpoint import Answer, WholeRequest, see_other
 from service.http.gate import GATE, REQUEST_ID
@@ -167,13 +168,13 @@ class DemonstrationEndpoint:
 
     def _story(self, request: web.Request) -> Story:
         flow = self.sign_in.flow
-        registry, now = flow.registry.current, flow.now()
+        registry = flow.registry.current
         known = {name: each.client_secrets for name, each in registry.clients.items()}
         known |= {name: api.secrets for name, api in registry.api_resources.items() if api.secrets}
         secrets = {
             name: f"{name}-secret"
             for name, hashes in known.items()
-            if verifies_any(hashes, f"{name}-secret", now=now)
+            if verifies_any(hashes, f"{name}-secret", now=clock())
         }
         send = request.app[GATE].answer_whole
         return Story(issuer=flow.reader.issuer, registry=registry, secrets=secrets, send=send)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
+from service.clock import clock
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer, jwt_fields
 from service.http.parameters import JSON, form_params
@@ -74,7 +75,7 @@ class IntrospectionEndpoint:
         claims = {
             "iss": self.active_tokens.issuer,
             "aud": _name(caller),
-            "iat": self.credentials.now(),
+            "iat": clock(),
             "token_introspection": answer,
         }
         jwt = await self.active_tokens.keys.signing_key(alg).sign(

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
+from service.clock import clock
 from service.http.endpoint import see_other
 from service.identity.providers.provider import ProviderFailed, ProviderUnavailable, ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
@@ -66,7 +67,7 @@ class LoginEndpoint:
             subject=user.sub,
             idp=LOCAL,
             amr=AMR,
-            auth_time=self.sign_in.flow.now(),
+            auth_time=clock(),
             remember=params.get("remember") is not None,
         )
         return await self.sign_in.continue_as(visit, waiting, sign_in)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from service.clock import clock
 from service.http.endpoint import Message, WholeRequest
 from service.http.parameters import FORM, form_params, media_type
 from service.http.proxy import ClientAddress
@@ -36,7 +36,6 @@ class CredentialReader:
     client_address: ClientAddress
     certificate_header: str | None
     """`server.client_certificate_header`."""
-    now: Callable[[], int]
 
     def read(self, request: Message, params: Params) -> RequestCredentials:
         """Return the credentials; `params` are those of the body."""
@@ -45,7 +44,7 @@ class CredentialReader:
             authorization=authorization(request),
             params=params,
             certificate=self.read_certificate(request),
-            now=self.now(),
+            now=clock(),
         )
 
     def read_certificate(self, request: Message) -> ClientCertificate | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
+from service.clock import clock
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import ConsentWithdrawn, Emit
@@ -31,7 +32,6 @@ class Consents:
     """What users have allowed clients for good, one for each subject and client (OIDC Core §3.1.2.4)."""
 
     stores: Stores
-    now: Callable[[], int]
     emit: Emit
 
     async def find(
@@ -68,7 +68,7 @@ class Consents:
             client_id=client.client_id,
             scope=scope,
             claims=claims,
-            given_at=self.now(),
+            given_at=clock(),
             unverified_client_host=host,
         )
         owner, name = digest(subject), digest(client.client_id)
@@ -103,14 +103,13 @@ class Consents:
     async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
         owner, stores = digest(subject), self.stores
         found = await stores.read_listed(
-            stores.subject_consents.members(owner, now=self.now()),
+            stores.subject_consents.members(owner),
             lambda name: stores.consents.read(owner, name),
         )
         return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
 
     def _list(self, owner: str, name: str, ttl: int) -> Command:
-        now = self.now()
-        return self.stores.subject_consents.add(owner, name, expires_at=now + ttl, now=now)
+        return self.stores.subject_consents.add(owner, name, expires_at=clock() + ttl)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +117,6 @@ class Authorizations:
     """The live authorizations, for the users who granted them and for operators."""
 
     stores: Stores
-    now: Callable[[], int]
     emit: Emit
 
     async def find(self, authorization_id: str) -> Authorization | None:
@@ -129,7 +127,7 @@ class Authorizations:
         return found
 
     async def find_all_of(self, subject: str) -> tuple[Authorization, ...]:
-        listed = self.stores.subject_authorizations.members(digest(subject), now=self.now())
+        listed = self.stores.subject_authorizations.members(digest(subject))
         found = await self.stores.read_listed(listed, self.stores.authorizations.read)
         return tuple(sorted(found, key=lambda each: each.created_at, reverse=True))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.events import Emit, SessionEnded, SessionStarted, current_traceparent
@@ -28,7 +29,6 @@ class Sessions:
     max_lifetime: int
     ended: asyncio.Event
     """Set when a session has ended here, so that the queued logouts are delivered."""
-    now: Callable[[], int]
     emit: Emit
 
     async def start(
@@ -65,12 +65,12 @@ class Sessions:
         if not is_selector(sid):
             return None
         (session,) = await self.stores.kv.read(self.stores.sessions.read(sid))
-        return session if session is not None and self.now() < session.ends_at else None
+        return session if session is not None and clock() < session.ends_at else None
 
     async def touch(self, session: Session) -> None:
         """Begin the idle time anew; a remembered session has none."""
         ttl = self._lifetime(session)
-        writes: list[Command] = [self.stores.session_uses.put(self.now(), session.id, ttl=ttl)]
+        writes: list[Command] = [self.stores.session_uses.put(clock(), session.id, ttl=ttl)]
         if not session.remember:
             writes.append(self.stores.sessions.extend(session.id, ttl=ttl))
         await self.stores.kv.write(*writes)
@@ -116,21 +116,21 @@ class Sessions:
 
         Offline authorizations outlive their session (OIDC Core §11).
         """
-        stores, now, owner = self.stores, self.now(), digest(session.subject)
-        listed = stores.session_authorizations.members(session.id, now=now)
+        stores, owner = self.stores, digest(session.subject)
+        listed = stores.session_authorizations.members(session.id)
         found = await stores.read_listed(listed, stores.authorizations.read)
         ended = [one.id for one in found if not one.is_offline]
-        clients = await stores.kv.read_members(stores.session_clients.members(session.id, now=now))
+        clients = await stores.kv.read_members(stores.session_clients.members(session.id))
         others = [one for one in clients if one not in but]
         writes = [
-            *queue_logouts(stores, session, others, now=now),
+            *queue_logouts(stores, session, others),
             *[stores.authorizations.drop(one) for one in ended],
             *[stores.subject_authorizations.remove(owner, one) for one in ended],
         ]
         return writes, others
 
     async def find_all_of(self, subject: str) -> tuple[Session, ...]:
-        listed = self.stores.subject_sessions.members(digest(subject), now=self.now())
+        listed = self.stores.subject_sessions.members(digest(subject))
         found = await self.stores.read_listed(listed, self.stores.sessions.read)
         return tuple(sorted(found, key=lambda session: session.auth_time, reverse=True))
 
@@ -144,7 +144,7 @@ class Sessions:
     def _build(
         self, sid: str, cookie_digest: str, sign_in: SignIn, user_agent: str, address: str
     ) -> Session:
-        now = self.now()
+        now = clock()
         return Session(
             id=sid,
             cookie_digest=cookie_digest,
@@ -169,10 +169,10 @@ class Sessions:
         """Write the session; False if the one to be renewed has ended meanwhile and stays ended."""
         write = self.stores.sessions.swap if renewed else self.stores.sessions.put
         record = write(session, session.id, ttl=self._lifetime(session))
-        now, ends_at, owner = self.now(), session.ends_at, digest(session.subject)
-        listed = self.stores.subject_sessions.add(owner, session.id, expires_at=ends_at, now=now)
+        ends_at, owner = session.ends_at, digest(session.subject)
+        listed = self.stores.subject_sessions.add(owner, session.id, expires_at=ends_at)
         # Its clients stay noted until its absolute end, however long ago they were noted.
-        clients = self.stores.session_clients.keep(session.id, expires_at=ends_at, now=now)
+        clients = self.stores.session_clients.keep(session.id, expires_at=ends_at)
         count, _, written = await self.stores.kv.write(listed, clients, record)
         await self._make_room(session, count)
         return bool(written)
@@ -187,21 +187,19 @@ class Sessions:
                 await self.end(session)
 
     def _lifetime(self, session: Session) -> int:
-        left = session.ends_at - self.now()
+        left = session.ends_at - clock()
         return left if session.remember else min(self.lifetime, left)
 
 
-def note_client(stores: Stores, client: Client, session: Session, *, now: int) -> list[Command]:
+def note_client(stores: Stores, client: Client, session: Session) -> list[Command]:
     """Note a client that registered for logouts, for as long as the session can last."""
     if client.frontchannel_logout_uri is None and client.backchannel_logout_uri is None:
         return []
     clients, ends_at = stores.session_clients, session.ends_at
-    return [clients.add(session.id, client.client_id, expires_at=ends_at, now=now)]
+    return [clients.add(session.id, client.client_id, expires_at=ends_at)]
 
 
-def queue_logouts(
-    stores: Stores, session: Session, client_ids: Iterable[str], *, now: int
-) -> list[Command]:
+def queue_logouts(stores: Stores, session: Session, client_ids: Iterable[str]) -> list[Command]:
     """Queue a logout for each of these clients; whether it can be delivered is decided later."""
     writes: list[Command] = []
     for client_id in client_ids:
@@ -213,5 +211,5 @@ def queue_logouts(
         )
         deliveries, queue = stores.logout_deliveries, stores.logout_queue
         writes.append(deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=DELIVERY_LIFETIME))
-        writes.append(queue.add(delivery.id, due=now))
+        writes.append(queue.add(delivery.id))
     return writes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import ClientHttp
+from service.clock import clock
 from service.logout.delivering import LogoutQueue
 from service.model import events
 from service.model.client import Client
@@ -44,7 +44,6 @@ class BackChannel:
     identifiers: SubjectIdentifiers
     http: ClientHttp
     emit: events.Emit
-    now: Callable[[], int]
 
     async def attempt(self, delivery: LogoutDelivery) -> None:
         """Send the client a token, unless it is gone or disabled, or has no logout URI any more."""
@@ -78,7 +77,7 @@ class BackChannel:
 
     async def _mint(self, delivery: LogoutDelivery, client: Client) -> str:
         """Return the signed token; an ID token never has `events` (OIDC Back-Channel Logout §4.1)."""
-        now = self.now()
+        now = clock()
         claims: dict[str, object] = {
             "iss": self.issuer,
             "sub": self.identifiers.find_sub(client, delivery.subject),

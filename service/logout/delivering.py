@@ -51,37 +51,34 @@ class LogoutQueue:
     stores: Stores
     lease: int
     """Seconds; longer than an attempt can take."""
-    now: Callable[[], int]
     waiting: int = 0
     """The number of deliveries when `find_due` was last called."""
 
     async def find_due(self, at_most: int) -> tuple[LogoutDelivery, ...]:
         """Return deliveries whose time has come, the earliest first; they stay in the queue."""
         queue = self.stores.logout_queue
-        due, self.waiting = await self.stores.kv.write(
-            queue.due(now=self.now(), at_most=at_most), queue.count()
-        )
+        due, self.waiting = await self.stores.kv.write(queue.due(at_most=at_most), queue.count())
         return await self._read([delivery_id.decode() for delivery_id in due])
 
     async def take(self, due: Collection[str]) -> tuple[LogoutDelivery, ...]:
         """Lease those of these ids that no other process has."""
-        queue, leases, now = self.stores.logout_queue, self.stores.logout_leases, self.now()
+        queue, leases = self.stores.logout_queue, self.stores.logout_leases
         answers = await self.stores.kv.write(
             *[leases.put_new(True, LOGOUT, one, ttl=self.lease) for one in due],
-            *[queue.defer(one, due=now + self.lease) for one in due],
+            *[queue.defer(one, seconds=self.lease) for one in due],
         )
         return await self._read([one for one, won in zip(due, answers, strict=False) if won])
 
     async def defer(self, due: Iterable[LogoutDelivery], *, seconds: int) -> None:
         """Make deliveries that nobody has taken due again after some seconds."""
-        queue, later = self.stores.logout_queue, self.now() + seconds
-        await self.stores.kv.write(*[queue.defer(one.id, due=later) for one in due])
+        queue = self.stores.logout_queue
+        await self.stores.kv.write(*[queue.defer(one.id, seconds=seconds) for one in due])
 
     async def give_back(self, delivery: LogoutDelivery, *, seconds: int = 0) -> None:
         """Return a delivery that was taken."""
         await self.stores.kv.write(
             self.stores.logout_deliveries.rewrite(delivery, LOGOUT, delivery.id),
-            self.stores.logout_queue.add(delivery.id, due=self.now() + seconds),
+            self.stores.logout_queue.add(delivery.id, seconds=seconds),
             self.stores.logout_leases.drop(LOGOUT, delivery.id),
         )
 

@@ -16,6 +16,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollecto
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from service.clock import clock
+
 NAMESPACE = "token_service"
 
 LabelValues = TypeVar("LabelValues", bound=tuple[str, ...])
@@ -50,7 +52,6 @@ class Readings(Collector):
     logout_deliveries: Callable[[], int]
     store_memory: Callable[[], tuple[int | None, int]]
     """Bytes that Redis uses, as far as that is known, and may use, 0 for no limit."""
-    now: Callable[[], int]
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
@@ -61,7 +62,7 @@ class Readings(Collector):
         )
         generation = {(self.registry_generation(),): 1}
         yield _gauge("registry_info", "The registry in force.", generation, "generation")
-        signing, since, now = self.signing_keys().items(), self.signing_since(), self.now()
+        signing, since, now = self.signing_keys().items(), self.signing_since(), clock()
         text = "The keys that sign now."
         yield _gauge("signing_key_info", text, dict.fromkeys(signing, 1), "alg", "kid")
         text = "For how long the keys that sign now have signed."

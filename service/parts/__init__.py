@@ -33,19 +33,18 @@ class UserRecords:
     """The records of users in the store, which can be read without the users themselves."""
 
     def __init__(self, shared: Shared) -> None:
-        stores, now, emit = shared.stores, shared.now, shared.emit
+        stores, emit = shared.stores, shared.emit
         session = shared.configuration.session
         self.sessions = Sessions(
             stores=stores,
             lifetime=session.lifetime,
             max_lifetime=session.max_lifetime,
             ended=asyncio.Event(),
-            now=now,
             emit=emit,
         )
         self.partial_sign_ins = PartialSignIns(stores)
-        self.consents = Consents(stores=stores, now=now, emit=emit)
-        self.authorizations = Authorizations(stores=stores, now=now, emit=emit)
+        self.consents = Consents(stores=stores, emit=emit)
+        self.authorizations = Authorizations(stores=stores, emit=emit)
 
 
 class SignInParts:
@@ -73,13 +72,12 @@ class SignInParts:
         self.providers = ProviderSignIn(
             redirect_uri=shared.issuer.rstrip("/") + CALLBACK,
             registry=shared.registry,
-            directory=ProviderDirectory(http=http, now=shared.now),
+            directory=ProviderDirectory(http=http),
             http=http,
             stores=shared.stores,
             rate_limit=shared.rate_limit("parked", limits.parked_requests_per_minute),
             clock_skew=shared.configuration.server.clock_skew,
             emit=shared.emit,
-            now=shared.now,
         )
 
 
@@ -109,9 +107,8 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
     request_objects = RequestObjects(
         issuer=shared.issuer,
         keys=parts.keys.of_clients,
-        uris=RequestUris(shared.client_http("request_object"), now=shared.now),
+        uris=RequestUris(shared.client_http("request_object")),
         clock_skew=shared.configuration.server.clock_skew,
-        now=shared.now,
     )
     return AuthorizeFlow(
         reader=RequestReader(
@@ -133,7 +130,6 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
             emit=shared.emit,
         ),
         emit=shared.emit,
-        now=shared.now,
     )
 
 
@@ -141,7 +137,7 @@ def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
     """Build back-channel logout."""
     shared, clients = parts.shared, parts.clients.directory
     lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
-    queue = LogoutQueue(stores=shared.stores, lease=lease, now=shared.now)
+    queue = LogoutQueue(stores=shared.stores, lease=lease)
     attempt = BackChannel(
         issuer=shared.issuer,
         queue=queue,
@@ -150,7 +146,6 @@ def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
         identifiers=parts.tokens.identifiers,
         http=shared.client_http("logout"),
         emit=shared.emit,
-        now=shared.now,
     ).attempt
     return LogoutDeliveries(
         queue=queue,

@@ -9,6 +9,7 @@ from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
 from service.clients.registration.registration import ClientRegistration, RegisteredOrigins
+from service.clock import clock
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.keys.key_source import build_key_source, encryption_algorithms
@@ -46,7 +47,7 @@ class KeyParts:
             prefix=shared.prefix,
             longest_token=longest_token,
             encryption=encryption,
-            now=shared.now,
+            now=clock,
             emit=shared.emit,
             timed=shared.timed,
         )
@@ -56,8 +57,7 @@ class KeyParts:
         )
         self.of_clients = ClientKeys(
             ring=self.ring,
-            published=PublishedKeys(shared.client_http("client_keys"), now=shared.now),
-            now=shared.now,
+            published=PublishedKeys(shared.client_http("client_keys")),
         )
 
 
@@ -82,7 +82,7 @@ class ClientParts:
             registry=shared.registry, registered=self.registered if is_on else None
         )
         self.registrable = policy.registrable if is_on else Registrable()
-        self.origins = RegisteredOrigins(stores=stores, now=shared.now)
+        self.origins = RegisteredOrigins(stores=stores)
         self.registration = ClientRegistration(
             policy=policy,
             stores=stores,
@@ -90,7 +90,6 @@ class ClientParts:
             seal=seal,
             http=shared.client_http("sector_identifier").guarded,
             lifetime=configuration.registration.client_lifetime,
-            now=shared.now,
             emit=shared.emit,
         )
         assertions = ClientAssertions(
@@ -111,7 +110,7 @@ class TokenParts:
     def __init__(
         self, shared: Shared, keys: KeyParts, clients: ClientParts, users: UserStore
     ) -> None:
-        issuer, registry, stores, now = shared.issuer, shared.registry, shared.stores, shared.now
+        issuer, registry, stores = shared.issuer, shared.registry, shared.stores
         directory, client_keys = clients.directory, keys.of_clients
         self.identifiers = SubjectIdentifiers(pairwise_salt=shared.configuration.pairwise_salt)
         self.access_tokens = AccessTokens(
@@ -124,9 +123,9 @@ class TokenParts:
             clients=directory,
             identifiers=self.identifiers,
         )
-        self.revocation = Revocation(stores=stores, emit=shared.emit, now=now)
+        self.revocation = Revocation(stores=stores, emit=shared.emit)
         self.active_tokens = ActiveTokens(
-            issuer=issuer, keys=keys.ring, stores=stores, clients=directory, users=users, now=now
+            issuer=issuer, keys=keys.ring, stores=stores, clients=directory, users=users
         )
         self.issuer = TokenIssuer(
             access_tokens=self.access_tokens,
@@ -134,5 +133,4 @@ class TokenParts:
             revocation=self.revocation,
             stores=stores,
             emit=shared.emit,
-            now=now,
         )

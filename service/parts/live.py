@@ -63,7 +63,6 @@ def connect(parts: Parts, grants: Grants) -> None:
             signing_keys=lambda: ring.signing_kids,
             signing_since=lambda: ring.signing_since,
             logout_deliveries=lambda: parts.logout_deliveries.queue.waiting,
-            now=shared.now,
         )
     )
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from time import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from service.clients.published_keys import ClientHttp
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from service.observe.spans import Spans
 
 
-def clock() -> int:
-    """Return the present time in whole seconds since the epoch."""
-    return int(time())
-
-
 class Shared:
     """The parts that all other parts are built on; nothing is connected yet."""
 
@@ -44,7 +38,6 @@ class Shared:
         self.configuration = configuration
         self.issuer = configuration.issuer
         self.registration_is_on = configuration.registration.enabled
-        self.now: Callable[[], int] = clock
         self.spans = spans
         self.metrics = Metrics(has_workers=configuration.server.workers > 1)
         self.emit = FanOut(EventLog.on_standard_error(environ), self.metrics, *listeners)
@@ -81,9 +74,7 @@ class Shared:
 
     def rate_limit(self, name: str, per_minute: int | None) -> RateLimit:
         """Return a limit for each caller, counted under this name; no limit if None."""
-        return RateLimit(
-            kv=self.kv, prefix=self.prefix, name=name, per_minute=per_minute, now=self.now
-        )
+        return RateLimit(kv=self.kv, prefix=self.prefix, name=name, per_minute=per_minute)
 
     async def close(self) -> None:
         """Close all connections to other servers."""

@@ -44,7 +44,6 @@ class PageParts:
         self.credentials = CredentialReader(
             client_address=self.client_address,
             certificate_header=server.client_certificate_header,
-            now=shared.now,
         )
         self.visits = Visits(
             cookies=cookies,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 
+from service.clock import clock
 from service.model.handle import digest
 from service.protocol.errors import TooManyRequests
 from service.store import verbs
@@ -22,13 +22,12 @@ class RateLimit:
     prefix: str
     name: str
     per_minute: int | None
-    now: Callable[[], int]
 
     async def count(self, caller: str, amount: int = 1) -> None:
         """Count a request with its weight, or raise TooManyRequests (RFC 6585 §4)."""
         if self.per_minute is None:
             return
-        window, elapsed = divmod(self.now(), MINUTE)
+        window, elapsed = divmod(clock(), MINUTE)
         key = f"{self.prefix}:{{{digest(caller)}}}:rl:{self.name}:{window}"
         (count,) = await self.kv.write(verbs.count(key, 2 * MINUTE, amount))
         if count > self.per_minute:

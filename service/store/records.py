@@ -13,6 +13,7 @@ from typing import Generic, TypeVar, cast
 import msgspec
 import structlog
 
+from service.clock import clock
 from service.model.authorization import Spent
 from service.store import verbs
 from service.store.verbs import Command, Read
@@ -169,19 +170,17 @@ class Index:
     def key(self, selector: str, digest: str = "") -> str:
         return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
 
-    def add(
-        self, selector: str, member: str, digest: str = "", *, expires_at: int, now: int
-    ) -> Command:
+    def add(self, selector: str, member: str, digest: str = "", *, expires_at: int) -> Command:
         """Note a member until it expires, and forget those that have; answers how many there are."""
-        return ("EVAL", verbs.INDEX_ADD, 1, self.key(selector, digest), now, expires_at, member)
+        return ("EVAL", verbs.INDEX_ADD, 1, self.key(selector, digest), clock(), expires_at, member)
 
-    def keep(self, selector: str, *, expires_at: int, now: int) -> Command:
+    def keep(self, selector: str, *, expires_at: int) -> Command:
         """Let all members last until `expires_at`."""
-        return ("EVAL", verbs.INDEX_KEEP, 1, self.key(selector), now, expires_at)
+        return ("EVAL", verbs.INDEX_KEEP, 1, self.key(selector), clock(), expires_at)
 
-    def members(self, selector: str, digest: str = "", *, now: int) -> Command:
+    def members(self, selector: str, digest: str = "") -> Command:
         """Ask for the members that have not expired, after the commands before."""
-        return ("ZRANGEBYSCORE", self.key(selector, digest), f"({now}", "+inf")
+        return ("ZRANGEBYSCORE", self.key(selector, digest), f"({clock()}", "+inf")
 
     def first(self, selector: str, digest: str = "", *, count: int) -> Command:
         """Ask for the members that expire first, after the commands before."""
@@ -191,9 +190,9 @@ class Index:
         """Ask for the members that expire last, after the commands before."""
         return ("ZRANGE", self.key(selector, digest), -count, -1)
 
-    def count(self, selector: str, digest: str = "", *, now: int) -> Command:
+    def count(self, selector: str, digest: str = "") -> Command:
         """Ask how many members have not expired, after the commands before."""
-        return ("ZCOUNT", self.key(selector, digest), f"({now}", "+inf")
+        return ("ZCOUNT", self.key(selector, digest), f"({clock()}", "+inf")
 
     def remove(self, selector: str, member: str, digest: str = "") -> Command:
         return ("ZREM", self.key(selector, digest), member)
@@ -215,17 +214,17 @@ class Queue:
     def key(self) -> str:
         return f"{self.prefix}:{{{self.selector}}}:{self.name}"
 
-    def add(self, member: str, *, due: int) -> Command:
-        """Note a member, or give it another time, and forget what has been due for longer than `ttl`."""
-        return ("EVAL", verbs.ENQUEUE, 1, self.key, due, member, self.ttl)
+    def add(self, member: str, *, seconds: int = 0) -> Command:
+        """Note a member, due in so many seconds or at once, and forget what has been due for longer than `ttl`."""
+        return ("EVAL", verbs.ENQUEUE, 1, self.key, clock() + seconds, member, self.ttl)
 
-    def defer(self, member: str, *, due: int) -> Command:
-        """Give a member another time, if it is still there."""
-        return ("ZADD", self.key, "XX", due, member)
+    def defer(self, member: str, *, seconds: int) -> Command:
+        """Let a member be due so many seconds from now, if it is still there."""
+        return ("ZADD", self.key, "XX", clock() + seconds, member)
 
-    def due(self, *, now: int, at_most: int) -> Command:
+    def due(self, *, at_most: int) -> Command:
         """Ask for the members that are due, the earliest first."""
-        return ("ZRANGEBYSCORE", self.key, "-inf", now, "LIMIT", 0, at_most)
+        return ("ZRANGEBYSCORE", self.key, "-inf", clock(), "LIMIT", 0, at_most)
 
     def count(self) -> Command:
         """Ask how many members there are."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 import msgspec
 
 from service.clients.directory import Clients
+from service.clock import clock
 from service.keys.jose import JwtRefused, VerifiedClaims, looks_like_jwt, require_claims, verify
 from service.keys.keyring import KeyRing
 from service.model.authorization import (
@@ -90,7 +91,6 @@ class ActiveTokens:
     stores: Stores
     clients: Clients
     users: UserStore
-    now: Callable[[], int]
 
     async def find(self, token: str) -> ActiveToken | None:
         """Return the access token if it is active, a reference token and a JWT alike."""
@@ -214,7 +214,7 @@ class ActiveTokens:
             raise Inactive(str(refused)) from refused
         if claims.get("iss") != self.issuer:
             raise Inactive("another issuer made it")
-        if cast("int", claims["exp"]) <= self.now():
+        if cast("int", claims["exp"]) <= clock():
             raise Inactive("it has expired")
         jti = str(claims["jti"])
         revoked, authorization = await self.stores.kv.read(

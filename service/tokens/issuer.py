@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from service.clock import clock
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
@@ -42,13 +43,12 @@ class TokenIssuer:
     revocation: Revocation
     stores: Stores
     emit: Emit
-    now: Callable[[], int]
 
     async def issue(
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the token response; raise if another request has used the code or token first."""
-        authorization, now = grant.authorization, self.now()
+        authorization, now = grant.authorization, clock()
         if isinstance(grant, ContinuedGrant):
             issued = await self._issue_continued(grant, request.client, user_claims, now)
         else:
@@ -94,7 +94,7 @@ class TokenIssuer:
         stores = self.stores
         refresh = begin_family(stores, authorization, client, user_claims=user_claims, now=now)
         ttl, writes = _writes(access, refresh)
-        writes = (*begin(stores, authorization, ttl=ttl, now=now), *writes)
+        writes = (*begin(stores, authorization, ttl=ttl), *writes)
         answers = await stores.kv.write(*writes) if writes else []
         if authorization.subject is not None:
             await make_room(stores, authorization, count=answers[0], emit=self.emit)
@@ -128,7 +128,7 @@ class TokenIssuer:
                 authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims, now=now
             )
         ttl, writes = _writes(access, refresh)
-        writes = (*prolong(self.stores, authorization, ttl=ttl, now=now), *writes)
+        writes = (*prolong(self.stores, authorization, ttl=ttl), *writes)
         if single_use is not None:
             writes = (single_use.swap, *writes)
         once = single_use is not None or grant.refresh_token is not None
@@ -149,9 +149,7 @@ class TokenIssuer:
         # A reference token is active while its record exists, a JWT while no revocation does.
         fate = stores.access_tokens if exists_while_active else stores.revoked
         answers = await stores.kv.write(
-            stores.delegated.add(
-                selector, access.name, name, expires_at=access.expires_at, now=now
-            ),
+            stores.delegated.add(selector, access.name, name, expires_at=access.expires_at),
             *access.writes,
             fate.exists(selector, name),
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from service.clock import clock
 from service.model.authorization import Authorization
 from service.model.events import AuthorizationEnded, CodeReplayed, Emit, RefreshTokenReused
 from service.model.handle import DIGEST_LENGTH, digest
@@ -24,7 +25,7 @@ SKEW = 60
 Replay = type[CodeReplayed] | type[RefreshTokenReused]
 
 
-def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
+def begin(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Command]:
     """Return the commands that write an authorization of a user for `ttl` seconds.
 
     One of a client for itself has no record: it has only its one access token.
@@ -32,13 +33,13 @@ def begin(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -
     if authorization.subject is None:
         return []
     record = stores.authorizations.put(authorization, authorization.id, ttl=ttl)
-    return [*_index(stores, authorization, ttl=ttl, now=now), record]
+    return [*_index(stores, authorization, ttl), record]
 
 
-def prolong(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
+def prolong(stores: Stores, authorization: Authorization, *, ttl: int) -> list[Command]:
     """Return the commands that keep it for `ttl` seconds from now, unless it was revoked meanwhile."""
     record = stores.authorizations.extend(authorization.id, ttl=ttl)
-    return [*_index(stores, authorization, ttl=ttl, now=now), record]
+    return [*_index(stores, authorization, ttl), record]
 
 
 async def make_room(stores: Stores, newcomer: Authorization, *, count: int, emit: Emit) -> None:
@@ -108,13 +109,13 @@ def _rank(authorization: Authorization | None, newcomer: Authorization) -> int:
     return 1 if authorization.client_id == newcomer.client_id else 2
 
 
-def _index(stores: Stores, authorization: Authorization, *, ttl: int, now: int) -> list[Command]:
-    subject, expires_at = digest(str(authorization.subject)), now + ttl
+def _index(stores: Stores, authorization: Authorization, ttl: int) -> list[Command]:
+    subject, expires_at = digest(str(authorization.subject)), clock() + ttl
     users, sessions = stores.subject_authorizations, stores.session_authorizations
-    entries = [users.add(subject, authorization.id, expires_at=expires_at, now=now)]
+    entries = [users.add(subject, authorization.id, expires_at=expires_at)]
     sid = authorization.session_id
     if sid is not None and not authorization.is_offline:
-        entries.append(sessions.add(sid, authorization.id, expires_at=expires_at, now=now))
+        entries.append(sessions.add(sid, authorization.id, expires_at=expires_at))
     return entries
 
 
@@ -139,7 +140,6 @@ class SingleUse(msgspec.Struct, frozen=True, kw_only=True):
 class Revocation:
     stores: Stores
     emit: Emit
-    now: Callable[[], int]
 
     async def end_authorization(self, authorization_id: str) -> None:
         """Revoke an authorization with all its tokens, delegated ones included."""
@@ -171,7 +171,7 @@ class Revocation:
         kv, derived = self.stores.kv, self.stores.delegated
         found, level = [*names], [*names]
         while level:
-            asked = [derived.members(selector, name, now=self.now()) for name in level]
+            asked = [derived.members(selector, name) for name in level]
             answers: list[list[bytes]] = await kv.write(*asked)
             level = [name.decode() for members in answers for name in members]
             found += level
@@ -180,7 +180,7 @@ class Revocation:
     def _end(self, selector: str, name: str, expires_at: int) -> Command:
         if is_reference(name):
             return self.stores.access_tokens.drop(selector, name)
-        return self.stores.revoked.put(True, selector, name, ttl=expires_at - self.now() + SKEW)
+        return self.stores.revoked.put(True, selector, name, ttl=expires_at - clock() + SKEW)
 
 
 def is_reference(name: str) -> bool:

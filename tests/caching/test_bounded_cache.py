@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,15 +11,6 @@ from service.caching import BoundedCache
 SIZE = 3
 
 puts = st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(), st.integers(1, 9)), min_size=1)
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    time = 0.0
-
-    def now(self) -> float:
-        return self.time
 
 
 @given(puts)
@@ -34,16 +26,16 @@ def test_the_values_that_were_stored_last_are_kept(stored: list[tuple[str, int, 
 
 @given(puts)
 def test_a_value_is_returned_until_its_time_is_over(stored: list[tuple[str, int, int]]) -> None:
-    clock = Clock()
-    cache = BoundedCache[str, int](10, now=clock.now)
-    expected: dict[str, tuple[int, float]] = {}
-    for key, value, seconds in stored:
-        cache.put(key, value, seconds=seconds)
-        expected[key] = value, clock.time + seconds
-        clock.time += 2
-        for known, (its_value, until) in expected.items():
-            assert cache.get(known) == (its_value if clock.time < until else None)
-            assert cache.get_stale(known) == its_value
+    cache = BoundedCache[str, int](10)
+    expected: dict[str, tuple[int, int]] = {}
+    with time_machine.travel(0, tick=False) as traveller:
+        for now, (key, value, seconds) in enumerate(stored):
+            cache.put(key, value, seconds=seconds)
+            expected[key] = value, now + seconds
+            traveller.shift(1)
+            for known, (its_value, until) in expected.items():
+                assert cache.get(known) == (its_value if now + 1 < until else None)
+                assert cache.get_stale(known) == its_value
 
 
 def test_a_value_that_is_stored_again_is_the_last_to_make_room() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+import time_machine
 from aiohttp import web
 from pydantic import TypeAdapter
 
@@ -66,7 +68,7 @@ class Party:
 
     keys: ClientKeys
     client: Client
-    now: list[int]
+    traveller: time_machine.Traveller
 
     async def verify(self, token: str, algorithms: set[str] = RS256) -> VerifiedClaims:
         """Verify a JWT of this client."""
@@ -74,7 +76,7 @@ class Party:
 
     def wait(self, seconds: int) -> None:
         """Let time pass."""
-        self.now[0] += seconds
+        self.traveller.shift(seconds)
 
     def but(self, **changes: Any) -> Party:
         """The same client, registered a little differently."""
@@ -84,17 +86,12 @@ class Party:
 @pytest.fixture
 async def party() -> AsyncIterator[Party]:
     """A client that registers no key yet."""
-    now = [1_800_000_000]
     free = OutgoingHttp(timeout=2, ca_file=None, policy=None)
     guarded = OutgoingHttp(timeout=2, ca_file=None, policy=AddressPolicy(()))
 
-    def clock() -> int:
-        return now[0]
-
     keys = ClientKeys(
         ring=KeyRing(["RS256"]),
-        published=PublishedKeys(ClientHttp(free=free, guarded=guarded), now=clock),
-        now=clock,
+        published=PublishedKeys(ClientHttp(free=free, guarded=guarded)),
     )
     entry = {
         "client_id": "web",
@@ -103,7 +100,9 @@ async def party() -> AsyncIterator[Party]:
     file = TypeAdapter(ConfigurationFile).validate_python(
         {"issuer": "http://localhost", "clients": [entry]}
     )
-    yield Party(keys, build_registry(file, builtin_catalogue(), generation="1").clients["web"], now)
+    client = build_registry(file, builtin_catalogue(), generation="1").clients["web"]
+    with time_machine.travel(time.time(), tick=False) as traveller:
+        yield Party(keys, client, traveller)
     await free.close()
     await guarded.close()
 

@@ -125,7 +125,7 @@ async def test_the_number_of_cached_key_sets_is_limited(
     published: Party, server: KeyServer, rsa: Rsa
 ) -> None:
     http = published.keys.published.http
-    few = PublishedKeys(http, now=lambda: published.now[0], size=2)
+    few = PublishedKeys(http, size=2)
     published = replace(published, keys=replace(published.keys, published=few))
     server.publish(rsa(0))
     token = await rsa(0).sign(CLAIMS, typ="JWT")

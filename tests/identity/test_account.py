@@ -31,12 +31,12 @@ def clock() -> Iterator[time_machine.Traveller]:
 
 @pytest.fixture
 def consents(stores: Stores, events: list[object]) -> Consents:
-    return Consents(stores=stores, now=now, emit=events.append)
+    return Consents(stores=stores, emit=events.append)
 
 
 @pytest.fixture
 def authorizations(stores: Stores, events: list[object]) -> Authorizations:
-    return Authorizations(stores=stores, now=now, emit=events.append)
+    return Authorizations(stores=stores, emit=events.append)
 
 
 def client(client_id: str = "web", *, consent_lifetime: int | None = None) -> Client:
@@ -131,7 +131,7 @@ async def grant(stores: Stores, subject: str | None = "1") -> Authorization:
         idp="local",
         created_at=now(),
     )
-    expiry: dict[str, Any] = {"expires_at": now() + DAY, "now": now()}
+    expiry: dict[str, Any] = {"expires_at": now() + DAY}
     await stores.kv.write(
         stores.authorizations.put(authorization, authorization.id, ttl=DAY),
         stores.subject_authorizations.add(digest(subject or ""), authorization.id, **expiry),

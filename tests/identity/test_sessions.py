@@ -39,7 +39,6 @@ def sessions(stores: Stores, events: list[object]) -> Sessions:
         lifetime=10 * HOUR,
         max_lifetime=30 * DAY,
         ended=asyncio.Event(),
-        now=now,
         emit=events.append,
     )
 
@@ -64,7 +63,7 @@ async def grant(stores: Stores, session: Session, *scope: str) -> Authorization:
         session_id=session.id,
         created_at=now(),
     )
-    expiry: dict[str, Any] = {"expires_at": now() + HOUR, "now": now()}
+    expiry: dict[str, Any] = {"expires_at": now() + HOUR}
     await stores.kv.write(
         stores.authorizations.put(authorization, authorization.id, ttl=HOUR),
         stores.session_authorizations.add(session.id, authorization.id, **expiry),

@@ -154,9 +154,7 @@ async def queue_deliveries(service: RunningService, count: int) -> None:
         hint = claims_in((await ClientApp(service, browser).tokens())["id_token"])
         session = await parts.records.sessions.find_by_id(hint["sid"])
         assert session is not None
-        await parts.shared.kv.write(
-            *queue_logouts(parts.shared.stores, session, ["web"], now=parts.shared.now())
-        )
+        await parts.shared.kv.write(*queue_logouts(parts.shared.stores, session, ["web"]))
         await browser.close()
 
 

@@ -54,7 +54,7 @@ async def queue_deliveries(service: RunningService, client_id: str, count: int) 
         )
         await stores.kv.write(
             stores.logout_deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=600),
-            stores.logout_queue.add(delivery.id, due=service.parts.shared.now() - 1),
+            stores.logout_queue.add(delivery.id, seconds=-1),
         )
 
 

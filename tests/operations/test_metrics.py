@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 import pytest
 
+from service.clock import clock
 from service.model.events import (
     CodeReplayed,
     LoginFailed,
@@ -120,7 +121,7 @@ async def test_requests_to_other_servers_are_timed_by_purpose(service: RunningSe
 
 async def test_a_key_is_as_old_as_its_signing(service: RunningService) -> None:
     (kid,) = service.parts.keys.ring.signing_kids.values()
-    now = service.parts.shared.now()
+    now = clock()
     service.parts.keys.ring.replace(
         in_use=[service.parts.keys.ring.signing_key()], held=(), since={kid: now - 100}
     )

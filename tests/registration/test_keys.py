@@ -10,6 +10,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
+from service.clock import clock
 from service.keys.jose import Key
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService
@@ -35,7 +36,7 @@ def published(*keys: ECKey) -> dict[str, Any]:
 
 async def authenticates(client: RegisteredApp, service: RunningService, key: ECKey) -> bool:
     """Whether the client gets a token by this key; a refusal is invalid_client."""
-    now = service.parts.shared.now()
+    now = clock()
     claims: dict[str, Any] = {
         "iss": client.client_id,
         "sub": client.client_id,

@@ -9,6 +9,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
+from service.clock import clock
 from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService
 
@@ -50,7 +51,7 @@ def assertion_of(client: RegisteredApp, key: OctKey | None = None) -> dict[str, 
         "sub": client.client_id,
         "aud": client.service.issuer,
         "jti": f"once-{key is None}",
-        "exp": client.service.parts.shared.now() + 60,
+        "exp": clock() + 60,
     }
     return {
         "client_assertion": jwt.encode({"alg": "HS256"}, claims, key or key_of(client)),

@@ -173,7 +173,7 @@ async def test_one_address_does_not_use_up_the_fetches_of_another(web: Sender) -
     assert client is not None
     client = replace(client, request_uris=("https://web.example/request",))
     way = Counting()
-    uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
+    uris = RequestUris(ClientHttp(free=way, guarded=way))
     for number in range(PER_MINUTE):
         await uris.fetch(
             f"https://web.example/request#{number}", client, client_address="192.0.2.1"
@@ -215,7 +215,7 @@ async def test_a_limited_number_of_objects_is_kept(
     assert client is not None
     client = replace(client, request_uris=("https://web.example/request",))
     way = Counting()
-    uris = RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
+    uris = RequestUris(ClientHttp(free=way, guarded=way))
     for turn in (range(MAX_KEPT + 1), range(MAX_KEPT, -1, -1)):
         for number in turn:
             await uris.fetch(
@@ -230,7 +230,7 @@ async def test_a_client_that_registered_itself_has_to_use_https_the_guarded_way(
     client = await web.app.service.parts.clients.directory.find("web")
     assert client is not None
     free, guarded = Counting(), Counting()
-    uris = RequestUris(ClientHttp(free=free, guarded=guarded), now=lambda: 0)
+    uris = RequestUris(ClientHttp(free=free, guarded=guarded))
     registered = replace(
         client,
         dynamically_registered=True,

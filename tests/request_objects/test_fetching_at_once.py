@@ -53,7 +53,7 @@ def way() -> Hanging:
 @pytest.fixture
 def uris(way: Hanging) -> RequestUris:
     """At a clock that stands still."""
-    return RequestUris(ClientHttp(free=way, guarded=way), now=lambda: 0)
+    return RequestUris(ClientHttp(free=way, guarded=way))
 
 
 async def begun(uris: RequestUris, client: Client, *paths: str) -> list[asyncio.Task[str]]:
@@ -112,7 +112,7 @@ async def test_hanging_dynamic_clients_do_not_stop_the_operators_clients(
 ) -> None:
     free = Hanging()
     free.answering.set()
-    uris = RequestUris(ClientHttp(free=free, guarded=way), now=lambda: 0)
+    uris = RequestUris(ClientHttp(free=free, guarded=way))
     stranger = replace(client, dynamically_registered=True)
     waiting = await begun(uris, stranger, *map(str, range(request_uri.AT_ONCE)))
     assert await uris.fetch(BASE + "0", client, client_address="192.0.2.1") == "content"

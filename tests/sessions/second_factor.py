@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from service.authorize.flow import NextStep
 from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
 from service.authorize.steps import BUILTIN_STEPS, LOGIN
+from service.clock import clock
 from service.http.endpoint import Endpoint
 from service.identity.sign_ins import SignIn
 from service.pages.error_page import ErrorPages
@@ -62,7 +63,6 @@ class OtpEndpoint:
 
     sign_in: SignInPages
     errors: ErrorPages
-    now: Callable[[], int]
 
     def routes(self) -> Iterable[web.RouteDef]:
         return self.errors.page_and_form(PATH, self.page, self.submit)
@@ -87,7 +87,7 @@ class OtpEndpoint:
             return await self.sign_in.refuse(visit, waiting, AccessDenied("the user cancelled"))
         if visit.params.get("otp") != CODE:
             return self._show(visit, waiting)
-        sign_in = so_far.with_second_factor(("otp",), at=self.now())
+        sign_in = so_far.with_second_factor(("otp",), at=clock())
         return await self.sign_in.continue_as(visit, waiting, sign_in)
 
     def _start_again(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
@@ -109,5 +109,5 @@ def install(patch: pytest.MonkeyPatch, step: Step, templates: Path) -> dict[str,
 
 
 def _with_page(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
-    page = OtpEndpoint(sign_in=pages.sign_in, errors=pages.errors, now=parts.shared.now)
+    page = OtpEndpoint(sign_in=pages.sign_in, errors=pages.errors)
     return (*sign_in_endpoints(parts, pages), page)

@@ -9,6 +9,7 @@ import hiredis
 import pytest
 from redis import Redis
 
+from service.clock import clock
 from service.model.authorization import Spent
 from service.store import verbs
 from service.store.stores import LOGOUT, Stores
@@ -29,9 +30,9 @@ def writes(stores: Stores) -> list[Command]:
         stores.codes.put(EXAMPLES["ac"], "id", "code", ttl=60),  # type: ignore[arg-type]
         stores.codes.swap(Spent(attempt="a", at=NOON), "id", "code", ttl=60),
         stores.logout_leases.put_new(True, LOGOUT, "delivery", ttl=60),
-        stores.subject_sessions.add("who", "session", expires_at=NOON + 60, now=NOON),
-        stores.session_clients.keep("who", expires_at=NOON + 90, now=NOON),
-        stores.logout_queue.add("delivery", due=NOON),
+        stores.subject_sessions.add("who", "session", expires_at=clock() + 60),
+        stores.session_clients.keep("who", expires_at=clock() + 90),
+        stores.logout_queue.add("delivery"),
         verbs.count("ts:{who}:rl", 60),
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.model.events import AuthorizationEnded, SessionEnded
 from service.model.handle import digest
@@ -109,7 +110,7 @@ async def test_a_person_with_too_many_sessions_is_signed_out_where_it_ends_first
 async def begun(service: RunningService, number: int) -> Session:
     """A session that ends so much later than the others."""
     parts = service.parts
-    now = parts.shared.now()
+    now = clock()
     who = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now, remember=True)
     sessions = replace(parts.records.sessions, lifetime=60, max_lifetime=60 + number)
     session, _ = await sessions.start(who, previous=None, user_agent="")
@@ -122,9 +123,7 @@ async def test_an_origin_of_too_many_clients_is_known_by_the_others(
     apps = [await RegisteredApp.register(service, browser) for _ in range(MORE)]
     origins = service.parts.shared.stores.registered_origins
     name = digest("https://registered.example")
-    (count,) = await service.parts.shared.kv.write(
-        origins.count(name, now=service.parts.shared.now())
-    )
+    (count,) = await service.parts.shared.kv.write(origins.count(name))
     assert count == MOST
     assert await service.parts.clients.origins.includes("https://registered.example")
     assert [(await app.manage("GET")).status for app in apps] == [200] * MORE

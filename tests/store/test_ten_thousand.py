@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from service.clock import clock
 from service.identity.sessions import Sessions
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, RefreshToken, new_family_key
@@ -49,14 +50,14 @@ async def test_a_family_with_ten_thousand_rotations_is_one_token_in_the_end(
         scope=frozenset({"api1", "offline_access"}),
         subject="818727",
         family_key=new_family_key(frozenset({"offline_access"})),
-        created_at=parts.shared.now(),
+        created_at=clock(),
     )
-    stores, now = parts.shared.stores, parts.shared.now()
+    stores, now = parts.shared.stores, clock()
     current = begin_family(stores, authorization, client, user_claims={}, now=now)
     assert current is not None
     await parts.shared.kv.write(current.write)
     for _ in range(MANY):
-        handle, now = current.handle, parts.shared.now()
+        handle, now = current.handle, clock()
         (record,) = await parts.shared.kv.read(
             stores.refresh_tokens.read(handle.selector, handle.digest)
         )
@@ -74,7 +75,7 @@ async def test_a_person_with_ten_thousand_sessions_gets_no_more(
     redis: Redis, service: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.store.stores.MAX_SESSIONS", ROOM)
-    sessions, now = service.parts.records.sessions, service.parts.shared.now()
+    sessions, now = service.parts.records.sessions, clock()
     await ten_thousand_sessions(sessions, now)
     listed = sessions.stores.subject_sessions.key(digest("818727"))
     assert size(redis, listed) < 2 * KIB * KIB
@@ -102,7 +103,7 @@ async def ten_thousand_sessions(sessions: Sessions, now: int) -> None:
         )
         await stores.kv.write(
             stores.sessions.put(session, session.id, ttl=MANY),
-            stores.subject_sessions.add(owner, session.id, expires_at=session.ends_at, now=now),
+            stores.subject_sessions.add(owner, session.id, expires_at=session.ends_at),
         )
 
 
@@ -110,12 +111,12 @@ async def ten_thousand_sessions(sessions: Sessions, now: int) -> None:
 async def test_no_index_takes_more_than_two_mebibytes(
     redis: Redis, service: RunningService, name: str
 ) -> None:
-    stores, now = service.parts.shared.stores, service.parts.shared.now()
+    stores, now = service.parts.shared.stores, clock()
     index: Index = getattr(stores, name)
     for first in range(0, 2 * MANY, 100):
         await stores.kv.write(
             *[
-                index.add("s", digest(str(number)), expires_at=now + 3600, now=now)
+                index.add("s", digest(str(number)), expires_at=now + 3600)
                 for number in range(first, first + 100)
             ]
         )
@@ -129,9 +130,9 @@ async def test_no_index_takes_more_than_two_mebibytes(
 async def test_a_delivery_that_nobody_made_for_a_day_leaves_the_queue(
     redis: Redis, service: RunningService
 ) -> None:
-    queue, now = service.parts.shared.stores.logout_queue, service.parts.shared.now()
-    old = [queue.add(f"old{number}", due=now - DELIVERY_LIFETIME - 1) for number in range(MANY)]
+    queue = service.parts.shared.stores.logout_queue
+    old = [queue.add(f"old{number}", seconds=-DELIVERY_LIFETIME - 1) for number in range(MANY)]
     await service.parts.shared.kv.write(*old)
     assert int(redis.zcard(queue.key)) == MANY
-    await service.parts.shared.kv.write(queue.add("new", due=now + 60))
+    await service.parts.shared.kv.write(queue.add("new", seconds=60))
     assert redis.zrange(queue.key, 0, -1) == [b"new"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.store import verbs
 from tests.clients.signing import SECRET, Signer
@@ -169,7 +170,7 @@ async def request_object(service: RunningService, browser: Browser, _: FakeProvi
 
 async def partial_sign_in(service: RunningService, _: Browser, __: FakeProvider) -> None:
     """A sign-in that lacks a factor; as no built-in step asks for one, it is stored directly."""
-    now = service.parts.shared.now()
+    now = clock()
     sign_in = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now)
     records = service.parts.records.partial_sign_ins
     assert (await records.keep(sign_in, parked_id="", browser="some browser")).sign_in == sign_in

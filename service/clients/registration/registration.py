@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from http import HTTPStatus
@@ -13,6 +13,7 @@ from typing import cast
 import msgspec
 
 from service.clients.registration.metadata import RegistrationPolicy
+from service.clock import clock
 from service.keys.jose import looks_like_jwt
 from service.keys.sealing import Seal
 from service.model.client import RegisteredClient, new_client_id, selector_of
@@ -51,19 +52,18 @@ class RegisteredOrigins:
     """The origins whose scripts may call the service: one index each, which expires with its last client (Fetch Standard §3.2)."""
 
     stores: Stores
-    now: Callable[[], int]
 
     async def includes(self, origin: str) -> bool:
         """Return whether an unexpired client registered a redirect URI of this origin."""
-        count = self.stores.registered_origins.count(digest(origin), now=self.now())
+        count = self.stores.registered_origins.count(digest(origin))
         return bool((await self.stores.kv.write(count))[0])
 
     async def add(self, record: RegisteredClient) -> None:
         """Add the client to its origins; at an origin with too many, those that expire first are removed."""
         origins, names = self.stores.registered_origins, _origin_digests(record)
-        expires_at, now = record.expires_at or FOREVER, self.now()
+        expires_at = record.expires_at or FOREVER
         counts = await self.stores.kv.write(
-            *[origins.add(name, record.client_id, expires_at=expires_at, now=now) for name in names]
+            *[origins.add(name, record.client_id, expires_at=expires_at) for name in names]
         )
         for name, count in zip(names, counts, strict=True):
             surplus = await self.stores.find_surplus(origins, name, count=count)
@@ -84,13 +84,12 @@ class ClientRegistration:
     http: HttpClient
     """Guarded by the address policy."""
     lifetime: int | None
-    now: Callable[[], int]
     emit: Emit
 
     async def register(self, metadata: Mapping[str, object]) -> Registration:
         """Add a client (RFC 7591 §3.1)."""
         _refuse_software_statement(metadata)
-        client_id, now = new_client_id(), self.now()
+        client_id, now = new_client_id(), clock()
         selector = str(selector_of(client_id))
         token = new_handle("registration_access_token", selector)
         record = RegisteredClient(

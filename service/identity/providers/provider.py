@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import quote_plus, urlsplit
@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from service.caching import BoundedCache, SingleFlight
+from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, accepted_header
 from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
@@ -104,10 +105,9 @@ class ProviderWishes:
 class ProviderDirectory:
     """Fetches each provider's metadata once for all who need it at the same time."""
 
-    def __init__(self, *, http: HttpClient, now: Callable[[], int]) -> None:
+    def __init__(self, *, http: HttpClient) -> None:
         self._http = http
-        self._now = now
-        self._known: BoundedCache[str, KnownProvider] = BoundedCache(MAX_PROVIDERS, now=now)
+        self._known: BoundedCache[str, KnownProvider] = BoundedCache(MAX_PROVIDERS)
         self._fetches: SingleFlight[str, KnownProvider] = SingleFlight()
 
     async def find(self, issuer: str) -> KnownProvider:
@@ -127,11 +127,11 @@ class ProviderDirectory:
 
     async def find_renewed(self, known: KnownProvider) -> KnownProvider:
         """Return the provider with its present keys, unless an unknown key id has just caused a request."""
-        if self._now() < known.renewable_from:
+        if clock() < known.renewable_from:
             return known
         issuer = known.metadata.issuer
         found = await self._fetches.run(issuer, lambda: self._fetch(issuer))
-        renewed = replace(found, renewable_from=self._now() + PAUSE)
+        renewed = replace(found, renewable_from=clock() + PAUSE)
         self._known.put(issuer, renewed, seconds=LIFETIME)
         return renewed
 

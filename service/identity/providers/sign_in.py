@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from service.clock import clock
 from service.identity.providers import provider as upstream
 from service.identity.providers.claims import build_sign_in, check_id_token
 from service.identity.sign_ins import SignIn
@@ -46,7 +47,6 @@ class ProviderSignIn:
     rate_limit: RateLimit
     clock_skew: int
     emit: Emit
-    now: Callable[[], int]
 
     def find_provider(self, name: str) -> IdentityProvider | None:
         return self.registry.current.identity_providers.get(name)
@@ -77,7 +77,7 @@ class ProviderSignIn:
             browser_digest=digest(browser),
             nonce=secrets.token_urlsafe(32),
             code_verifier=secrets.token_urlsafe(48),
-            began_at=self.now(),
+            began_at=clock(),
             anew="login" in wishes.prompt,
             max_age=wishes.max_age,
         )
@@ -105,7 +105,7 @@ class ProviderSignIn:
         if iss != pending.issuer and (iss is not None or pending.issuer_is_sent):
             raise InvalidRequest("the answer is not from the identity provider that was asked")
         attempt = secrets.token_urlsafe(12)
-        marker = Spent(attempt=attempt, at=self.now())
+        marker = Spent(attempt=attempt, at=clock())
         spending = records.swap(marker, selector, "", ttl=LIFETIME)
         (before,) = await self.stores.kv.write(spending, durable=True)
         if not was_won(before, attempt=attempt):
@@ -121,7 +121,7 @@ class ProviderSignIn:
         except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
-        who = build_sign_in(provider, claims, userinfo, now=self.now())
+        who = build_sign_in(provider, claims, userinfo, now=clock())
         self.emit(ProviderSignInSucceeded(provider=provider.name, subject=who.subject, amr=who.amr))
         return who
 
@@ -139,7 +139,7 @@ class ProviderSignIn:
             claims = await self._verify(tokens.id_token, known)
         except JwtRefused as error:
             raise upstream.ProviderRefused(f"its identity token: {error}") from error
-        client_id, now, skew = provider.client_id, self.now(), self.clock_skew
+        client_id, now, skew = provider.client_id, clock(), self.clock_skew
         check_id_token(claims, tokens, pending, client_id=client_id, now=now, clock_skew=skew)
         endpoint = known.metadata.userinfo_endpoint
         wants_more = provider.claims or any(scope != OPENID for scope in provider.scopes)

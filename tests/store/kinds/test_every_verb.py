@@ -7,6 +7,7 @@ from typing import get_type_hints
 
 import pytest
 
+from service.clock import clock
 from service.model.authorization import Spent
 from service.store import verbs
 from service.store.keyvalue import KeyValue, open_store
@@ -16,8 +17,8 @@ from tests.driving.redis_servers import RedisCluster
 
 pytestmark = pytest.mark.needs("redis-server")
 
-NOW = 1_800_000_000
-LATER = NOW + 60
+NOW = clock()
+LATER = NOW + 3600
 
 RECORDS = Records("ts", "x", str)
 CODES = used_once(RECORDS)
@@ -37,17 +38,17 @@ SAMPLES: dict[str, Command] = {
     "Records.extend": RECORDS.extend("r", ttl=60),
     "Records.exists": RECORDS.exists("r"),
     "Records.drop": RECORDS.drop("r"),
-    "Index.add": INDEX.add("i", "new", expires_at=LATER, now=NOW),
-    "Index.keep": INDEX.keep("i", expires_at=LATER, now=NOW),
-    "Index.members": INDEX.members("i", now=NOW),
+    "Index.add": INDEX.add("i", "new", expires_at=LATER),
+    "Index.keep": INDEX.keep("i", expires_at=LATER),
+    "Index.members": INDEX.members("i"),
     "Index.first": INDEX.first("i", count=5),
     "Index.last": INDEX.last("i", count=5),
-    "Index.count": INDEX.count("i", now=NOW),
+    "Index.count": INDEX.count("i"),
     "Index.remove": INDEX.remove("i", "old"),
     "Index.drop": INDEX.drop("i"),
-    "Queue.add": QUEUE.add("new", due=LATER),
-    "Queue.defer": QUEUE.defer("old", due=LATER),
-    "Queue.due": QUEUE.due(now=LATER, at_most=5),
+    "Queue.add": QUEUE.add("new", seconds=3600),
+    "Queue.defer": QUEUE.defer("old", seconds=3600),
+    "Queue.due": QUEUE.due(at_most=5),
     "Queue.count": QUEUE.count(),
     "Queue.remove": QUEUE.remove("old"),
 }
@@ -79,7 +80,7 @@ async def prepare(kv: KeyValue, key: str) -> None:
     """Store something of the right kind under a key."""
     await kv.write(verbs.drop(key))
     if key.endswith((":i", ":q")):
-        await kv.write(("ZADD", key, NOW + 30, "old"))
+        await kv.write(("ZADD", key, NOW + 3500, "old"))
     elif "count" not in key:
         await kv.write(("SET", key, b'"old"', "EX", 30))
 
@@ -88,7 +89,7 @@ async def content(kv: KeyValue, key: str) -> object:
     """Return what a key holds."""
     if key.endswith((":i", ":q")):
         return await kv.write(
-            ("ZRANGEBYSCORE", key, f"({NOW}", "+inf"), ("ZCOUNT", key, f"({NOW + 45}", "+inf")
+            ("ZRANGEBYSCORE", key, f"({NOW}", "+inf"), ("ZCOUNT", key, f"({NOW + 3550}", "+inf")
         )
     return await kv.read(Read(key, bytes))
 
@@ -115,8 +116,8 @@ async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
     there = await kv.write(RECORDS.exists("a"), RECORDS.exists("b"), verbs.count(counter, 60))
     assert there == [1, 0, 1]
     added = await kv.write(
-        INDEX.add("d", "m", expires_at=LATER, now=NOW),
-        INDEX.members("d", now=NOW),
+        INDEX.add("d", "m", expires_at=LATER),
+        INDEX.members("d"),
         RECORDS.drop("a"),
     )
     assert added == [1, [b"m"], 1]
