@@ -55,11 +55,8 @@ class Readings(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Read everything anew."""
-        yield _gauge(
-            "logout_deliveries",
-            "Clients that wait in the store to be told of an ended session.",
-            {(): self.logout_deliveries()},
-        )
+        text = "Clients that wait in the store to be told of an ended session."
+        yield _gauge("logout_deliveries", text, {(): self.logout_deliveries()})
         generation = {(self.registry_generation(),): 1}
         yield _gauge("registry_info", "The registry in force.", generation, "generation")
         signing, since, now = self.signing_keys().items(), self.signing_since(), clock()

@@ -21,15 +21,7 @@ from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider, export
-from opentelemetry.trace import (
-    Link,
-    Span,
-    SpanKind,
-    StatusCode,
-    Tracer,
-    get_current_span,
-    use_span,
-)
+from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_span, use_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.re import parse_env_headers
 
@@ -157,7 +149,7 @@ class Spans:
 
     def http(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the same HTTP client with a span for each request."""
-        return _TracedHttp(self._tracer, purpose, http)
+        return _TracedHttp(self._tracer.start_span, purpose, http)
 
     def trace_deliveries(self, attempt: Attempt) -> Attempt:
         """Return attempts with a trace of their own, which links to where the session ended."""
@@ -174,7 +166,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class _TracedHttp:
-    tracer: Tracer
+    start_span: Callable[..., Span]
     purpose: str
     http: HttpClient
 
@@ -185,7 +177,7 @@ class _TracedHttp:
         method = "GET" if form is None else "POST"
         known = {"http.request.method": method, "token_service.purpose": self.purpose}
         attributes = {**known, **_describe_address(url)}
-        span = self.tracer.start_span(method, kind=SpanKind.CLIENT, attributes=attributes)
+        span = self.start_span(method, kind=SpanKind.CLIENT, attributes=attributes)
         with _current(span):
             answer = await self.http.fetch(url, form, authorization=authorization)
             _note_status(span, answer.status, first_error=HTTPStatus.BAD_REQUEST)

@@ -108,7 +108,7 @@ class Connections:
         self._heads.pop(connection, None)
 
     def begin_to_drain(self) -> None:
-        """Shorten the time for clients that do not read."""
+        """Shorten the time for clients that do not read, so that they do not delay the end."""
         self._drains = True
 
     def _uses_up_files(self, accepted: Socket) -> bool:

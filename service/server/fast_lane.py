@@ -99,7 +99,7 @@ class LaneConnection(asyncio.Protocol):
     """Serves one connection, one request at a time."""
 
     __slots__ = (
-        *("_idle_since", "_lane", "_later", "_loop", "_reader", "_remote", "_transport"),
+        *("_idle_since", "_lane", "_later", "_loop", "_reader", "_transport"),
         *("_unread", "answering"),
     )
 
@@ -107,7 +107,6 @@ class LaneConnection(asyncio.Protocol):
         self._lane = lane
         self._loop = loop
         self._transport: asyncio.Transport | None = None
-        self._remote: str | None = None
         self._reader = WholeRequestReader(lane.largest)
         self._idle_since = loop.time()
         self._later = b""
@@ -118,7 +117,7 @@ class LaneConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
-        self._remote = peer[0] if peer else None  # none at a unix socket
+        self._reader.remote = peer[0] if peer else None  # none at a unix socket
         tls = transport.get_extra_info("ssl_object")
         if tls is not None:
             self._reader.peer_certificate = tls.getpeercert(binary_form=True)
@@ -148,7 +147,7 @@ class LaneConnection(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.pause_reading()
             return
-        request = self._reader.read(data, remote=self._remote)
+        request = self._reader.read(data)
         if request is None or (request.method, request.path) not in self._lane.served:
             self._hand_over(data)
             return

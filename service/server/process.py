@@ -15,6 +15,7 @@ from aiohttp import web
 
 from service.config.reading.files import FilesRead
 from service.server.accepting import ServerTls
+from service.server.connections import CONNECTIONS
 from service.server.server import Runner
 
 log = structlog.stdlib.get_logger(__name__)
@@ -85,8 +86,8 @@ class Process:
     async def _drain(self, runners: Sequence[Runner], *, linger: float) -> None:
         """Serve on until the load balancers have noticed, then finish what runs, within the grace."""
         self.draining.set()
-        for runner in runners:
-            runner.begin_to_drain()
+        for each in self.listening:
+            each.app[CONNECTIONS].begin_to_drain()
         log.info("draining", seconds=self.grace)
         try:
             async with asyncio.timeout(self.grace):

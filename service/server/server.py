@@ -72,10 +72,6 @@ class Runner(web.AppRunner):
     def _lane(self) -> Lane:
         return cast("_Server", self.server).lane
 
-    def begin_to_drain(self) -> None:
-        """Drop clients that do not read their answers, so that they do not delay the end."""
-        self.app[CONNECTIONS].begin_to_drain()
-
     async def finish(self) -> None:
         """Take the last connections, and wait until no request runs; aiohttp itself drops what is still being sent."""
         for site in self.sites:

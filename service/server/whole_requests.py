@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from msgspec.structs import replace
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from service.http.endpoint import WholeRequest
@@ -23,37 +24,30 @@ class WholeRequestReader:
 
     __slots__ = (
         *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_url"),
-        "peer_certificate",
+        *("peer_certificate", "remote"),
     )
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self._head = b""
         self._last: WholeRequest | None = None
+        self.remote: str | None = None
         self.peer_certificate: bytes | None = None
 
-    def read(self, data: bytes, *, remote: str | None) -> WholeRequest | None:
+    def read(self, data: bytes) -> WholeRequest | None:
         """Return the request if these bytes are exactly one, with nothing that only aiohttp understands.
 
         A client that asks all day sends the same head with every body of one length, and those
         bytes have been read already: that alone made introspection cheaper by a sixth.
         """
         last = self._last
-        if last is None or not data.startswith(self._head):
-            return self._parse(data, remote)
-        body = data[len(self._head) :]
-        if len(body) != len(last.body):
-            return self._parse(data, remote)
-        return WholeRequest(
-            method=last.method,
-            path=last.path,
-            headers=last.headers,
-            body=body,
-            remote=remote,
-            peer_certificate=self.peer_certificate,
-        )
+        if last is not None and data.startswith(self._head):
+            body = data[len(self._head) :]
+            if len(body) == len(last.body):
+                return replace(last, body=body)
+        return self._parse(data)
 
-    def _parse(self, data: bytes, remote: str | None) -> WholeRequest | None:
+    def _parse(self, data: bytes) -> WholeRequest | None:
         self._expect_request()
         parser = HttpRequestParser(self)
         try:
@@ -69,7 +63,7 @@ class WholeRequestReader:
             path=self._url.decode("latin-1").partition("?")[0],
             headers=CIMultiDictProxy(self._headers),
             body=self._body,
-            remote=remote,
+            remote=self.remote,
             peer_certificate=self.peer_certificate,
         )
         # The head is remembered unless llhttp skipped something: line breaks before or after the request.
