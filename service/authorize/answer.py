@@ -13,10 +13,10 @@ from service.identity.sessions import note_client
 from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.errors import LoginRequired, OAuthError
-from service.store.stores import REPLAY_WINDOW, Stores
+from service.store.stores import REPLAY_WINDOW
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.claims import claims_of_scope
@@ -30,8 +30,6 @@ class Answering:
 
     access_tokens: AccessTokens
     id_tokens: IdTokens
-    registry: LiveRegistry
-    stores: Stores
     emit: Emit
 
     async def grant(
@@ -42,7 +40,7 @@ class Answering:
         Raise AlreadyAnswered if another attempt won the claim of a parked request.
         """
         request, now, kind = interaction.request, interaction.now, interaction.request.response_type
-        authorization = _authorization(interaction, session, self.registry.current)
+        authorization = _authorization(interaction, session, self.id_tokens.registry.current)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = None
         if kind.token:
@@ -61,9 +59,10 @@ class Answering:
                 user_claims=interaction.user_claims,
                 now=now,
             )
+        stores = self.access_tokens.stores
         writes = [
-            *begin(self.stores, authorization, ttl=_lifetime(interaction, code, access)),
-            *note_client(self.stores, request.client, session),
+            *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
+            *note_client(stores, request.client, session),
             *(access.writes if access else ()),
             *([self._keep_code(code, request, reply_to)] if code else ()),
         ]
@@ -84,7 +83,7 @@ class Answering:
             nonce=request.nonce,
         )
         ttl = request.client.authorization_code_lifetime
-        return self.stores.codes.put(record, code.selector, code.digest, ttl=ttl)
+        return self.access_tokens.stores.codes.put(record, code.selector, code.digest, ttl=ttl)
 
     async def _make_active(
         self, authorization: Authorization, writes: Sequence[Command], claim: Claim | None
@@ -94,7 +93,7 @@ class Answering:
         The session's presence is asked after the writes: a logout that comes later finds the index filled.
         The claim comes last, so that a request whose answer the store did not take can be tried again.
         """
-        stores, session_id = self.stores, str(authorization.session_id)
+        stores, session_id = self.access_tokens.stores, str(authorization.session_id)
         alive = stores.sessions.exists(session_id)
         answers = await stores.kv.write(*writes, alive, *([claim.write] if claim else []))
         try:

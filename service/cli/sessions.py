@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import wraps
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import click
@@ -20,6 +21,7 @@ from service.parts.shared import Shared
 from service.protocol.scope import format_scope
 
 T = TypeVar("T")
+_GRANT_COLUMNS = attrgetter("id", "client_id", "subject", "session_id", "created_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +104,7 @@ def list_sessions(settings: Configuration, chosen: Selection, output: str) -> No
       python -m service sessions list --client web
     """
     found = on_store(settings, lambda shared: chosen.sessions(UserRecords(shared)))
-    rows = [
-        (one.id, one.subject, one.idp, one.auth_time, one.ends_at, one.user_agent) for one in found
-    ]
+    rows = map(attrgetter("id", "subject", "idp", "auth_time", "ends_at", "user_agent"), found)
     print_rows(("session", "subject", "idp", "signed_in", "ends_at", "browser"), rows, output)
 
 
@@ -157,17 +157,7 @@ def list_grants(settings: Configuration, chosen: Selection, output: str) -> None
       python -m service grants list --subject 818727
     """
     found = on_store(settings, lambda shared: chosen.authorizations(UserRecords(shared)))
-    rows = [
-        (
-            one.id,
-            one.client_id,
-            one.subject,
-            one.session_id,
-            one.created_at,
-            format_scope(one.scope),
-        )
-        for one in found
-    ]
+    rows = [(*_GRANT_COLUMNS(one), format_scope(one.scope)) for one in found]
     print_rows(("grant", "client", "subject", "session", "granted", "scope"), rows, output)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 
-from service.clients.directory import Clients
-from service.clients.keys import ClientKeys
 from service.clients.published_keys import ClientHttp
 from service.clock import clock
 from service.logout.delivering import LogoutQueue
@@ -15,7 +13,7 @@ from service.model.client import Client
 from service.model.outgoing import Unreachable
 from service.model.session import LogoutDelivery
 from service.protocol.errors import OAuthError
-from service.tokens.subject import SubjectIdentifiers
+from service.tokens.id_token import IdTokens
 
 PAUSES = (5, 15, 45, 120, 240)
 """Seconds after each attempt but the last, give or take a quarter: six attempts in seven minutes."""
@@ -37,17 +35,15 @@ class BackChannel:
     not seen our newest key yet; the next attempt has a new token (§2.8).
     """
 
-    issuer: str
     queue: LogoutQueue
-    clients: Clients
-    keys: ClientKeys
-    identifiers: SubjectIdentifiers
+    id_tokens: IdTokens
+    """Knows the names and keys that a logout token shares with an ID token (§2.4)."""
     http: ClientHttp
     emit: events.Emit
 
     async def attempt(self, delivery: LogoutDelivery) -> None:
         """Send the client a token, unless it is gone or disabled, or has no logout URI any more."""
-        client = await self.clients.find(delivery.client_id)
+        client = await self.id_tokens.clients.find(delivery.client_id)
         if client is None or not client.enabled or client.backchannel_logout_uri is None:
             await self.queue.remove(delivery.id)
             return
@@ -79,8 +75,8 @@ class BackChannel:
         """Return the signed token; an ID token never has `events` (OIDC Back-Channel Logout §4.1)."""
         now = clock()
         claims: dict[str, object] = {
-            "iss": self.issuer,
-            "sub": self.identifiers.find_sub(client, delivery.subject),
+            "iss": self.id_tokens.issuer,
+            "sub": self.id_tokens.identifiers.find_sub(client, delivery.subject),
             "aud": client.client_id,
             "iat": now,
             "exp": now + LIFETIME,
@@ -88,7 +84,7 @@ class BackChannel:
             "events": {_EVENT: {}},
             "sid": delivery.session_id,
         }
-        key = self.keys.signing_key(client, client.id_token_signed_response_alg)
+        key = self.id_tokens.keys.signing_key(client, client.id_token_signed_response_alg)
         return await key.sign(claims, typ=LOGOUT_TOKEN_TYPE)
 
     async def _fail(self, delivery: LogoutDelivery, cause: str) -> None:

@@ -123,11 +123,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
         parking=build_parking(shared, "authorize", PARAMETERS[AUTHORIZE]),
         consents=parts.records.consents,
         answering=Answering(
-            access_tokens=tokens.access_tokens,
-            id_tokens=tokens.id_tokens,
-            registry=shared.registry,
-            stores=shared.stores,
-            emit=shared.emit,
+            access_tokens=tokens.access_tokens, id_tokens=tokens.id_tokens, emit=shared.emit
         ),
         emit=shared.emit,
     )
@@ -135,22 +131,19 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
 
 def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
     """Build back-channel logout."""
-    shared, clients = parts.shared, parts.clients.directory
+    shared = parts.shared
     lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
     queue = LogoutQueue(stores=shared.stores, lease=lease)
     attempt = BackChannel(
-        issuer=shared.issuer,
         queue=queue,
-        clients=clients,
-        keys=parts.keys.of_clients,
-        identifiers=parts.tokens.identifiers,
+        id_tokens=parts.tokens.id_tokens,
         http=shared.client_http("logout"),
         emit=shared.emit,
     ).attempt
     return LogoutDeliveries(
         queue=queue,
         attempt=attempt if shared.spans is None else shared.spans.trace_deliveries(attempt),
-        clients=clients,
+        clients=parts.clients.directory,
         wake=parts.records.sessions.ended,
     )
 

@@ -56,8 +56,7 @@ class KeyParts:
             ring=self.ring, registry=registry, registration=registration
         )
         self.of_clients = ClientKeys(
-            ring=self.ring,
-            published=PublishedKeys(shared.client_http("client_keys")),
+            ring=self.ring, published=PublishedKeys(shared.client_http("client_keys"))
         )
 
 
@@ -84,10 +83,9 @@ class ClientParts:
         self.registrable = policy.registrable if is_on else Registrable()
         self.origins = RegisteredOrigins(stores=stores)
         self.registration = ClientRegistration(
-            policy=policy,
+            registered=self.registered,
             stores=stores,
             origins=self.origins,
-            seal=seal,
             http=shared.client_http("sector_identifier").guarded,
             lifetime=configuration.registration.client_lifetime,
             emit=shared.emit,

@@ -42,8 +42,7 @@ class PageParts:
             trusted=server.trusted_proxies, header=server.forwarded_header
         )
         self.credentials = CredentialReader(
-            client_address=self.client_address,
-            certificate_header=server.client_certificate_header,
+            client_address=self.client_address, certificate_header=server.client_certificate_header
         )
         self.visits = Visits(
             cookies=cookies,

@@ -12,10 +12,9 @@ from typing import cast
 
 import msgspec
 
-from service.clients.registration.metadata import RegistrationPolicy
+from service.clients.directory import RegisteredClients
 from service.clock import clock
 from service.keys.jose import looks_like_jwt
-from service.keys.sealing import Seal
 from service.model.client import RegisteredClient, new_client_id, selector_of
 from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
 from service.model.handle import digest, new_handle, parse_handle
@@ -77,10 +76,9 @@ class RegisteredOrigins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRegistration:
-    policy: RegistrationPolicy
+    registered: RegisteredClients
     stores: Stores
     origins: RegisteredOrigins
-    seal: Seal
     http: HttpClient
     """Guarded by the address policy."""
     lifetime: int | None
@@ -96,7 +94,7 @@ class ClientRegistration:
             client_id=client_id,
             issued_at=now,
             expires_at=None if self.lifetime is None else now + self.lifetime,
-            metadata=self.policy.accept(metadata),
+            metadata=self.registered.policy.accept(metadata),
             access_token_digest=token.digest,
             secret_sha256=None,
             sealed_secret=None,
@@ -133,7 +131,7 @@ class ClientRegistration:
                 raise errors.InvalidRequest(f"{name} must not be sent")
         _refuse_software_statement(metadata)
         sent_secret = _read_secret(record, metadata)
-        changed = replace(record, metadata=self.policy.accept(metadata))
+        changed = replace(record, metadata=self.registered.policy.accept(metadata))
         changed, secret = self._renew_secret(changed, sent_secret)
         await self._check_sector(changed)
         selector = str(selector_of(record.client_id))
@@ -158,14 +156,14 @@ class ClientRegistration:
 
         The secret stays the same, unless its value is needed and is no longer known.
         """
-        if not self.policy.needs_secret(record.metadata):
+        if not self.registered.policy.needs_secret(record.metadata):
             return replace(record, secret_sha256=None, sealed_secret=None), None
-        needs_value = self.policy.needs_secret_value(record.metadata)
+        needs_value = self.registered.policy.needs_secret_value(record.metadata)
         is_lost = needs_value and sent is None and record.sealed_secret is None
         secret = token_urlsafe(SECRET_BYTES) if record.secret_sha256 is None or is_lost else sent
         if secret is None:
             return (record if needs_value else replace(record, sealed_secret=None)), None
-        sealed = self.seal.seal_text(secret) if needs_value else None
+        sealed = self.registered.seal.seal_text(secret) if needs_value else None
         secret_sha256 = sha256(secret.encode()).digest()
         return replace(record, secret_sha256=secret_sha256, sealed_secret=sealed), secret
 
