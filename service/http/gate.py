@@ -11,7 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from random import getrandbits
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import structlog
 from aiohttp import HttpVersion11, web
@@ -164,7 +164,7 @@ class Gate:
         self.emit(
             RequestAnswered(
                 method=request.method,
-                endpoint=endpoint or _routed_endpoint(request),
+                endpoint=endpoint or cast("web.Request", request).get(ENDPOINT, UNROUTED),
                 status=answered.status,
                 seconds=int((perf_counter() - started) * MICRO) / MICRO,
             )
@@ -208,10 +208,6 @@ async def _call_direct(direct: DirectHandler, request: web.Request) -> Answer:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # counts the answer alone
     return await direct(request)
-
-
-def _routed_endpoint(request: Message) -> str:
-    return request.get(ENDPOINT, UNROUTED) if isinstance(request, web.Request) else UNROUTED
 
 
 @web.middleware

@@ -96,9 +96,7 @@ def _integer(digits: str) -> int:
     return number
 
 
-async def _body(request: Message) -> bytes:
-    if isinstance(request, WholeRequest):
-        return request.body
+async def _body(request: web.Request) -> bytes:
     try:
         if request.content.is_eof():  # nearly always all of it is here, and no timer is needed
             return await request.read()

@@ -6,6 +6,7 @@ import asyncio
 import os
 from bisect import bisect_left
 from collections import Counter as Times
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
@@ -123,17 +124,14 @@ class Durations:
             for kind, (buckets, name, text, label) in _TIMED.items()
         }
         self._labels = {kind: label for kind, (*_, label) in _TIMED.items()}
-        self._waiting: dict[tuple[type[object], str], list[float]] = {}
+        self._waiting = defaultdict[tuple[type[object], str], list[float]](list)
 
     def __call__(self, event: Any) -> None:
         """Note a duration."""
         kind: type[object] = event.__class__
         label = self._labels[kind]
         key = kind, "" if label is None else getattr(event, label)
-        noted = self._waiting.get(key)
-        if noted is None:
-            noted = self._waiting[key] = []
-        noted.append(event.seconds)
+        self._waiting[key].append(event.seconds)
 
     def settle(self) -> None:
         """Add to the histograms what was noted."""
