@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from service.config.configuration import Configuration
+from service.config.load import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint

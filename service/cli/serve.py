@@ -19,8 +19,7 @@ from jinja2 import TemplateError
 from service.app import Service, create_app
 from service.cli import settings
 from service.cli.settings import Refused, environment_option
-from service.config.configuration import Configuration
-from service.config.load import load
+from service.config.load import Configuration, load
 from service.config.problem import CannotServe, ConfigError, Finding
 from service.config.schema.server import Server
 from service.keys.key_source import KeyFileError

@@ -12,8 +12,7 @@ from typing import IO, Any
 import click
 
 from service.catalogue import builtin_catalogue
-from service.config.configuration import Configuration
-from service.config.load import load
+from service.config.load import Configuration, load
 from service.config.problem import ConfigError, Problem
 from service.config.rules.table import FileRule
 

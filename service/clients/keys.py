@@ -8,16 +8,9 @@ from dataclasses import dataclass
 
 from service.clients.published_keys import PublishedKeys
 from service.clock import clock
-from service.keys import jwe
+from service.keys import jose, jwe
 from service.keys.foreign_keys import UnknownKey, accepted_header
-from service.keys.jose import (
-    ENCRYPTION_ALGORITHMS,
-    MAC_ALGORITHMS,
-    JwtRefused,
-    Key,
-    VerifiedClaims,
-    claims_signed_by,
-)
+from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.model.registry import LiveRegistry
@@ -87,7 +80,7 @@ class ClientKeys:
     def _verify_by_secret(self, token: str, client: Client, alg: str) -> VerifiedClaims:
         for key in self._keys_of_secrets(client, alg):
             with suppress(JwtRefused):
-                return claims_signed_by(key, token)
+                return jose.claims_signed_by(key, token)
         raise JwtRefused(f"no secret of the client that fits {alg} has signed it")
 
     def _keys_of_secrets(self, client: Client, alg: str, enc: str | None = None) -> Iterator[Key]:
@@ -119,7 +112,7 @@ class ClientAlgorithms:
         macs = [alg for alg, length in MAC_ALGORITHMS.items() if length <= longest]
         signing = {f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs]}
         has_keys = self.registration or any(client.jwks or client.jwks_uri for client in clients)
-        encryption = list(ENCRYPTION_ALGORITHMS if has_keys else ())
+        encryption = list(jose.ENCRYPTION_ALGORITHMS if has_keys else ())
         encryption += jwe.SECRET_ALGORITHMS if longest else ()
         if not encryption:
             return signing

@@ -80,22 +80,18 @@ class PublishedKeys:
 
     async def _fetch(self, place: _Place, renewable_from: int) -> _Fetched:
         """Fetch the keys; after a failure, the keys that were there count a little longer."""
-        now = clock()
+        now, (http, uri) = clock(), place
         try:
-            fetched, seconds = _Fetched(await _read(*place), renewable_from), LIFETIME
+            answer = await http.fetch(uri)
+            if answer.status != HTTPStatus.OK:
+                raise Unreachable(f"status {answer.status}")  # noqa: TRY301 - logged below
+            fetched, seconds = _Fetched(ForeignKeys.parse(answer.body), renewable_from), LIFETIME
         except (Unreachable, ValueError) as error:
-            log.warning("a client's keys cannot be read", jwks_uri=place[1], reason=str(error))
+            log.warning("a client's keys cannot be read", jwks_uri=uri, reason=str(error))
             before = self._fetched.get_stale(place)
             fetched, seconds = _Fetched(before.keys if before else NO_KEYS, now + PAUSE), PAUSE
         self._fetched.put(place, fetched, seconds=seconds)
         return fetched
-
-
-async def _read(http: HttpClient, uri: str) -> ForeignKeys:
-    answer = await http.fetch(uri)
-    if answer.status != HTTPStatus.OK:
-        raise Unreachable(f"status {answer.status}")
-    return ForeignKeys.parse(answer.body)
 
 
 @lru_cache(maxsize=500)  # parsing keys is slow

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from json import JSONEncoder
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from service.config.configuration import Configuration
 from service.config.judge import judge
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
@@ -18,12 +18,44 @@ from service.config.reading.source import Source
 from service.config.reading.values import Value
 from service.config.registry import build_registry
 from service.config.rules.table import FileRule
+from service.config.rules.uris import is_loopback
 from service.config.schema.file import ConfigurationFile, Settings
 from service.model.catalogue import Catalogue
+from service.model.registry import Registry
 
 _SETTINGS = tuple(setting.name for setting in fields(Settings))
 _NO_CONTENT = {(key,) for key in (*_SETTINGS, "include")}
 """The keys that say nothing of the registry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration(Settings):
+    """All settings of one start, and the registry, which a reload replaces."""
+
+    file: Path
+    files: FilesRead = field(compare=False)
+    """All files that it was read from."""
+    catalogue: Catalogue = field(compare=False)
+    """What this version supports."""
+    registry: Registry
+    warnings: tuple[Problem, ...]
+    places: Mapping[Location, Problem] = field(compare=False, repr=False)
+    """Problems without a message, at the settings that run code of the operator or read files; all would take too much memory."""
+
+    @property
+    def is_development(self) -> bool:
+        """Return whether only a developer can use this service: on this machine, with no real store."""
+        host = urlsplit(self.issuer).hostname or ""
+        return self.store.url.startswith("memory:") and is_loopback(host)
+
+    def problem(self, finding: Finding) -> Problem:
+        """Return the finding at its place, or at the nearest one above it that is known."""
+        at = finding.location
+        while at not in self.places:
+            at = at[:-1]
+        return replace(
+            self.places[at], message=finding.message, hint=finding.hint, severity=finding.severity
+        )
 
 
 @contextmanager

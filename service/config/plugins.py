@@ -14,13 +14,9 @@ ENTRY_POINTS = "token_service.grants"
 
 
 class PluginError(Exception):
-    """The plug-in cannot be imported."""
+    """The plug-in cannot be imported, or lacks something; the hint says how to add it."""
 
-
-class WrongSignature(Exception):
-    """The plug-in lacks something, as the message says; the hint says how to add it."""
-
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, hint: str | None = None) -> None:
         """Take the words of a finding."""
         super().__init__(message)
         self.hint = hint
@@ -40,7 +36,7 @@ def load_plugin(name: str) -> object:
 
 
 def require_handler_factory(made: object) -> None:
-    """Raise WrongSignature if this cannot make the handler of an extension grant."""
+    """Raise PluginError if this cannot make the handler of an extension grant."""
     hint = "a handler is a class that is made as Handler(options, services)"
     _require_arguments(made, ("options", "services"), hint)
     if isinstance(made, type):
@@ -48,26 +44,26 @@ def require_handler_factory(made: object) -> None:
 
 
 def require_handler(handler: object) -> None:
-    """Raise WrongSignature if a class, or an instance, cannot handle a grant."""
+    """Raise PluginError if a class, or an instance, cannot handle a grant."""
     grant_type = getattr(handler, "grant_type", None)
     may_come_later = isinstance(handler, type) and (
         grant_type is None or inspect.isdatadescriptor(grant_type)
     )
     if not may_come_later and not (isinstance(grant_type, str) and grant_type):
         hint = 'name it in the class: grant_type = "urn:example:mine"'
-        raise WrongSignature("names no grant_type", hint)
+        raise PluginError("names no grant_type", hint)
     _require_method(handler, "handle", "async def handle(self, request)")
 
 
 def require_user_store_factory(made: object) -> None:
-    """Raise WrongSignature if this cannot make a UserStore."""
+    """Raise PluginError if this cannot make a UserStore."""
     _require_arguments(made, (), "a UserStore is made without arguments")
     if isinstance(made, type):
         require_user_store(made)
 
 
 def require_user_store(users: object) -> None:
-    """Raise WrongSignature if a class, or an instance, cannot find users."""
+    """Raise PluginError if a class, or an instance, cannot find users."""
     _require_method(users, "by_subject", "async def by_subject(self, sub)")
     _require_method(users, "by_username", "async def by_username(self, username)")
 
@@ -81,7 +77,7 @@ def describe_exception(error: BaseException) -> str:
 
 def _require_arguments(made: object, arguments: Sequence[str], hint: str) -> None:
     if not callable(made):
-        raise WrongSignature(f"is a {type(made).__name__}, which cannot be called", hint)
+        raise PluginError(f"is a {type(made).__name__}, which cannot be called", hint)
     try:
         signature = inspect.signature(made)
     except (TypeError, ValueError):  # some that are written in C have none
@@ -90,7 +86,7 @@ def _require_arguments(made: object, arguments: Sequence[str], hint: str) -> Non
         signature.bind(*arguments)
     except TypeError as error:
         given = f"with ({', '.join(arguments)})" if arguments else "without arguments"
-        raise WrongSignature(f"cannot be called {given}: {error}", hint) from error
+        raise PluginError(f"cannot be called {given}: {error}", hint) from error
 
 
 def _require_method(thing: object, name: str, hint: str) -> None:
@@ -98,4 +94,4 @@ def _require_method(thing: object, name: str, hint: str) -> None:
     method = getattr(thing, name, None)
     is_property = isinstance(thing, type) and inspect.isdatadescriptor(method)
     if not is_property and not callable(method):
-        raise WrongSignature(f"has no method {name}", hint)
+        raise PluginError(f"has no method {name}", hint)

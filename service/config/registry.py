@@ -28,23 +28,31 @@ def build_registry(
 ) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
+    by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
+    for resource in resources.values():
+        for name in resource.scopes:
+            by_scope[name] = (*by_scope.get(name, ()), resource)
     clients = {entry.client_id: client_of(entry, resources, catalogue) for entry in file.clients}
     builtin = {
         name: registry.IdentityResource(name=name, user_claims=claims)
         for name, claims in registry.IDENTITY_RESOURCES.items()
     }
+    undescribed = {name: registry.ApiScope(name=name) for name in sorted(by_scope)}
+    grants = file.extension_grants
+    if all(grant.handler != DELEGATION.handler for grant in grants):  # it need not be listed
+        grants = (*grants, DELEGATION)
     return registry.Registry(
         clients=clients,
         api_resources=resources,
-        api_scopes=_api_scopes(file, resources.values()),
+        api_scopes=undescribed | {entry.name: entry for entry in file.api_scopes},
         identity_resources=builtin | {entry.name: entry for entry in file.identity_resources},
         identity_providers=_by_name(file.identity_providers),
         tenants=_by_name(file.tenants),
         authentication_contexts=file.authentication_contexts,
-        extension_grants=_extension_grants(file),
+        extension_grants=grants,
         users=file.users.list,
         user_store=None if file.users.source == "file" else file.users.source,
-        resources_by_scope=_resources_by_scope(resources.values()),
+        resources_by_scope=by_scope,
         clients_by_mark={
             client_mark(client.client_id): client
             for client in clients.values()
@@ -129,27 +137,3 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
 def _api_resource(entry: registry.ApiResourceEntry) -> registry.ApiResource:
     scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
     return registry.ApiResource(**_values(entry, scopes=scopes))
-
-
-def _api_scopes(
-    file: ConfigurationFile, resources: Iterable[registry.ApiResource]
-) -> Mapping[str, registry.ApiScope]:
-    names = sorted({name for resource in resources for name in resource.scopes})
-    described = {entry.name: entry for entry in file.api_scopes}
-    return {name: registry.ApiScope(name=name) for name in names} | described
-
-
-def _extension_grants(file: ConfigurationFile) -> tuple[registry.ExtensionGrantRegistration, ...]:
-    """Return the handlers in the order of the file; delegation need not be listed."""
-    is_listed = any(grant.handler == DELEGATION.handler for grant in file.extension_grants)
-    return file.extension_grants if is_listed else (*file.extension_grants, DELEGATION)
-
-
-def _resources_by_scope(
-    resources: Iterable[registry.ApiResource],
-) -> Mapping[str, tuple[registry.ApiResource, ...]]:
-    by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
-    for resource in resources:
-        for name in resource.scopes:
-            by_scope[name] = (*by_scope.get(name, ()), resource)
-    return by_scope

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from service.config.changes import registry_changes, settings_changes
-from service.config.configuration import Configuration
-from service.config.load import collector_paused, load
+from service.config.load import Configuration, collector_paused, load
 from service.config.problem import CannotServe, ConfigError
 from service.config.rules.table import FileRule
 from service.model.events import Emit, RegistryReloaded, RegistryReloadRefused

@@ -128,9 +128,8 @@ def _make_grant(
         handler = make(registration.options, services)
         plugins.require_handler(handler)
     except plugins.PluginError as error:
-        raise ExtensionGrantError(at, f"{name} {error}") from error
-    except plugins.WrongSignature as error:
-        raise ExtensionGrantError(at, f"what {name} makes {error}", error.hint) from error
+        subject = f"what {name} makes" if error.hint else name
+        raise ExtensionGrantError(at, f"{subject} {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
         is_missing = isinstance(error, KeyError) and error.args
         hint = f"is {error} missing in its options?" if is_missing else None

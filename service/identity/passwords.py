@@ -19,7 +19,7 @@ from service.model.user import PASSWORD_COST, User, hashing_work
 from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
 
 MAX_PASSWORD = 200
-MAX_AT_ONCE = 4
+AT_ONCE = min(os.cpu_count() or 1, 4)
 """Hashes computed at once in one process; each takes a core and 19 MiB."""
 
 REMEMBERED = 100
@@ -51,7 +51,7 @@ class FairTurns:
     A request gets its turn after at most one request of every other network that waits, too.
     """
 
-    def __init__(self, turns: int) -> None:
+    def __init__(self, turns: int = AT_ONCE) -> None:
         self._turns = asyncio.Semaphore(turns)
         self._places = Counter[str]()
         self._next = WeakValueDictionary[str, asyncio.Lock]()
@@ -83,10 +83,6 @@ class FairTurns:
             yield
         finally:
             self._turns.release()
-
-
-def turns_per_core() -> FairTurns:
-    return FairTurns(min(os.cpu_count() or 1, MAX_AT_ONCE))
 
 
 class Passwords:

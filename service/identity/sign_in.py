@@ -99,7 +99,10 @@ class LocalSignIn:
                 user = await self.users.by_username(username)
                 stored = user.password if user and user.enabled and not locked else None
                 hashes = not locked or not self.passwords.refusal_times.are_known
-                verifies = hashes and await self._verifies(password, stored)
+                # A malformed password takes as long as any other.
+                well_formed = is_plain_text(password, longest=MAX_PASSWORD)
+                given = password if well_formed else ""
+                verifies = hashes and await self.passwords.verifies(given, stored) and well_formed
                 failure = _find_failure(user, locked=locked, verifies=verifies)
                 if user is not None and failure is None:
                     await self.throttle.clear(username, address)
@@ -110,12 +113,6 @@ class LocalSignIn:
             took = monotonic() - began
             await self.passwords.refusal_times.even_out(took, full_cost=full_cost)
         return None
-
-    async def _verifies(self, password: str, stored: str | None) -> bool:
-        """Return whether the password is right; something is hashed in every case."""
-        well_formed = is_plain_text(password, longest=MAX_PASSWORD)
-        verifies = await self.passwords.verifies(password if well_formed else "", stored)
-        return verifies and well_formed
 
     async def _refuse(
         self, username: str, user: User | None, reason: LoginFailure, *, address: str

@@ -32,8 +32,6 @@ def open_users(registry: LiveRegistry) -> UserStore:
         store = make()
         plugins.require_user_store(store)
     except plugins.PluginError as error:
-        raise UserStoreUnusable(f"{source} {error}") from error
-    except plugins.WrongSignature as error:
         raise UserStoreUnusable(f"{source} {error}", error.hint) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
         raise UserStoreUnusable(

@@ -9,15 +9,8 @@ from typing import TypedDict
 import msgspec
 import orjson
 
-from service.keys.jose import (
-    MAC_ALGORITHMS,
-    SIGNING_ALGORITHMS,
-    JwtRefused,
-    Key,
-    VerifiedClaims,
-    claims_signed_by,
-    unverified_header,
-)
+from service.keys import jose
+from service.keys.jose import JwtRefused, Key, VerifiedClaims
 
 MAX_BYTES = 128 * 1024
 """Of a JWK set; a longer one is refused."""
@@ -76,12 +69,13 @@ class ForeignKeys:
         key = self.find(header.get("kid"), str(header["alg"]))
         if key is None:
             raise UnknownKey("none of the published keys fits its key id and algorithm")
-        return claims_signed_by(key, token)
+        return jose.claims_signed_by(key, token)
 
     def find_recipient(self, alg: str) -> Key | None:
         """Return the key to encrypt to; one with `use: enc` is preferred (RFC 7517 §4.2)."""
-        places = range(len(self.keys))
-        for place in sorted(places, key=lambda one: self.keys[one].get("use") != "enc"):
+        for place in sorted(
+            range(len(self.keys)), key=lambda at: self.keys[at].get("use") != "enc"
+        ):
             key = self._key(place, alg)
             if key is not None:
                 return key if "kid" in self.keys[place] else replace(key, kid="")
@@ -97,12 +91,12 @@ def accepted_header(
     token: str, *, algorithms: Collection[str], typ: Collection[str]
 ) -> Mapping[str, object]:
     """Return the header of a JWT if its type and algorithm are accepted (RFC 8725 §3.1, §3.11)."""
-    header = unverified_header(token)
+    header = jose.unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
     if str(header.get("typ", "JWT")).lower() not in typ:
         raise JwtRefused("it is a JWT of another type")
-    known = (*SIGNING_ALGORITHMS, *MAC_ALGORITHMS)  # and never `none`
+    known = (*jose.SIGNING_ALGORITHMS, *jose.MAC_ALGORITHMS)  # and never `none`
     if header.get("alg") not in known or header["alg"] not in algorithms:
         raise JwtRefused("its signature algorithm is not accepted")
     return header

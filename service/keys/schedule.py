@@ -102,21 +102,15 @@ def retire_keys(keys: Keys, policy: RotationPolicy, now: int) -> Keys:
 
 def keys_to_make(keys: Keys, policy: RotationPolicy, now: int) -> dict[str, int]:
     """Return the algorithms that need a key now, and when it signs: the first at once, others are announced before."""
-    return {
-        alg: sign_from
-        for alg in policy.algorithms
-        if (sign_from := _next_sign_from(keys, alg, policy, now)) is not None
-    }
-
-
-def _next_sign_from(keys: Keys, alg: str, policy: RotationPolicy, now: int) -> int | None:
-    current = find_signing_key(keys, alg, now)
-    if current is None:
-        return now
-    over = current.sign_from + policy.rotate_every
-    if find_successor(keys, alg, now) is not None or now < over - policy.announce_before:
-        return None
-    return max(over, now + policy.announce_before)
+    missing: dict[str, int] = {}
+    for alg in policy.algorithms:
+        current, announce_before = find_signing_key(keys, alg, now), policy.announce_before
+        over = current.sign_from + policy.rotate_every if current else now
+        if current is None:
+            missing[alg] = now
+        elif find_successor(keys, alg, now) is None and now >= over - announce_before:
+            missing[alg] = max(over, now + announce_before)
+    return missing
 
 
 def _is_over(key: SigningKey, keys: Keys, policy: RotationPolicy, now: int) -> bool:

@@ -14,7 +14,7 @@ from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
 from service.identity.access import Authorizations, Consents
-from service.identity.passwords import Passwords, turns_per_core
+from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
 from service.identity.sessions import Sessions
@@ -59,7 +59,7 @@ class SignInParts:
         self.local = LocalSignIn(
             users=self.users,
             passwords=Passwords(shared.registry),
-            turns=turns_per_core(),
+            turns=FairTurns(),
             throttle=Throttle(
                 kv=shared.kv,
                 prefix=shared.prefix,

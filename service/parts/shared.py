@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from service.clients.published_keys import ClientHttp
-from service.config.configuration import Configuration
+from service.config.load import Configuration
 from service.config.reload import ReloadableRegistry
 from service.model.events import Emit
 from service.model.outgoing import HttpClient

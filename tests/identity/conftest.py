@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from service.identity.passwords import Passwords, turns_per_core
+from service.identity.passwords import FairTurns, Passwords
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
 from service.store.keyvalue import KeyValue, open_store
@@ -67,7 +67,7 @@ def sign_in(kv: KeyValue, registry: Live, events: list[object]) -> LocalSignIn:
     return LocalSignIn(
         users=FileUsers(registry),
         passwords=Passwords(registry),
-        turns=turns_per_core(),
+        turns=FairTurns(),
         throttle=Throttle(kv=kv, prefix="ts", failures=2, window=900, lockout=60),
         emit=events.append,
     )

@@ -10,28 +10,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.config.problem import Finding
 from service.config.registry import client_of
-from service.config.rules import supported
-from service.config.rules.registered_client import (
-    ENCRYPTED,
-    RULES,
-    SIGNED,
-    SYMMETRIC,
-    Offered,
-    unfit_name,
-)
+from service.config.rules import registered_client, supported
+from service.config.rules.registered_client import Offered, unfit_name
 from service.config.rules.table import client_rules
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Credential, Registrable
 from service.model.client import Client, RegisteredClient
 from service.model.client_entry import ClientEntry, Secret
 from service.model.types import NO_LANGUAGE, LocalText, Text, WebUrl, local_text
+from service.protocol import errors
 from service.protocol.authorization_request import RESPONSE_TYPES
-from service.protocol.errors import (
-    InvalidClientMetadata,
-    InvalidRedirectUri,
-    InvalidScope,
-    OAuthError,
-)
+from service.protocol.errors import InvalidClientMetadata
 from service.protocol.scope import OFFLINE_ACCESS, format_scope, parse_scope
 
 REGISTERED_TOKEN_LIFETIME = ClientEntry(client_id="dc_").access_token_lifetime
@@ -134,8 +123,11 @@ class RegistrationPolicy:
         """Return whether the service needs the secret itself instead of its hash (OIDC Core §10)."""
         if self._credential(metadata) is Credential.SECRET_VALUE:
             return True
-        named = [str(metadata.get(name)) for name in (*SIGNED, *ENCRYPTED)]
-        return any(alg.startswith("HS") or alg in SYMMETRIC for alg in named)
+        named = [
+            str(metadata.get(name))
+            for name in (*registered_client.SIGNED, *registered_client.ENCRYPTED)
+        ]
+        return any(alg.startswith("HS") or alg in registered_client.SYMMETRIC for alg in named)
 
     def _credential(self, metadata: Mapping[str, object]) -> Credential | None:
         method = str(metadata["token_endpoint_auth_method"])
@@ -170,7 +162,7 @@ class RegistrationPolicy:
         if sent is not None:
             try:
                 scope = parse_scope(sent if isinstance(sent, str) else "")
-            except InvalidScope as error:
+            except errors.InvalidScope as error:
                 description = "scope: expected values with spaces between them"
                 raise InvalidClientMetadata(description) from error
         if not scope <= self.allowed_scopes:
@@ -182,7 +174,7 @@ class RegistrationPolicy:
     def _findings(self, entry: ClientEntry) -> Iterator[Finding]:
         for rule in client_rules(self.offered.catalogue):
             yield from (finding for finding in rule(entry) if finding.severity == "error")
-        for each in RULES:
+        for each in registered_client.RULES:
             yield from each(entry, self.offered)
         # A warning in config.yaml; here an unsupported protection must not be promised.
         yield from supported.client_uses_supported_features(entry, self.offered.catalogue)
@@ -215,13 +207,13 @@ def _check_tagged(sent: Mapping[str, object]) -> dict[str, object]:
     return tagged
 
 
-def _to_error(finding: Finding) -> OAuthError:
+def _to_error(finding: Finding) -> errors.OAuthError:
     """Return the error for the client, with the registered name of the metadata (RFC 7591 §3.2.2)."""
     key = str(finding.location[0])
     name = next((name for name, known in KEYS.items() if known == key), key)
     where = "".join(f"[{at}]" for at in finding.location[1:2] if isinstance(at, int))
     message = re.sub(r"§\s*", "section ", finding.message)
-    kind = InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
+    kind = errors.InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
     return kind(f"{name}{where}: {message}")
 
 
@@ -240,7 +232,7 @@ def _with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -
     grant_types = metadata["grant_types"]
     has_code = isinstance(grant_types, list) and "authorization_code" in grant_types
     metadata.setdefault("response_types", ["code"] if has_code else [])
-    for alg in ENCRYPTED:
+    for alg in registered_client.ENCRYPTED:
         if alg in metadata:
             metadata.setdefault(alg.removesuffix("_alg") + "_enc", "A128CBC-HS256")
     for channel in ("frontchannel", "backchannel"):

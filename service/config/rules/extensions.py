@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from service.config.plugins import (
-    PluginError,
-    WrongSignature,
-    load_plugin,
-    require_handler_factory,
-    require_user_store_factory,
-)
+from service.config import plugins
 from service.config.problem import Finding, Location, warning
 from service.config.registry import DELEGATION as DELEGATION_HANDLER
 from service.config.rules.supported import GRANT_TYPES
@@ -25,10 +19,12 @@ _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
     """Handlers and the UserStore can be imported, and called as documented; no instance is made before the start."""
     if file.users.source != "file":
-        yield from _check(("users", "source"), file.users.source, require_user_store_factory)
+        yield from _check(
+            ("users", "source"), file.users.source, plugins.require_user_store_factory
+        )
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")
-        unfit = [*_check(location, entry.handler, require_handler_factory)]
+        unfit = [*_check(location, entry.handler, plugins.require_handler_factory)]
         yield from unfit
         if not unfit and _grant_type(entry.handler) is None:
             message = "names its grant type only when it is made, so that it cannot be checked before a start"
@@ -75,17 +71,15 @@ def delegation_is_for_apis(file: ConfigurationFile) -> Iterator[Finding]:
 def _grant_type(handler: str) -> str | None:
     """Return the grant type of a handler; None if the class does not name it or cannot be imported."""
     try:
-        grant_type: object = getattr(load_plugin(handler), "grant_type", None)
-    except PluginError:
+        grant_type: object = getattr(plugins.load_plugin(handler), "grant_type", None)
+    except plugins.PluginError:
         return None
     return grant_type if isinstance(grant_type, str) else None
 
 
 def _check(location: Location, name: str, require: Callable[[object], None]) -> Iterator[Finding]:
     try:
-        require(load_plugin(name))
-    except PluginError as error:
+        require(plugins.load_plugin(name))
+    except plugins.PluginError as error:
         is_missing = isinstance(error.__cause__, ModuleNotFoundError)
-        yield Finding(location, str(error), _ON_PATH if is_missing else None)
-    except WrongSignature as error:
-        yield Finding(location, str(error), error.hint)
+        yield Finding(location, str(error), _ON_PATH if is_missing else error.hint)

@@ -50,12 +50,8 @@ _PLAIN_WORDS = re.compile(r"{word}([\s,]+{word})*".format(word=r"[\w/](?:[\w./:+
 def schema_findings(error: ValidationError) -> Iterator[Finding]:
     """Yield every error as a finding; an unknown key and a wrong word come with the nearest right one."""
     errors = error.errors(include_url=False)
-    meant = {
-        _meant(details["loc"])
-        for details in errors
-        if details["type"] == "unexpected_keyword_argument"
-    }
-    wrong = {details["loc"][:-1] for details in errors}
+    unknown = [each["loc"] for each in errors if each["type"] == "unexpected_keyword_argument"]
+    meant, wrong = {*map(_meant, unknown)}, {each["loc"][:-1] for each in errors}
     for details in errors:
         kind, location = details["type"], details["loc"]
         is_misspelt = kind == "missing" and location in meant

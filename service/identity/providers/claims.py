@@ -5,10 +5,9 @@ OIDC Core §3.1.3.7, and §5.1 for the claims.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from hmac import compare_digest
-from itertools import chain
 from typing import TypeVar, cast
 
 from service.identity.providers.provider import ProviderRefused, ProviderTokens
@@ -39,68 +38,48 @@ def check_id_token(
     clock_skew: int,
 ) -> None:
     """Raise ProviderRefused with the first thing that is wrong with claims whose signature holds."""
-    problems = chain(
-        _find_wrong_parties(claims, pending.issuer, client_id),
-        _find_wrong_times(claims, now, clock_skew),
-        _find_wrong_binding(claims, tokens, pending.nonce),
-        _find_wrong_auth_time(claims, pending, now, clock_skew),
-    )
-    for problem in problems:
-        raise ProviderRefused(f"its identity token: {problem}")
-
-
-def _find_wrong_parties(claims: VerifiedClaims, issuer: str, client_id: str) -> Iterator[str]:
-    """Numbers 2 to 5 of the section."""
     audience, azp, sub = claims.get("aud"), claims.get("azp"), claims.get("sub")
-    if claims.get("iss") != issuer:
-        yield "another issuer made it"
-    if audience not in (client_id, [client_id]):
-        if not isinstance(audience, list) or client_id not in audience:
-            yield "it is for another client"
-        if azp is None:
-            yield "it is for several, and does not say to whom it was issued"
-    if azp not in (None, client_id):
-        yield "it was issued to another client"
-    if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
-        yield "it names nobody"
-
-
-def _find_wrong_times(claims: VerifiedClaims, now: int, clock_skew: int) -> Iterator[str]:
-    """Numbers 9 and 10, with leeway for clocks that differ."""
-    expires, issued = _read_seconds(claims.get("exp")), _read_seconds(claims.get("iat"))
-    if expires is None or issued is None:
-        yield "it does not say when it was issued and expires"
-    elif expires <= now - clock_skew:
-        yield "it has expired"
-    elif issued > now + clock_skew:
-        yield "it is from the future"
-
-
-def _find_wrong_binding(
-    claims: VerifiedClaims, tokens: ProviderTokens, nonce: str
-) -> Iterator[str]:
-    """Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8)."""
-    if not compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
-        yield "its nonce is wrong"
+    audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
+    expires, issued, at = [_read_seconds(claims.get(name)) for name in ("exp", "iat", "auth_time")]
+    past, future = now - clock_skew, now + clock_skew
     at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token)["alg"])
-    if at_hash is not None and at_hash != half_hash(tokens.access_token, alg):
-        yield "its at_hash is that of another access token"
-
-
-def _find_wrong_auth_time(
-    claims: VerifiedClaims, pending: PendingSignIn, now: int, clock_skew: int
-) -> Iterator[str]:
-    """Number 13: max_age and prompt=login were obeyed there."""
-    at = _read_seconds(claims.get("auth_time"))
     oldest = pending.began_at if pending.anew else 0
     if pending.max_age is not None:
         oldest = max(oldest, pending.began_at - pending.max_age)
-        if at is None:
-            yield "it does not say when the person signed in"
-    if at is not None and at < oldest - clock_skew:
-        yield "the person signed in too long ago"
-    if at is not None and at > now + clock_skew:
-        yield "the sign-in is from the future"
+    problems = (
+        # Numbers 2 to 5 of the section: the parties.
+        (claims.get("iss") != pending.issuer, "another issuer made it"),
+        (client_id not in audiences, "it is for another client"),
+        (
+            audiences != [client_id] and azp is None,
+            "it is for several, and does not say to whom it was issued",
+        ),
+        (azp not in (None, client_id), "it was issued to another client"),
+        (not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT, "it names nobody"),
+        # Numbers 9 and 10: the times, with leeway for clocks that differ.
+        (expires is None or issued is None, "it does not say when it was issued and expires"),
+        (expires is not None and expires <= past, "it has expired"),
+        (issued is not None and issued > future, "it is from the future"),
+        # Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8).
+        (
+            not compare_digest(str(claims.get("nonce", "")).encode(), pending.nonce.encode()),
+            "its nonce is wrong",
+        ),
+        (
+            at_hash is not None and at_hash != half_hash(tokens.access_token, alg),
+            "its at_hash is that of another access token",
+        ),
+        # Number 13: max_age and prompt=login were obeyed there.
+        (
+            pending.max_age is not None and at is None,
+            "it does not say when the person signed in",
+        ),
+        (at is not None and at < oldest - clock_skew, "the person signed in too long ago"),
+        (at is not None and at > future, "the sign-in is from the future"),
+    )
+    for is_wrong, problem in problems:
+        if is_wrong:
+            raise ProviderRefused(f"its identity token: {problem}")
 
 
 def build_sign_in(
