@@ -68,9 +68,6 @@ class Clients:
     registered: RegisteredClients | None
     """None if registration is off: then clients that registered before are unknown, too."""
 
-    def permissions_in_file(self, client_id: str) -> Permissions | None:
-        return self.registry.current.permissions.get(client_id)
-
     async def find_permissions(self, client_id: str) -> Permissions | None:
         """Return what the client may do; None if it is disabled or unknown."""
         client = await self.find(client_id)

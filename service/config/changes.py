@@ -43,7 +43,12 @@ def registry_changes(before: Registry, after: Registry) -> Iterator[str]:
         yield from (f"- {field.name}[{name}]" for name in old if name not in new)
         yield from (f"+ {field.name}[{name}]" for name in new if name not in old)
         for name in (name for name in new if name in old):  # in the order of the file, not of a set
-            yield from _entry_changes(f"{field.name}[{name}]", old[name], new[name])
+            if old[name] is new[name] or old[name] == new[name]:
+                continue
+            yield f"~ {field.name}[{name}]"
+            for key, was, is_now in _changed_fields(old[name], new[name]):
+                if key not in _DERIVED:
+                    yield f"    {key}: {_difference(key, was, is_now)}"
 
 
 def _by_name(entries: object) -> Mapping[str, object]:
@@ -56,15 +61,6 @@ def _by_name(entries: object) -> Mapping[str, object]:
             for entry in listed
         }
     return {} if entries is None else {str(entries): entries}
-
-
-def _entry_changes(name: str, old: object, new: object) -> Iterator[str]:
-    if old is new or old == new:
-        return
-    yield f"~ {name}"
-    for key, before, after in _changed_fields(old, new):
-        if key not in _DERIVED:
-            yield f"    {key}: {_difference(key, before, after)}"
 
 
 def _changed_fields(old: object, new: object) -> Iterator[tuple[str, object, object]]:

@@ -27,7 +27,6 @@ REMEMBERED = 100
 PER_NETWORK = 100
 """Requests of one network that are worked on or wait; one more is refused at once."""
 
-RETRY_AFTER = 5
 PATIENCE = 5.0
 """Seconds to wait for a turn."""
 
@@ -61,7 +60,7 @@ class FairTurns:
     async def place(self, network: str) -> AsyncGenerator[None]:
         """Take one of the network's places; TooManyRequests where all are taken."""
         if self._places[network] >= PER_NETWORK:
-            raise TooManyRequests("too many people sign in there at once", retry_after=RETRY_AFTER)
+            raise TooManyRequests("too many people sign in there at once")
         self._places[network] += 1
         try:
             yield
@@ -93,7 +92,8 @@ class Passwords:
     """
 
     def __init__(self, registry: LiveRegistry) -> None:
-        self.refusal_times = RefusalTimes()
+        self.refusal_times = deque[float](maxlen=REMEMBERED)
+        """Seconds that the last refusals at the full cost took in this process."""
         self._registry = registry
         self._users: tuple[User, ...] = ()
         self._cost = PASSWORD_COST
@@ -112,6 +112,14 @@ class Passwords:
         known = _usable_hash(stored)
         return known is None or cost_of(known) == self.decoy_cost
 
+    async def even_out(self, took: float, *, full_cost: bool) -> None:
+        """Remember a refusal at the full cost; let any other take as long as one of them."""
+        if full_cost:
+            self.refusal_times.append(took)
+        elif self.refusal_times:
+            # One of them and not their mean, which nothing that is computed takes.
+            await asyncio.sleep(random.choice(self.refusal_times) - took)  # noqa: S311 - no secret
+
     @property
     def decoy_cost(self) -> str:
         """The cost of the slowest hash, as PHC strings write it."""
@@ -121,26 +129,6 @@ class Passwords:
             costs = filter(hashing_work, (cost_of(user.password or "") for user in users))
             self._cost = max(costs, key=hashing_work, default=PASSWORD_COST)
         return self._cost
-
-
-class RefusalTimes:
-    """Lets a refusal that computes less take as long as the last refusals at the full cost."""
-
-    def __init__(self) -> None:
-        self._seconds = deque[float](maxlen=REMEMBERED)
-
-    @property
-    def are_known(self) -> bool:
-        """Whether there was a refusal at the full cost in this process."""
-        return bool(self._seconds)
-
-    async def even_out(self, took: float, *, full_cost: bool) -> None:
-        """Remember a refusal at the full cost; let any other take as long as one of them."""
-        if full_cost:
-            self._seconds.append(took)
-        elif self._seconds:
-            # One of them and not their mean, which nothing that is computed takes.
-            await asyncio.sleep(random.choice(self._seconds) - took)  # noqa: S311 - no secret
 
 
 def _usable_hash(stored: str | None) -> str | None:

@@ -98,7 +98,7 @@ class LocalSignIn:
                 locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
                 stored = user.password if user and user.enabled and not locked else None
-                hashes = not locked or not self.passwords.refusal_times.are_known
+                hashes = not locked or not self.passwords.refusal_times
                 # A malformed password takes as long as any other.
                 well_formed = is_plain_text(password, longest=MAX_PASSWORD)
                 given = password if well_formed else ""
@@ -111,7 +111,7 @@ class LocalSignIn:
                 await self._refuse(username, user, failure or "unknown", address=address)
             full_cost = hashes and self.passwords.has_full_cost(stored)
             took = monotonic() - began
-            await self.passwords.refusal_times.even_out(took, full_cost=full_cost)
+            await self.passwords.even_out(took, full_cost=full_cost)
         return None
 
     async def _refuse(

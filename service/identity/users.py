@@ -14,16 +14,11 @@ from service.model.session import Session
 from service.model.user import LOCAL, User, UserStore, fold_username
 from service.tokens.permitted import find_user_claims
 
-
-class UserStoreUnusable(CannotServe):
-    """The class that `users.source` names cannot be imported, made or used."""
-
-    def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(Finding(("users", "source"), message, hint))
+_SOURCE = ("users", "source")
 
 
 def open_users(registry: LiveRegistry) -> UserStore:
-    """Return the file's users, or the operator's own store, made once without arguments."""
+    """Return the file's users, or the operator's own store, made once without arguments; CannotServe if that fails."""
     source = registry.current.user_store
     if source is None:
         return FileUsers(registry)
@@ -32,11 +27,10 @@ def open_users(registry: LiveRegistry) -> UserStore:
         store = make()
         plugins.require_user_store(store)
     except plugins.PluginError as error:
-        raise UserStoreUnusable(f"{source} {error}", error.hint) from error
+        raise CannotServe(Finding(_SOURCE, f"{source} {error}", error.hint)) from error
     except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        raise UserStoreUnusable(
-            f"{source} cannot be made: {plugins.describe_exception(error)}"
-        ) from error
+        message = f"{source} cannot be made: {plugins.describe_exception(error)}"
+        raise CannotServe(Finding(_SOURCE, message)) from error
     return store
 
 

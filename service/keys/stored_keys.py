@@ -191,14 +191,9 @@ class StoredKeys:
     async def _make(self, alg: str, *, sign_from: int, now: int) -> SigningKey:
         key = await asyncio.to_thread(Key.generate, alg)
         self._opened[key.kid] = key
-        content = orjson.dumps({**key.private_jwk, "alg": alg}).decode()
+        sealed = self.seal.seal_text(orjson.dumps({**key.private_jwk, "alg": alg}).decode())
         return SigningKey(
-            kid=key.kid,
-            alg=alg,
-            announced_at=now,
-            sign_from=sign_from,
-            retired_at=None,
-            sealed=self.seal.seal_text(content),
+            kid=key.kid, alg=alg, announced_at=now, sign_from=sign_from, sealed=sealed
         )
 
     def _open(self, key: SigningKey) -> Key | None:

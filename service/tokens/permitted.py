@@ -64,7 +64,7 @@ async def find_permissions(
     clients: Clients, users: UserStore, client_id: str, authorization: Authorization | None
 ) -> Permissions:
     """Return what the client may do; InvalidGrant if it or the user is disabled or unknown."""
-    permissions = clients.permissions_in_file(client_id)
+    permissions = clients.registry.current.permissions.get(client_id)
     permissions = permissions or await clients.find_permissions(client_id)
     if permissions is None:
         raise InvalidGrant(_DISABLED)

@@ -9,7 +9,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from service.identity import passwords as module
-from service.identity.passwords import Passwords, RefusalTimes, cost_of
+from service.identity.passwords import Passwords, cost_of
 from service.identity.sign_in import LocalSignIn
 from service.model.user import User
 from tests.identity.people import ADDRESS, ALICE, BOB, PASSWORD, REGISTRY, Live
@@ -101,8 +101,10 @@ async def test_a_refusal_that_was_cheaper_takes_as_long_as_the_others(
     assert len(waited) == 1
 
 
-async def test_cheaper_refusal_waits_for_the_rest_of_the_time(waited: list[float]) -> None:
-    times = RefusalTimes()
+async def test_cheaper_refusal_waits_for_the_rest_of_the_time(
+    registry: Live, waited: list[float]
+) -> None:
+    times = Passwords(registry)
     await times.even_out(0.2, full_cost=False)
     await times.even_out(5.0, full_cost=True)
     await times.even_out(0.5, full_cost=False)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from service.identity.users import FileUsers, UserStoreUnusable, open_users
+from service.config.problem import CannotServe
+from service.identity.users import FileUsers, open_users
 from tests.identity.people import ALICE, BOB, REGISTRY, Live
 
 
@@ -70,7 +71,7 @@ async def test_an_operators_store_is_found_by_its_import_path(registry: Live) ->
 )
 def test_a_store_that_cannot_be_used_says_why(registry: Live, source: str, why: str) -> None:
     registry.current = replace(REGISTRY, user_store=source)
-    with pytest.raises(UserStoreUnusable, match=why) as refusal:
+    with pytest.raises(CannotServe, match=why) as refusal:
         open_users(registry)
     assert str(refusal.value).startswith(f"{source} ")
     assert refusal.value.finding.location == ("users", "source")

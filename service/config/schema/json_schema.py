@@ -113,14 +113,9 @@ def _open_to_references(node: object) -> object:
         for key, value in schema.items()
         if not (key == "title" and isinstance(value, str))
     }
-    if not _refuses_references(opened):
+    kind = opened.get("type")
+    is_free_text = kind == "string" and not any(key in opened for key in _CONSTRAINTS)
+    if is_free_text or kind not in ("string", "integer", "number", "boolean"):
         return opened
     notes = {key: opened.pop(key) for key in _NOTES if key in opened}
     return {"anyOf": [opened, _REFERENCE], **notes}
-
-
-def _refuses_references(schema: dict[str, object]) -> bool:
-    kind = schema.get("type")
-    return kind in ("integer", "number", "boolean") or (
-        kind == "string" and any(key in schema for key in _CONSTRAINTS)
-    )

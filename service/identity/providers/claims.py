@@ -1,7 +1,4 @@
-"""Judges what a provider says: that its ID token answers our request, and who the user is here.
-
-OIDC Core §3.1.3.7, and §5.1 for the claims.
-"""
+"""Judges what a provider says: that its ID token answers our request, and who the user is here (OIDC Core §3.1.3.7, §3.1.3.8, §5.1)."""
 
 from __future__ import annotations
 
