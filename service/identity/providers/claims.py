@@ -40,6 +40,7 @@ def check_id_token(
     expires, issued, at = [_read_seconds(claims.get(name)) for name in ("exp", "iat", "auth_time")]
     past, future = now - clock_skew, now + clock_skew
     at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token)["alg"])
+    nonce = str(claims.get("nonce", "")).encode()
     oldest = pending.began_at if pending.anew else 0
     if pending.max_age is not None:
         oldest = max(oldest, pending.began_at - pending.max_age)
@@ -58,19 +59,13 @@ def check_id_token(
         (expires is not None and expires <= past, "it has expired"),
         (issued is not None and issued > future, "it is from the future"),
         # Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8).
-        (
-            not compare_digest(str(claims.get("nonce", "")).encode(), pending.nonce.encode()),
-            "its nonce is wrong",
-        ),
+        (not compare_digest(nonce, pending.nonce.encode()), "its nonce is wrong"),
         (
             at_hash is not None and at_hash != half_hash(tokens.access_token, alg),
             "its at_hash is that of another access token",
         ),
         # Number 13: max_age and prompt=login were obeyed there.
-        (
-            pending.max_age is not None and at is None,
-            "it does not say when the person signed in",
-        ),
+        (pending.max_age is not None and at is None, "it does not say when the person signed in"),
         (at is not None and at < oldest - clock_skew, "the person signed in too long ago"),
         (at is not None and at > future, "the sign-in is from the future"),
     )
