@@ -40,7 +40,8 @@ class Answering:
         Raise AlreadyAnswered if another attempt won the claim of a parked request.
         """
         request, now, kind = interaction.request, interaction.now, interaction.request.response_type
-        authorization = _authorization(interaction, session, self.id_tokens.registry.current)
+        stores, registry = self.access_tokens.stores, self.id_tokens.clients.registry.current
+        authorization = _authorization(interaction, session, registry)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = None
         if kind.token:
@@ -59,7 +60,6 @@ class Answering:
                 user_claims=interaction.user_claims,
                 now=now,
             )
-        stores = self.access_tokens.stores
         writes = [
             *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
             *note_client(stores, request.client, session),

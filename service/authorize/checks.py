@@ -15,7 +15,7 @@ from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
@@ -122,7 +122,6 @@ class RequestReader:
     """Runs an endpoint's column of the table."""
 
     issuer: str
-    registry: LiveRegistry
     clients: Clients
     request_objects: RequestObjects
     id_tokens: IdTokens
@@ -158,7 +157,7 @@ class RequestReader:
         return await read_request(
             arrival.params.only(PARAMETERS[arrival.endpoint]),
             arrival.client,
-            self.registry.current,
+            self.clients.registry.current,
             self.id_tokens,
             has_response=arrival.endpoint in (AUTHORIZE, PAR),
         )
@@ -167,7 +166,7 @@ class RequestReader:
         """Return the request if it passes every check of the endpoint's column."""
         request = await self.read_parameters(arrival)
         for check in checks_on(arrival.endpoint):
-            check(request, self.registry.current)
+            check(request, self.clients.registry.current)
         return request
 
     def _require_redirect_uri(self, arrival: Arrival) -> None:

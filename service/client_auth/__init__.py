@@ -10,7 +10,7 @@ from service.client_auth.credential_cache import CredentialCache
 from service.clients.directory import Clients
 from service.model.client import Client, verifies_any
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
-from service.model.registry import Api, LiveRegistry
+from service.model.registry import Api
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
 
@@ -32,15 +32,13 @@ CLIENT_AUTH_METHODS: dict[
 class ClientAuthentication:
     """Authenticates a client by the evidence in its request, and remembers headers that proved it."""
 
-    def __init__(
-        self, assertions: ClientAssertions, *, clients: Clients, registry: LiveRegistry, realm: str
-    ) -> None:
+    def __init__(self, assertions: ClientAssertions, *, clients: Clients) -> None:
         methods = tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
         parameters = frozenset[str]().union(*(method.reads for method in methods))
-        self._realm = realm
+        self._realm = assertions.issuer
         self._methods = methods
         self._clients = clients
-        self._registry = registry
+        self._registry = clients.registry
         self._known_clients = CredentialCache[Client](parameters)
         self._known_apis = CredentialCache[Api](parameters)
 

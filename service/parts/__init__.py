@@ -113,7 +113,6 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
     return AuthorizeFlow(
         reader=RequestReader(
             issuer=shared.issuer,
-            registry=shared.registry,
             clients=parts.clients.directory,
             request_objects=request_objects,
             id_tokens=tokens.id_tokens,

@@ -97,9 +97,7 @@ class ClientParts:
             stores=stores,
             clock_skew=configuration.server.clock_skew,
         )
-        self.authentication = ClientAuthentication(
-            assertions, clients=self.directory, registry=shared.registry, realm=shared.issuer
-        )
+        self.authentication = ClientAuthentication(assertions, clients=self.directory)
 
 
 class TokenParts:
@@ -115,11 +113,7 @@ class TokenParts:
             issuer=issuer, keys=keys.ring, stores=stores, targets=Targets(registry)
         )
         self.id_tokens = IdTokens(
-            issuer=issuer,
-            registry=registry,
-            keys=client_keys,
-            clients=directory,
-            identifiers=self.identifiers,
+            issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
         )
         self.revocation = Revocation(stores=stores, emit=shared.emit)
         self.active_tokens = ActiveTokens(

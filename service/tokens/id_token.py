@@ -14,7 +14,6 @@ from service.keys import jose
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.registry import LiveRegistry
 from service.protocol.base64url import base64url
 from service.tokens.claims import identity_claims, individual_claims
 from service.tokens.subject import RequestedUser, SubjectIdentifiers
@@ -46,7 +45,6 @@ class Hint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdTokens:
     issuer: str
-    registry: LiveRegistry
     keys: ClientKeys
     clients: Clients
     identifiers: SubjectIdentifiers
@@ -83,7 +81,7 @@ class IdTokens:
             "s_hash": half_hash(hashed.state, key.alg),
         }
         present = {name: value for name, value in claims.items() if value is not None}
-        asked, registry = authorization.claims_request, self.registry.current
+        asked, registry = authorization.claims_request, self.clients.registry.current
         alone = hashed.access_token is None and hashed.code is None
         if alone or client.always_include_user_claims_in_id_token:
             present = identity_claims(registry, authorization.scope, user_claims, asked) | present
