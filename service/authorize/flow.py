@@ -21,10 +21,10 @@ from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, Session
 from service.protocol import errors
+from service.protocol.authorization_request import SIGNED_OUT
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.redirect_uri import Delivery
-from service.protocol.session_state import SIGNED_OUT
 from service.tokens.claims import claims_of_scope
 
 

@@ -13,14 +13,15 @@ from service.clients.directory import Clients
 from service.model.client import Client
 from service.protocol.authorization_request import (
     NO_RESPONSE,
+    OPAQUE_ORIGIN,
     check_response_mode,
     parse_response_type,
+    session_state,
 )
 from service.protocol.errors import InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import Delivery, origin_of
 from service.protocol.scope import OPENID
-from service.protocol.session_state import OPAQUE_ORIGIN, session_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

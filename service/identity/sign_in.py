@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 
+from service.config.schema.server import Limits
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
@@ -24,16 +25,11 @@ WIDER = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throttle:
-    """Counts failed sign-ins per account and address, per account, and per address.
-
-    `failures` within `window` seconds lock for `lockout` seconds.
-    """
+    """Counts failed sign-ins per account and address, per account, and per address."""
 
     kv: KeyValue
     prefix: str
-    failures: int
-    window: int
-    lockout: int
+    limits: Limits
 
     async def is_locked(self, username: str, address: str) -> bool:
         counters = self._limits_by_key(username, address)
@@ -47,11 +43,11 @@ class Throttle:
         """Count a failure, and return whether it locks. Not to be called while it is locked."""
         counters = self._limits_by_key(username, address)
         counts: list[int] = await self.kv.write(
-            *[verbs.count(key, self.window) for key in counters]
+            *[verbs.count(key, self.limits.login_window) for key in counters]
         )
         # Or more: a count whose answer was lost is repeated, and skips a number.
         full = [
-            verbs.extend(key, self.lockout)
+            verbs.extend(key, self.limits.lockout)
             for (key, limit), count in zip(counters.items(), counts, strict=True)
             if count >= limit
         ]
@@ -65,7 +61,7 @@ class Throttle:
 
     def _limits_by_key(self, username: str, address: str) -> Mapping[str, int]:
         account, place = fold_username(username), network_of(address)
-        few, many = self.failures, self.failures * WIDER
+        few, many = self.limits.login_failures, self.limits.login_failures * WIDER
         return {
             self._key("pair", account, place): few,
             self._key("account", account): many,

@@ -17,8 +17,8 @@ from service.identity.sign_ins import LIFETIME, PartialSignIns, SignIn
 from service.identity.users import Subjects
 from service.pages.cookies import Cookie, Cookies
 from service.pages.error_page import FormExpired, WayOn
+from service.protocol.authorization_request import SIGNED_OUT, browser_state_of
 from service.protocol.params import Params
-from service.protocol.session_state import SIGNED_OUT, browser_state_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

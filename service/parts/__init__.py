@@ -53,27 +53,19 @@ class SignInParts:
     def __init__(self, shared: Shared) -> None:
         """Raise CannotServe if the operator's user store cannot be made."""
         limits = shared.configuration.limits
-        http = shared.http_for("identity_provider", shared.outgoing)
         self.users = open_users(shared.registry)
         self.subjects = Subjects(users=self.users, registry=shared.registry)
         self.local = LocalSignIn(
             users=self.users,
             passwords=Passwords(shared.registry),
             turns=FairTurns(),
-            throttle=Throttle(
-                kv=shared.kv,
-                prefix=shared.prefix,
-                failures=limits.login_failures,
-                window=limits.login_window,
-                lockout=limits.lockout,
-            ),
+            throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=limits),
             emit=shared.emit,
         )
         self.providers = ProviderSignIn(
             redirect_uri=shared.issuer.rstrip("/") + CALLBACK,
             registry=shared.registry,
-            directory=ProviderDirectory(http=http),
-            http=http,
+            directory=ProviderDirectory(http=shared.http_for("identity_provider", shared.outgoing)),
             stores=shared.stores,
             rate_limit=shared.rate_limit("parked", limits.parked_requests_per_minute),
             clock_skew=shared.configuration.server.clock_skew,

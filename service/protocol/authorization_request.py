@@ -1,14 +1,24 @@
-"""The response types, response modes and prompts of authorization requests (OAuth 2.0 Multiple Response Types §3, §5)."""
+"""Response types, response modes and prompts of authorization requests, and `session_state` in the responses.
+
+OAuth 2.0 Multiple Response Types §3, §5; OpenID Connect Session Management §3.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from hashlib import sha256
 
 from service.protocol.errors import InvalidRequest, RefusedValue, UnsupportedResponseType
 
 PROMPTS = ("none", "login", "consent", "select_account")
 """The pages that the client demands, or none at all (OIDC Core §3.1.2.1)."""
+
+OPAQUE_ORIGIN = "null"
+"""The origin of a URI that is not of a web page (RFC 6454 §6.1)."""
+
+SIGNED_OUT = ""
+"""The state of a browser in which no user is signed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +82,14 @@ def parse_prompt(text: str | None) -> frozenset[str]:
     if "none" in prompt and len(prompt) > 1:
         raise InvalidRequest("prompt none cannot stand with another value")
     return prompt
+
+
+def session_state(*, client_id: str, origin: str, browser_state: str, salt: str) -> str:
+    """Return `session_state`, as the script of `check_session_iframe` computes it (OpenID Connect Session Management §3.2)."""
+    text = f"{client_id} {origin} {browser_state} {salt}"
+    return f"{sha256(text.encode()).hexdigest()}.{salt}"
+
+
+def browser_state_of(sid: str) -> str:
+    """Return the state that scripts may read while this session lives; it identifies nobody (§3.2)."""
+    return sha256(f"browser state of {sid}".encode()).hexdigest()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
+from service.config.schema.server import Limits
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.users import FileUsers
@@ -68,6 +69,6 @@ def sign_in(kv: KeyValue, registry: Live, events: list[object]) -> LocalSignIn:
         users=FileUsers(registry),
         passwords=Passwords(registry),
         turns=FairTurns(),
-        throttle=Throttle(kv=kv, prefix="ts", failures=2, window=900, lockout=60),
+        throttle=Throttle(kv=kv, prefix="ts", limits=Limits(login_failures=2, lockout=60)),
         emit=events.append,
     )

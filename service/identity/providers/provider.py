@@ -106,7 +106,7 @@ class ProviderDirectory:
     """Fetches each provider's metadata once for all who need it at the same time."""
 
     def __init__(self, *, http: HttpClient) -> None:
-        self._http = http
+        self.http = http
         self._known: BoundedCache[str, KnownProvider] = BoundedCache(MAX_PROVIDERS)
         self._fetches: SingleFlight[str, KnownProvider] = SingleFlight()
 
@@ -137,9 +137,9 @@ class ProviderDirectory:
 
     async def _fetch(self, issuer: str) -> KnownProvider:
         url, source = issuer.rstrip("/") + WELL_KNOWN, "metadata or keys"
-        metadata = _parse_metadata(await _read_body(self._http.fetch(url), source), issuer=issuer)
+        metadata = _parse_metadata(await _read_body(self.http.fetch(url), source), issuer=issuer)
         try:
-            keys = ForeignKeys.parse(await _read_body(self._http.fetch(metadata.jwks_uri), source))
+            keys = ForeignKeys.parse(await _read_body(self.http.fetch(metadata.jwks_uri), source))
         except ValueError as error:
             raise ProviderUnavailable("its keys cannot be understood") from error
         return KnownProvider(metadata=metadata, keys=keys)

@@ -16,7 +16,6 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
-from service.model.outgoing import HttpClient
 from service.model.registry import IdentityProvider, LiveRegistry
 from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
@@ -42,7 +41,6 @@ class ProviderSignIn:
     redirect_uri: str
     registry: LiveRegistry
     directory: upstream.ProviderDirectory
-    http: HttpClient
     stores: Stores
     rate_limit: RateLimit
     clock_skew: int
@@ -134,7 +132,7 @@ class ProviderSignIn:
             "redirect_uri": self.redirect_uri,
             "code_verifier": pending.code_verifier,
         }
-        tokens = await upstream.redeem_code(self.http, known.metadata, provider, form)
+        tokens = await upstream.redeem_code(self.directory.http, known.metadata, provider, form)
         try:
             claims = await self._verify(tokens.id_token, known)
         except JwtRefused as error:
@@ -146,7 +144,7 @@ class ProviderSignIn:
         if endpoint is None or tokens.access_token is None or not wants_more:
             return claims, {}
         userinfo = await upstream.fetch_userinfo(
-            self.http, endpoint, tokens.access_token, sub=claims["sub"]
+            self.directory.http, endpoint, tokens.access_token, sub=claims["sub"]
         )
         return claims, userinfo
 
