@@ -78,9 +78,8 @@ class Consents:
         )
         index = self.stores.subject_consents
         for one in await self.stores.find_surplus(index, owner, count=count):
-            await self.stores.kv.write(
-                self.stores.consents.drop(owner, one), index.remove(owner, one)
-            )
+            drop = self.stores.consents.drop(owner, one)
+            await self.stores.kv.write(drop, index.remove(owner, one))
 
     async def prolong(self, subject: str, client: Client) -> None:
         """Keep a consent that was relied upon for another year, unless the client has a lifetime for it."""
@@ -102,10 +101,8 @@ class Consents:
 
     async def find_all_of(self, subject: str) -> tuple[Consent, ...]:
         owner, stores = digest(subject), self.stores
-        found = await stores.read_listed(
-            stores.subject_consents.members(owner),
-            lambda name: stores.consents.read(owner, name),
-        )
+        listed = stores.subject_consents.members(owner)
+        found = await stores.read_listed(listed, lambda name: stores.consents.read(owner, name))
         return tuple(sorted(found, key=lambda consent: consent.given_at, reverse=True))
 
     def _list(self, owner: str, name: str, ttl: int) -> Command:

@@ -219,7 +219,6 @@ class StoredKeys:
 
 
 def _events(before: Keys, after: Keys, now: int) -> Iterator[object]:
-    """Compare two states of the record."""
     known = {key.kid: key for key in before}
     for key in after:
         if key.kid not in known:

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -102,10 +103,8 @@ def _timeout(value: object) -> float:
 
 def _timestamp(value: object) -> int:
     if isinstance(value, str) and _RFC_3339.fullmatch(value):
-        try:
+        with suppress(ValueError, OverflowError):
             return int(datetime.fromisoformat(value.upper()).timestamp())
-        except (ValueError, OverflowError):
-            pass
     raise expected("a time such as 2026-11-30T00:00:00Z (RFC 3339)")
 
 
@@ -151,14 +150,11 @@ def _web_url(value: str) -> str:
 
 
 def _network(value: object) -> Network:
-    try:
+    with suppress(ValueError):
         if isinstance(value, str):
             return ip_network(value)
-    except ValueError:
-        pass
-    raise expected(
-        "a network such as 10.0.0.0/8, with no bits set behind its prefix, or an address"
-    )
+    form = "a network such as 10.0.0.0/8, with no bits set behind its prefix, or an address"
+    raise expected(form)
 
 
 def _path(value: object, info: ValidationInfo) -> Path:

@@ -13,20 +13,13 @@ from service.model import types
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
 
-
 _SINGLE = ("redis", "rediss")
 _SCHEMES = (
     *("memory", *_SINGLE, "unix"),
     *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
 )
 _CREDENTIALS = "name and password are percent-encoded"
-_TLS_OPTIONS = (
-    "ssl_ca_certs",
-    "ssl_certfile",
-    "ssl_keyfile",
-    "ssl_check_hostname",
-    "ssl_cert_reqs",
-)
+_TLS_KEYS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname", "ssl_cert_reqs")
 
 
 def _workers(value: object) -> int:
@@ -77,7 +70,7 @@ def _options(url: SplitResult) -> list[str]:
     sentinel = url.scheme.endswith("+sentinel")
     return [
         *(["db"] if url.scheme in (*_SINGLE, "unix") else []),
-        *(_TLS_OPTIONS if url.scheme.startswith("rediss") else []),
+        *(_TLS_KEYS if url.scheme.startswith("rediss") else []),
         *(["sentinel_password", "sentinel_username"] if sentinel else []),
     ]
 
