@@ -59,6 +59,8 @@ FILES = st.fixed_dictionaries(
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 any_number = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+some = settings(any_number, max_examples=30)
+"""For whole files, of which one takes as long as many short texts."""
 
 
 def only_config_error(file: Path, content: bytes) -> None:
@@ -80,13 +82,13 @@ def test_a_damaged_file(file: Path, at: int, length: int, put: bytes) -> None:
     only_config_error(file, DEMONSTRATION[:at] + put + DEMONSTRATION[at + length :])
 
 
-@any_number
+@some
 @given(content=FILES)
 def test_any_values_at_known_keys(file: Path, content: object) -> None:
     only_config_error(file, yaml.dump(content).encode(errors="replace"))
 
 
-@any_number
+@some
 @given(
     content=st.binary(max_size=200)
     | FILES.map(lambda file: yaml.dump(file).encode(errors="replace"))
