@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from service.clients.directory import Clients
 from service.identity.sessions import Sessions
 from service.model.client import Client
-from service.model.events import Emit, LoggedOut
+from service.model.events import LoggedOut
 from service.model.session import Session
 from service.protocol.params import Params
 from service.protocol.redirect_uri import with_query
@@ -85,12 +85,11 @@ class UserLogout:
     issuer: str
     clients: Clients
     sessions: Sessions
-    emit: Emit
 
     async def end(self, session: Session) -> tuple[str, ...]:
         """End the session, and return the URI of each enabled client in it that has one; its query is kept (§2)."""
         took_part = await self.sessions.end(session)
-        self.emit(LoggedOut(subject=session.subject, session_id=session.id))
+        self.sessions.emit(LoggedOut(subject=session.subject, session_id=session.id))
         uris: list[str] = []
         for client_id in took_part:
             client = await self.clients.find(client_id)

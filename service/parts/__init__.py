@@ -85,9 +85,7 @@ class Parts:
         self.sign_in = SignInParts(shared)
         self.tokens = TokenParts(shared, self.keys, self.clients, self.sign_in.users)
         clients, sessions = self.clients.directory, self.records.sessions
-        self.user_logout = UserLogout(
-            issuer=shared.issuer, clients=clients, sessions=sessions, emit=shared.emit
-        )
+        self.user_logout = UserLogout(issuer=shared.issuer, clients=clients, sessions=sessions)
         self.parked_logouts = build_parking(shared, "logout", LOGOUT_PARAMETERS)
         self.flow = build_flow(self)
         self.logout_deliveries = build_logout_deliveries(self)

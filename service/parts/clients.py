@@ -37,16 +37,14 @@ class KeyParts:
             longest = registry.current.longest_token
             return max(longest, REGISTERED_TOKEN_LIFETIME) if registration else longest
 
-        def encryption() -> tuple[str, ...]:
-            clients = registry.current.clients.values()
-            return encryption_algorithms(clients, registration=registration)
-
         self.source = build_key_source(
             shared.configuration.signing,
             kv=shared.kv,
             prefix=shared.prefix,
             longest_token=longest_token,
-            encryption=encryption,
+            encryption=lambda: encryption_algorithms(
+                registry.current.clients.values(), registration=registration
+            ),
             now=clock,
             emit=shared.emit,
             timed=shared.timed,
