@@ -119,7 +119,6 @@ async def _issue(parts: Parts, made: list[Authorization]) -> list[str]:
             known[each.client_id],
             user_claims={},
             scope=frozenset({"openid", "api1"}),
-            now=each.created_at,
         )
         for each in made
     ]

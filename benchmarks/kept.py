@@ -70,7 +70,6 @@ async def reference_token(parts: Parts, number: int) -> None:
         parts.shared.registry.current.clients["web"],
         user_claims={},
         scope=frozenset({"openid", "api1"}),
-        now=clock(),
     )
     await parts.shared.kv.write(*minted.writes)
 
@@ -85,9 +84,9 @@ async def revoked_jwt(parts: Parts, _: int) -> None:
 
 async def refresh_family(parts: Parts, number: int) -> None:
     """An authorization and its one live refresh token, after any number of rotations."""
-    granted, now = _authorization(number, offline=True), clock()
+    granted = _authorization(number, offline=True)
     client = parts.shared.registry.current.clients["web"]
-    first = begin_family(parts.shared.stores, granted, client, user_claims={}, now=now)
+    first = begin_family(parts.shared.stores, granted, client, {})
     assert first is not None
     await parts.shared.kv.write(*begin(parts.shared.stores, granted, ttl=DAY), first.write)
 

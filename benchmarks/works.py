@@ -242,7 +242,6 @@ async def _user_token(parts: Parts, client_id: str) -> str:
         client,
         user_claims={},
         scope=frozenset({"openid", "api1"}),
-        now=clock(),
     )
     record = parts.shared.stores.authorizations.put(authorization, authorization.id, ttl=HOUR)
     await parts.shared.kv.write(record, *minted.writes)

@@ -9,11 +9,11 @@ from service.authorize.interaction import Interaction
 from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
+from service.clock import clock
 from service.identity.sessions import note_client
 from service.model.authorization import Authorization, AuthorizationCode, new_family_key
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
-from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.errors import LoginRequired, OAuthError
 from service.store.stores import REPLAY_WINDOW
@@ -39,14 +39,14 @@ class Answering:
 
         Raise AlreadyAnswered if another attempt won the claim of a parked request.
         """
-        request, now, kind = interaction.request, interaction.now, interaction.request.response_type
-        stores, registry = self.access_tokens.stores, self.id_tokens.clients.registry.current
-        authorization = _authorization(interaction, session, registry)
+        request, kind = interaction.request, interaction.request.response_type
+        stores = self.access_tokens.stores
+        authorization = _authorization(interaction, session)
         code = new_handle("authorization_code", authorization.id) if kind.code else None
         access = None
         if kind.token:
             access = await self.access_tokens.mint(
-                authorization, request.client, user_claims=interaction.user_claims, now=now
+                authorization, request.client, user_claims=interaction.user_claims
             )
         parameters: dict[str, str] = {"code": code.text} if code else {}
         if access:
@@ -58,7 +58,6 @@ class Answering:
                 _hashed(parameters, reply_to),
                 nonce=request.nonce,
                 user_claims=interaction.user_claims,
-                now=now,
             )
         writes = [
             *begin(stores, authorization, ttl=_lifetime(interaction, code, access)),
@@ -119,13 +118,13 @@ def _lifetime(interaction: Interaction, code: Handle | None, access: MintedToken
     return max(until_replay if code else 1, access.lifetime if access else 1)
 
 
-def _authorization(interaction: Interaction, session: Session, registry: Registry) -> Authorization:
+def _authorization(interaction: Interaction, session: Session) -> Authorization:
     """Return what the client asks for, cut to what the user allowed."""
     request, answers = interaction.request, interaction.answers
     scope, claims_request = request.scope, request.claims.request
     if answers.consented_scope is not None:
         scope &= answers.consented_scope
-        allowed = answers.consented_claims.union(claims_of_scope(registry, scope))
+        allowed = answers.consented_claims.union(claims_of_scope(interaction.registry, scope))
         claims_request = claims_request and claims_request.cut_to(allowed)
     return Authorization(
         id=new_selector(),
@@ -142,5 +141,5 @@ def _authorization(interaction: Interaction, session: Session, registry: Registr
         claims_request=claims_request,
         grant_type="authorization_code" if request.response_type.code else "implicit",
         family_key=new_family_key(scope),
-        created_at=interaction.now,
+        created_at=clock(),
     )

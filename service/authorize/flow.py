@@ -13,7 +13,6 @@ from service.authorize.parking import Claim, ParkedRequest, Parking
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
-from service.clock import clock
 from service.identity.access import Consents
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
@@ -151,7 +150,6 @@ class AuthorizeFlow:
             consented_scope=scope,
             consented_claims=claims.union(claims_of_scope(registry, scope)),
             acr=request.acr.met_by(session, registry) if session else None,
-            now=clock(),
         )
         if not interaction.lacks_acr:
             return interaction

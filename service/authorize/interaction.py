@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.authorize.request import AuthorizeRequest
+from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.model.registry import Registry
 from service.model.session import Answers, Session
@@ -27,7 +28,6 @@ class Interaction:
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
-    now: int
     acr_step: Step | None = None
     """The step that can meet an essential acr which the session does not meet."""
 
@@ -75,7 +75,7 @@ class Interaction:
         second too early rather than too late.
         """
         max_age = self.request.max_age
-        return max_age is not None and self.now - session.auth_time >= max_age
+        return max_age is not None and clock() - session.auth_time >= max_age
 
 
 def _never(*_: object) -> bool:

@@ -22,10 +22,11 @@ from service.identity.users import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
 from service.model.client import Client
+from service.protocol.claims import ClaimsRequest
 from service.protocol.errors import InsufficientScope, InvalidToken
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken
-from service.tokens.claims import identity_claims, individual_claims
+from service.tokens.claims import askable, claims_of_scope, select_claims
 from service.tokens.subject import SubjectIdentifiers
 
 PATH = "/connect/userinfo"
@@ -77,15 +78,13 @@ class UserinfoEndpoint:
         The individual ones are for the authorization's client alone, not for one with a delegated token.
         """
         is_own = authorization.client_id == client.client_id
-        requested = authorization.claims_request if is_own else None
-        claims = identity_claims(
-            self.subjects.registry.current, token.scope, user_claims, requested
-        )
-        if requested is not None:
-            names, locales = requested.userinfo, requested.locales
-            claims |= individual_claims(
-                self.subjects.registry.current, client, names, user_claims, locales
-            )
+        asked = (authorization.claims_request if is_own else None) or ClaimsRequest()
+        registry = self.subjects.registry.current
+        names = [
+            *claims_of_scope(registry, token.scope),
+            *askable(registry, client, asked.userinfo),
+        ]
+        claims = select_claims(user_claims, names, asked.locales)
         return {**claims, "sub": self.identifiers.find_sub(client, str(token.subject))}
 
     async def _sign_and_encrypt(self, claims: Mapping[str, object], client: Client) -> str | None:

@@ -13,7 +13,6 @@ from service.grants.password import PasswordGrant
 from service.grants.refresh_token import RefreshTokenGrant
 from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
-from service.store.stores import Stores
 from service.tokens.granting import Grant, GrantServices
 from service.tokens.liveness import Revocation
 
@@ -21,7 +20,6 @@ from service.tokens.liveness import Revocation
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantParts:
     services: GrantServices
-    stores: Stores
     sign_in: LocalSignIn
     revocation: Revocation
 
@@ -34,11 +32,9 @@ class BuiltinGrant(Grant, Protocol):
 
 BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     AuthorizationCodeGrant: lambda parts: AuthorizationCodeGrant(
-        parts.services.registry, parts.stores, parts.revocation
+        parts.services.registry, parts.revocation
     ),
-    RefreshTokenGrant: lambda parts: RefreshTokenGrant(
-        parts.services.registry, parts.stores, parts.revocation
-    ),
+    RefreshTokenGrant: lambda parts: RefreshTokenGrant(parts.services.registry, parts.revocation),
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
 }

@@ -12,7 +12,7 @@ from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, RefusedValue
 from service.protocol.params import Params
-from service.store.stores import REPLAY_WINDOW, Stores
+from service.store.stores import REPLAY_WINDOW
 from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_authorization
@@ -27,7 +27,6 @@ class AuthorizationCodeGrant:
     is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     registry: LiveRegistry
-    stores: Stores
     revocation: Revocation
 
     async def handle(self, request: TokenRequest) -> GrantResult:
@@ -35,9 +34,10 @@ class AuthorizationCodeGrant:
         handle = parse_handle(request.params.require("code"), "authorization_code")
         if handle is None:
             return InvalidGrant("the code is not one of this service")
-        code, authorization = await self.stores.kv.read(
-            self.stores.codes.read(handle.selector, handle.digest),
-            self.stores.authorizations.read(handle.selector),
+        stores = self.revocation.stores
+        code, authorization = await stores.kv.read(
+            stores.codes.read(handle.selector, handle.digest),
+            stores.authorizations.read(handle.selector),
         )
         if code is None or authorization is None:
             return InvalidGrant("the code is unknown, expired or revoked")
@@ -52,13 +52,13 @@ class AuthorizationCodeGrant:
         marker = Spent(attempt=secrets.token_urlsafe(12), at=request.now)
         ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
         single_use = SingleUse(
-            swap=self.stores.codes.swap(marker, handle.selector, handle.digest, ttl=ttl),
+            swap=stores.codes.swap(marker, handle.selector, handle.digest, ttl=ttl),
             attempt=marker.attempt,
             replay=CodeReplayed,
         )
         mismatch = _find_mismatch(code, request.params)
         if mismatch is not None:
-            (before,) = await self.stores.kv.write(single_use.swap, durable=True)
+            (before,) = await stores.kv.write(single_use.swap, durable=True)
             if not single_use.was_won(before):
                 mismatch = await self.revocation.end_replayed(authorization, CodeReplayed)
             return mismatch

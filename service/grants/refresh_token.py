@@ -12,7 +12,6 @@ from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
-from service.store.stores import Stores
 from service.tokens import refresh_token
 from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse
@@ -29,7 +28,6 @@ class RefreshTokenGrant:
     is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
     registry: LiveRegistry
-    stores: Stores
     revocation: Revocation
 
     async def handle(self, request: TokenRequest) -> GrantResult:
@@ -37,9 +35,10 @@ class RefreshTokenGrant:
         handle = parse_handle(request.params.require("refresh_token"), "refresh_token")
         if handle is None:
             return InvalidGrant("the refresh token is not one of this service")
-        found, authorization = await self.stores.kv.read(
-            self.stores.refresh_tokens.read(handle.selector, handle.digest),
-            self.stores.authorizations.read(handle.selector),
+        stores = self.revocation.stores
+        found, authorization = await stores.kv.read(
+            stores.refresh_tokens.read(handle.selector, handle.digest),
+            stores.authorizations.read(handle.selector),
         )
         if authorization is None or (found is None and not is_of_family(handle, authorization)):
             return InvalidGrant("the refresh token is unknown, expired or revoked")
@@ -68,11 +67,11 @@ class RefreshTokenGrant:
         self, token: ActiveRefreshToken, request: TokenRequest, *, is_spent: bool
     ) -> tuple[SingleUse | None, MintedRefreshToken]:
         """Return the family's next token: the same one, the same successor again, or a new one."""
-        stores, client, now = self.stores, request.client, request.now
+        stores, client = self.revocation.stores, request.client
         if not is_spent and client.refresh_token_usage == "reuse":
-            return None, refresh_token.keep(stores, token, client, now)
-        following = refresh_token.rotate(stores, token, client, now)
-        return None if is_spent else refresh_token.use_up(stores, token, client, now), following
+            return None, refresh_token.keep(stores, token, client)
+        following = refresh_token.rotate(stores, token, client)
+        return None if is_spent else refresh_token.use_up(stores, token, client), following
 
 
 def _find_usable(

@@ -104,11 +104,11 @@ class TokenParts:
     def __init__(
         self, shared: Shared, keys: KeyParts, clients: ClientParts, users: UserStore
     ) -> None:
-        issuer, registry, stores = shared.issuer, shared.registry, shared.stores
+        issuer, stores = shared.issuer, shared.stores
         directory, client_keys = clients.directory, keys.of_clients
         self.identifiers = SubjectIdentifiers(pairwise_salt=shared.configuration.pairwise_salt)
         self.access_tokens = AccessTokens(
-            issuer=issuer, keys=keys.ring, stores=stores, targets=Targets(registry)
+            issuer=issuer, keys=keys.ring, stores=stores, targets=Targets(shared.registry)
         )
         self.id_tokens = IdTokens(
             issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
@@ -121,6 +121,5 @@ class TokenParts:
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
             revocation=self.revocation,
-            stores=stores,
             emit=shared.emit,
         )

@@ -33,9 +33,7 @@ def build_grants(parts: Parts) -> Grants:
         emit=shared.emit,
     )
     local, revocation = parts.sign_in.local, tokens.revocation
-    return Grants(
-        GrantParts(services=services, stores=shared.stores, sign_in=local, revocation=revocation)
-    )
+    return Grants(GrantParts(services=services, sign_in=local, revocation=revocation))
 
 
 def connect(parts: Parts, grants: Grants) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from service.clock import clock
 from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization, token_type
 from service.model.client import Client
@@ -60,17 +61,18 @@ class AccessTokens:
         client: Client,
         *,
         user_claims: Mapping[str, object],
-        now: int,
         scope: frozenset[str] | None = None,
         resources: tuple[str, ...] | None = None,
         at_most: int = sys.maxsize,
+        ends_at: int = sys.maxsize,
     ) -> MintedToken:
-        """Make an access token, for less than was authorized or for `at_most` seconds if given."""
+        """Make an access token, for less than was authorized, `at_most` seconds or until `ends_at` if given."""
+        now = clock()
+        lifetime = min(client.access_token_lifetime, at_most, ends_at - now)
         target = self.targets.find(
             authorization.scope if scope is None else scope,
             authorization.resources if resources is None else resources,
         )
-        lifetime = min(client.access_token_lifetime, at_most)
         is_reference = client.access_token_type == "reference"
         handle = new_handle("access_token", authorization.id) if is_reference else None
         # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).

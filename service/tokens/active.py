@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -123,16 +124,14 @@ class ActiveTokens:
 
     async def find_to_revoke(self, token: str) -> ActiveToken | None:
         """Return the access token, also of a disabled client or user: it may be enabled again."""
-        try:
+        with suppress(Inactive):
             return await self._find_unrevoked(token)
-        except Inactive:
-            return None
+        return None
 
     async def find_refresh_token(self, token: str) -> ActiveRefreshToken | None:
-        try:
+        with suppress(Inactive):
             return await self.check_refresh_token(token)
-        except Inactive:
-            return None
+        return None
 
     async def check_refresh_token(self, token: str) -> ActiveRefreshToken:
         """Return the refresh token; raise Inactive with the first check that it fails."""

@@ -7,7 +7,7 @@ from itertools import chain
 
 from service.model.client import Client
 from service.model.registry import Api, ApiResource, Registry
-from service.protocol.claims import ClaimsRequest, find_claim, remove_language
+from service.protocol.claims import find_claim, remove_language
 
 PROTOCOL_CLAIMS = frozenset(
     (
@@ -21,30 +21,21 @@ PROTOCOL_CLAIMS = frozenset(
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
-def identity_claims(
-    registry: Registry,
-    scope: Iterable[str],
-    user_claims: Mapping[str, object],
-    request: ClaimsRequest | None,
+def select_claims(
+    claims: Mapping[str, object], names: Iterable[str], locales: Collection[str]
 ) -> dict[str, object]:
-    """Return the claims of the granted identity resources, in the languages asked for."""
-    locales = request.locales if request is not None else ()
-    return _select_claims(user_claims, claims_of_scope(registry, scope), locales)
-
-
-def individual_claims(
-    registry: Registry,
-    client: Client,
-    names: Collection[str],
-    user_claims: Mapping[str, object],
-    locales: Collection[str],
-) -> dict[str, object]:
-    """Return the claims asked for by name that the client may still ask for (OIDC Core §5.5.1)."""
-    return _select_claims(user_claims, askable(registry, client, names), locales)
+    """Return the claims of these names that are not empty, in these languages if there are any (OIDC Core §5.3.2)."""
+    selected: dict[str, object] = {}
+    for name in names:
+        found = find_claim(claims, name, locales) if locales or "#" in name else name
+        if found not in claims or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
+            continue
+        selected[found if "#" in name else name] = claims[found]
+    return selected
 
 
 def askable(registry: Registry, client: Client, names: Collection[str]) -> tuple[str, ...]:
-    """Return the names, in any language, of claims of a scope that the client may ask for."""
+    """Return the names, in any language, of claims that the client may still ask for by name (OIDC Core §5.5.1)."""
     if not names:
         return ()
     known = frozenset(claims_of_scope(registry, client.allowed_scopes)) - PROTOCOL_CLAIMS
@@ -82,19 +73,6 @@ def foreign_claims(
         return frozenset()
     own = api_claims(registry, api.scopes.intersection(scope), own_audience)
     return api_claims(registry, scope, audience) - own
-
-
-def _select_claims(
-    claims: Mapping[str, object], names: Iterable[str], locales: Collection[str]
-) -> dict[str, object]:
-    """Return the claims of these names that are not empty (OIDC Core §5.3.2)."""
-    selected: dict[str, object] = {}
-    for name in names:
-        found = find_claim(claims, name, locales) if locales or "#" in name else name
-        if found not in claims or name in PROTOCOL_CLAIMS or claims[found] in _EMPTY:
-            continue
-        selected[found if "#" in name else name] = claims[found]
-    return selected
 
 
 def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, object]:

@@ -10,12 +10,13 @@ import msgspec
 
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
+from service.clock import clock
 from service.keys import jose
 from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.protocol.base64url import base64url
-from service.tokens.claims import identity_claims, individual_claims
+from service.tokens.claims import askable, claims_of_scope, select_claims
 from service.tokens.subject import RequestedUser, SubjectIdentifiers
 
 ID_TOKEN_TYPE = "JWT"
@@ -57,14 +58,13 @@ class IdTokens:
         *,
         nonce: str | None,
         user_claims: Mapping[str, object],
-        now: int,
     ) -> str:
         """Make an ID token, signed, and encrypted if the client is registered for that (OIDC Core §16.14).
 
         It holds user claims if no access token is issued to fetch them with, if the client's
         registration says so (OIDC Core §5.4), or if the client asked for them there (§5.5).
         """
-        key = self.keys.signing_key(client, client.id_token_signed_response_alg)
+        now, key = clock(), self.keys.signing_key(client, client.id_token_signed_response_alg)
         claims: dict[str, object | None] = {
             "iss": self.issuer,
             "sub": self.identifiers.find_sub(client, str(authorization.subject)),
@@ -84,10 +84,14 @@ class IdTokens:
         asked, registry = authorization.claims_request, self.clients.registry.current
         alone = hashed.access_token is None and hashed.code is None
         if alone or client.always_include_user_claims_in_id_token:
-            present = identity_claims(registry, authorization.scope, user_claims, asked) | present
+            names, locales = (
+                claims_of_scope(registry, authorization.scope),
+                asked.locales if asked else (),
+            )
+            present = select_claims(user_claims, names, locales) | present
         if asked is not None:
-            names, locales = asked.id_token, asked.locales
-            present = individual_claims(registry, client, names, user_claims, locales) | present
+            individual = askable(registry, client, asked.id_token)
+            present = select_claims(user_claims, individual, asked.locales) | present
         signed = await key.sign(present, typ=ID_TOKEN_TYPE)
         alg, enc = client.id_token_encrypted_response_alg, client.id_token_encrypted_response_enc
         if alg is None:

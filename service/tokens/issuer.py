@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from service.clock import clock
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OPENID
-from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
@@ -41,18 +40,17 @@ class TokenIssuer:
     access_tokens: AccessTokens
     id_tokens: IdTokens
     revocation: Revocation
-    stores: Stores
     emit: Emit
 
     async def issue(
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the token response; raise if another request has used the code or token first."""
-        authorization, now = grant.authorization, clock()
+        authorization = grant.authorization
         if isinstance(grant, ContinuedGrant):
-            issued = await self._issue_continued(grant, request.client, user_claims, now)
+            issued = await self._issue_continued(grant, request.client, user_claims)
         else:
-            issued = await self._issue(grant, authorization, request.client, user_claims, now)
+            issued = await self._issue(grant, authorization, request.client, user_claims)
         access, refresh, id_token = issued
         self.emit(
             TokenIssued(
@@ -79,20 +77,22 @@ class TokenIssuer:
         authorization: Authorization,
         client: Client,
         user_claims: Mapping[str, object],
-        now: int,
     ) -> _Tokens:
         source = grant.source if isinstance(grant, DerivedGrant) else None
-        at_most = grant.lifetime if source is None else min(source.expires_at - now, grant.lifetime)
-        if at_most < 1:
-            raise InvalidGrant("the token has expired meanwhile")
         access = await self.access_tokens.mint(
-            authorization, client, user_claims=user_claims, now=now, at_most=at_most
+            authorization,
+            client,
+            user_claims=user_claims,
+            at_most=grant.lifetime,
+            ends_at=sys.maxsize if source is None else source.expires_at,
         )
+        if access.lifetime < 1:
+            raise InvalidGrant("the token has expired meanwhile")
         if source is not None:
-            await self._store_derived_token(source, access, now)
+            await self._store_derived_token(source, access)
             return access, None, None
-        stores = self.stores
-        refresh = begin_family(stores, authorization, client, user_claims=user_claims, now=now)
+        stores = self.revocation.stores
+        refresh = begin_family(stores, authorization, client, user_claims)
         ttl, writes = _writes(access, refresh)
         writes = (*begin(stores, authorization, ttl=ttl), *writes)
         answers = await stores.kv.write(*writes) if writes else []
@@ -101,7 +101,7 @@ class TokenIssuer:
         return access, refresh, None
 
     async def _issue_continued(
-        self, grant: ContinuedGrant, client: Client, user_claims: Mapping[str, object], now: int
+        self, grant: ContinuedGrant, client: Client, user_claims: Mapping[str, object]
     ) -> _Tokens:
         """Use the code or refresh token up in the same round trip.
 
@@ -109,42 +109,38 @@ class TokenIssuer:
         they never were active, and nobody ever sees them.
         """
         authorization, single_use = grant.authorization, grant.single_use
+        stores = self.revocation.stores
         kept_claims = user_claims if grant.user_claims is None else grant.user_claims
         access = await self.access_tokens.mint(
             authorization,
             client,
             user_claims=kept_claims,
-            now=now,
             scope=grant.scope,
             resources=grant.resources,
         )
-        refresh = grant.refresh_token or begin_family(
-            self.stores, authorization, client, user_claims=kept_claims, now=now
-        )
+        refresh = grant.refresh_token or begin_family(stores, authorization, client, kept_claims)
         id_token = None
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
             hashed = HashedArtifacts(access_token=access.token)
             id_token = await self.id_tokens.mint(
-                authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims, now=now
+                authorization, client, hashed, nonce=grant.nonce, user_claims=user_claims
             )
         ttl, writes = _writes(access, refresh)
-        writes = (*prolong(self.stores, authorization, ttl=ttl), *writes)
+        writes = (*prolong(stores, authorization, ttl=ttl), *writes)
         if single_use is not None:
             writes = (single_use.swap, *writes)
         once = single_use is not None or grant.refresh_token is not None
-        answers = await self.stores.kv.write(*writes, durable=once)
+        answers = await stores.kv.write(*writes, durable=once)
         if single_use is not None and not single_use.was_won(answers[0]):
             raise await self.revocation.end_replayed(authorization, single_use.replay)
         return access, refresh, id_token
 
-    async def _store_derived_token(
-        self, source: ActiveToken, access: MintedToken, now: int
-    ) -> None:
+    async def _store_derived_token(self, source: ActiveToken, access: MintedToken) -> None:
         """Write a token that ends with its source, and undo it if the source was revoked meanwhile.
 
         The index comes first: from then on a revocation of the source finds this token, too.
         """
-        stores, selector, name = self.stores, source.selector, source.name
+        stores, selector, name = self.revocation.stores, source.selector, source.name
         exists_while_active = is_reference(name)
         # A reference token is active while its record exists, a JWT while no revocation does.
         fate = stores.access_tokens if exists_while_active else stores.revoked
@@ -161,13 +157,13 @@ class TokenIssuer:
 
     async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
         """Revoke the tokens that expire first where too many were derived from one."""
-        delegated, selector = self.stores.delegated, source.selector
-        surplus = await self.stores.find_surplus(delegated, selector, source.name, count=count)
+        stores, selector = self.revocation.stores, source.selector
+        surplus = await stores.find_surplus(stores.delegated, selector, source.name, count=count)
         names = [name for name in surplus if name != access.name]
         if names:
             await self.revocation.revoke(selector, *names, expires_at=source.expires_at)
-            await self.stores.kv.write(
-                *[delegated.remove(selector, name, source.name) for name in names]
+            await stores.kv.write(
+                *[stores.delegated.remove(selector, name, source.name) for name in names]
             )
 
 

@@ -19,6 +19,7 @@ import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from service.clock import clock
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
 from service.model.events import RefreshTokenReused
@@ -65,12 +66,7 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def begin_family(
-    stores: Stores,
-    authorization: Authorization,
-    client: Client,
-    *,
-    user_claims: Mapping[str, object],
-    now: int,
+    stores: Stores, authorization: Authorization, client: Client, user_claims: Mapping[str, object]
 ) -> MintedRefreshToken | None:
     """Mint the first token of a family, if offline_access was granted (OIDC Core §11)."""
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
@@ -78,19 +74,17 @@ def begin_family(
     handle = _token_of_family(authorization, secrets.token_bytes(_RANDOM))
     record = RefreshToken(
         seed=secrets.token_urlsafe(32),
-        ends_at=now + client.absolute_refresh_token_lifetime,
+        ends_at=clock() + client.absolute_refresh_token_lifetime,
         sealed_claims=_seal_claims(user_claims, handle),
         # A confidential client has to authenticate anyway, and may change its key.
         cnf=authorization.cnf if client.is_public else None,
     )
-    ttl = _lifetime(client, record, now)
+    ttl = _lifetime(client, record)
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
     return MintedRefreshToken(handle=handle, lifetime=ttl, write=write)
 
 
-def rotate(
-    stores: Stores, token: ActiveRefreshToken, client: Client, now: int
-) -> MintedRefreshToken:
+def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
     """Mint the successor of a token that is used now, or was within the reuse interval.
 
     It is derived: always the same, and secret without the seed. So a client that lost the answer
@@ -106,27 +100,28 @@ def rotate(
         sealed_claims=_seal_claims(open_claims(token.record, token.handle), following),
         cnf=token.record.cnf,
     )
-    ttl = _lifetime(client, record, now)
+    ttl = _lifetime(client, record)
     # Only where it does not exist yet: it may be in use, or spent already. But a repeat writes it,
     # too: the failure that lost the first answer may have lost the write.
     write = stores.refresh_tokens.put_new(record, following.selector, following.digest, ttl=ttl)
     return MintedRefreshToken(handle=following, lifetime=ttl, write=write)
 
 
-def keep(stores: Stores, token: ActiveRefreshToken, client: Client, now: int) -> MintedRefreshToken:
+def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
-    ttl = _lifetime(client, token.record, now)
+    ttl = _lifetime(client, token.record)
     write = stores.refresh_tokens.extend(token.handle.selector, token.handle.digest, ttl=ttl)
     return MintedRefreshToken(handle=token.handle, lifetime=ttl, write=write)
 
 
-def use_up(stores: Stores, token: ActiveRefreshToken, client: Client, now: int) -> SingleUse:
+def use_up(stores: Stores, token: ActiveRefreshToken, client: Client) -> SingleUse:
     """Return the single use of a token, which within the reuse interval can be repeated.
 
     Of two requests that race only one wins, or both, because both derive the same successor.
     """
     interval = client.refresh_token_reuse_interval
     is_repeatable = interval > 0
+    now = clock()
     marker = Spent(
         attempt=secrets.token_urlsafe(12),
         at=now,
@@ -188,8 +183,8 @@ def _code(family_key: str, random: bytes) -> bytes:
     return blake2b(random, key=family_key.encode(), digest_size=_CODE).digest()
 
 
-def _lifetime(client: Client, record: RefreshToken, now: int) -> int:
-    left = record.ends_at - now
+def _lifetime(client: Client, record: RefreshToken) -> int:
+    left = record.ends_at - clock()
     if client.refresh_token_expiration == "sliding":
         return min(client.sliding_refresh_token_lifetime, left)
     return left

@@ -19,7 +19,7 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "service/authorize/answer.py": {
-        "created_at=interaction.now,\n": 'created_at=interaction.now,\n        device="laptop",\n',
+        "created_at=clock(),\n": 'created_at=clock(),\n        device="laptop",\n',
     },
     "service/model/authorization.py": {
         "    created_at: int\n": '    device: str = "unknown"\n    created_at: int\n',

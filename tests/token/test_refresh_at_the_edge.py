@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import time_machine
 
 from service.model.authorization import RefreshToken
 from service.model.events import RefreshTokenReused
@@ -84,16 +85,14 @@ async def test_a_token_that_does_not_show_its_family_has_a_marker_until_its_end(
     (record,) = await stores.kv.read(stores.refresh_tokens.read(handle.selector, handle.digest))
     assert granted is not None
     assert isinstance(record, RefreshToken)
-    single_use = use_up(
-        stores,
-        ActiveRefreshToken(
-            handle=handle,
-            authorization=msgspec.structs.replace(granted, family_key=family_key),
-            record=record,
-        ),
-        service.parts.shared.registry.current.clients["frontend"],
-        record.ends_at - 5000,
+    active = ActiveRefreshToken(
+        handle=handle,
+        authorization=msgspec.structs.replace(granted, family_key=family_key),
+        record=record,
     )
+    client = service.parts.shared.registry.current.clients["frontend"]
+    with time_machine.travel(record.ends_at - 5000, tick=False):
+        single_use = use_up(stores, active, client)
     assert single_use.swap[3:5] == ("EX", 5000)
 
 
