@@ -195,7 +195,6 @@ def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
 
 
 def _named(prefix: str, acr_values: Iterable[str]) -> list[str]:
-    """Return the names behind the prefix."""
     return [value.removeprefix(prefix) for value in acr_values if value.startswith(prefix)]
 
 

@@ -60,7 +60,6 @@ def needs_keys(url: str) -> bool:
 
 
 def _parameters_of(url: str) -> Params:
-    """Return the parameters in the query and the fragment."""
     try:
         parts = urlsplit(url)
         return Params.parse("&".join(filter(None, (parts.query, parts.fragment))))
@@ -148,7 +147,6 @@ async def _client(parts: Parts, sent: Params) -> str:
 
 
 def _explain_response(parts: Parts, url: str, sent: Params) -> Rows:
-    """Explain what the client got at its redirect URI."""
     error, base = sent.get("error"), url.partition("?")[0].partition("#")[0]
     clients = [
         client.client_id

@@ -91,7 +91,6 @@ async def _read(stored: StoredKeys) -> Keys:
 def _print_after(
     settings: Configuration, work: Callable[[StoredKeys], Awaitable[Keys]], output: str = "text"
 ) -> None:
-    """Do work on the keys in the store, and print the keys."""
 
     async def work_on_keys(shared: Shared) -> Keys:
         source = KeyParts(shared).source

@@ -17,7 +17,6 @@ class PluginError(Exception):
     """The plug-in cannot be imported, or lacks something; the hint says how to add it."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        """Take the words of a finding."""
         super().__init__(message)
         self.hint = hint
 

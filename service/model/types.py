@@ -49,7 +49,6 @@ class LocalText:
     by_language: Mapping[str, str]
 
     def __str__(self) -> str:
-        """Return the text for logs and commands."""
         return self.in_language(NO_LANGUAGE)
 
     def in_language(self, *tags: str) -> str:

@@ -240,7 +240,6 @@ class Metrics:
 
 
 def _reader(labels: list[str]) -> Callable[[object], tuple[object, ...]]:
-    """Return a function that reads the values of these labels from an event."""
     if len(labels) > 1:
         return attrgetter(*labels)
     return lambda event: tuple([getattr(event, label) for label in labels])

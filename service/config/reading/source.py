@@ -208,7 +208,6 @@ def _find_misplaced(root: yaml.Node, section: tuple[str, ...] = ()) -> Iterator[
 
 
 def _explain_misplaced(location: tuple[str, ...]) -> tuple[str, str]:
-    """Return the message and the hint."""
     section, *below = location
     if below:
         return "belongs into the main file only", "only users.list is possible here"
@@ -256,7 +255,6 @@ def _value_below(value: Value, part: str | int) -> Value:
 
 
 def _name_of(value: Value) -> str | None:
-    """Return the name of an entry of a list, if it has one."""
     names = (value.get(key) for key in NAMING_KEYS) if isinstance(value, dict) else ()
     return next((name for name in names if isinstance(name, str) and name), None)
 

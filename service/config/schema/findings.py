@@ -117,7 +117,6 @@ def _remedy(kind: str, location: Location, value: object) -> str | None:
 
 
 def _keys_at(location: Location) -> Mapping[str, Field[Any]]:
-    """Return the keys of the section that a location is in."""
     section: type[Section] = ConfigurationFile
     for part in location:
         section = _section_in(get_type_hints(section).get(str(part))) or section
