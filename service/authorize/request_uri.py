@@ -102,7 +102,6 @@ class RequestUris:
         self._counted[key] += 1
 
     async def _read(self, http: HttpClient, uri: str) -> None:
-        """Read it, and keep the text or the failure."""
         url = _without_fragment(uri)
         try:
             async with self._place(http):

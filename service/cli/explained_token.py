@@ -122,7 +122,6 @@ async def _explain_registration(parts: Parts, handle: Handle) -> Facts:
 
 
 async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> Facts:
-    """Return what the token holds, and what is known of its grant."""
     jti, audience = str(claims.get("jti", "")), claims["aud"]
     resources = [audience] if isinstance(audience, str) else cast("list[str]", audience)
     facts = {

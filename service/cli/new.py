@@ -98,7 +98,6 @@ def _framework(kind: str, given: str | None) -> str:
 
 
 def _scope_question(kind: str, name: str, settings: Configuration) -> tuple[str, str | None]:
-    """Return the question for scopes, and the usual answer."""
     if kind == "api":
         return "Which scopes does it understand?", drafts.identifier_of(name)
     apis = sorted(settings.registry.api_scopes)

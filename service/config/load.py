@@ -122,7 +122,6 @@ def _read(
     files: FilesRead,
     rules: Iterable[FileRule],
 ) -> tuple[Source, ConfigurationFile | None, tuple[Problem, ...]]:
-    """Read and judge all files as far as they can be understood."""
     source = Source(path, environ, files)
     directory = path.absolute().parent
     file, findings = judge(

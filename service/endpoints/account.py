@@ -83,7 +83,6 @@ class AccountEndpoint:
         return response
 
     async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
-        """Return the user's sessions, the current one first."""
         sessions = await self.sign_in.visits.sessions.find_all_of(current.subject)
         uses = await self.sign_in.visits.sessions.find_last_uses(sessions)
         shown = [

@@ -183,7 +183,6 @@ def _accepts_users_of(provider: IdentityProvider, waiting: WaitingRequest | None
 
 
 def _wishes(waiting: WaitingRequest | None) -> ProviderWishes:
-    """Return the parameters of the client's request that are for the provider."""
     if waiting is None:
         return ProviderWishes()
     sent = waiting.request

@@ -93,7 +93,6 @@ def _check_record(record: RefreshToken, request: TokenRequest) -> None:
 
 
 def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
-    """Return the authorization's scope, or the part of it that is asked for."""
     if not request.scope <= authorization.scope:
         raise InvalidScope("scope is wider than what was granted and is still allowed")
     scope = request.scope or authorization.scope

@@ -137,7 +137,6 @@ class Gate:
         *,
         endpoint: str | None,
     ) -> A | Answer:
-        """Return the handler's answer, or that of the error that it raised."""
         started = perf_counter()
         given_id = request.headers.get(REQUEST_ID)
         request_id = (

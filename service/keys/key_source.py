@@ -82,8 +82,14 @@ def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[
         key = _read(file, algorithms if file.use == "sig" else DEFAULT_ENCRYPTION)
         if any(key.kid == other.kid for other in keys.values()):
             raise KeyFileError(f"{file.path}: another file holds a key with the key id {key.kid}")
-        sign_from, retired_at = file.sign_from or 0, file.retire_at
-        times = SigningKey(kid=key.kid, alg=key.alg, sign_from=sign_from, retired_at=retired_at)
+        times = SigningKey(
+            kid=key.kid,
+            alg=key.alg,
+            announced_at=0,
+            sign_from=file.sign_from or 0,
+            retired_at=file.retire_at,
+            sealed="",
+        )
         keys[times] = key
     return keys
 

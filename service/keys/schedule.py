@@ -24,13 +24,13 @@ class SigningKey:
 
     kid: str
     alg: str
-    announced_at: int = 0
+    announced_at: int
     """When it was first published in the JWKS."""
     sign_from: int
     """When it begins to sign, unless it is rotated or retired by hand before."""
-    retired_at: int | None = None
+    retired_at: int | None
     """When it stopped signing; it stays published for some time."""
-    sealed: str = ""
+    sealed: str
     """The private JWK, encrypted with the configured key; empty for a key of a file."""
 
     def is_retired(self, now: int) -> bool:

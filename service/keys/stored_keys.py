@@ -193,7 +193,12 @@ class StoredKeys:
         self._opened[key.kid] = key
         sealed = self.seal.seal_text(orjson.dumps({**key.private_jwk, "alg": alg}).decode())
         return SigningKey(
-            kid=key.kid, alg=alg, announced_at=now, sign_from=sign_from, sealed=sealed
+            kid=key.kid,
+            alg=alg,
+            announced_at=now,
+            sign_from=sign_from,
+            retired_at=None,
+            sealed=sealed,
         )
 
     def _open(self, key: SigningKey) -> Key | None:

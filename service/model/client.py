@@ -109,8 +109,8 @@ class RegisteredClient:
     metadata: Mapping[str, object]
     access_token_digest: str
     """The hash of the registration access token, which is not stored (RFC 7592 §1.2)."""
-    secret_sha256: bytes | None = field(default=None, repr=False)
-    sealed_secret: str | None = field(default=None, repr=False)
+    secret_sha256: bytes | None = field(repr=False)
+    sealed_secret: str | None = field(repr=False)
     """The encrypted secret, only where one of the client's algorithms needs its value."""
 
 

@@ -142,7 +142,6 @@ def _chosen_language(request: web.Request) -> str | None:
 
 
 def _generated_assets(ui: Ui) -> dict[str, bytes]:
-    """Return what the configuration adds to the static files."""
     assets: dict[str, bytes] = {}
     if isinstance(ui.logo, Path):
         assets[_file_name(ui.logo)] = ui.logo.read_bytes()

@@ -179,7 +179,6 @@ class AcceptQueue:
 
 
 def _set_option(listening: socket, option: int, value: bytes) -> None:
-    """Set an option that filters packets, where the system knows it."""
     if sys.platform == "linux":
         with suppress(OSError):  # nothing is attached, or a sandbox forbids it
             listening.setsockopt(SOL_SOCKET, option, value)

@@ -204,7 +204,6 @@ class LaneConnection(asyncio.Protocol):
             self._resume_reading()
 
     def _resume_reading(self) -> None:
-        """Take what came too early, and what comes next."""
         if self._transport is None:
             return
         self._transport.resume_reading()

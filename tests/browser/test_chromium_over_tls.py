@@ -27,9 +27,11 @@ pytestmark = pytest.mark.needs("chromium")
 async def issuer(start: Start, tmp_path: Path) -> AsyncIterator[str]:
     """The published URL of a service behind a proxy that ends TLS."""
     backend: list[int] = []
+    writers: list[asyncio.StreamWriter] = []
 
     async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         onward = await asyncio.open_connection("127.0.0.1", backend[0])
+        writers.extend((writer, onward[1]))
         await asyncio.gather(pump(reader, onward[1]), pump(onward[0], writer))
 
     proxy = await asyncio.start_server(forward, "127.0.0.1", 0, ssl=certified(tmp_path))
@@ -38,6 +40,9 @@ async def issuer(start: Start, tmp_path: Path) -> AsyncIterator[str]:
     backend.append(urlsplit(service.issuer).port or 0)
     yield published
     proxy.close()
+    for each in writers:  # the browser lives longer, and keeps its connections
+        each.transport.abort()
+    await asyncio.gather(*(each.wait_closed() for each in writers), return_exceptions=True)
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

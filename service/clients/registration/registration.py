@@ -96,6 +96,8 @@ class ClientRegistration:
             expires_at=None if self.lifetime is None else now + self.lifetime,
             metadata=self.registered.policy.accept(metadata),
             access_token_digest=token.digest,
+            secret_sha256=None,
+            sealed_secret=None,
         )
         record, secret = self._renew_secret(record, None)
         await self._check_sector(record)

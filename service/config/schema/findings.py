@@ -124,7 +124,6 @@ def _keys_at(location: Location) -> Mapping[str, Field[Any]]:
 
 
 def _section_in(annotation: object) -> type[Section] | None:
-    """Return the section in an annotation such as `tuple[Section, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
     sections = (_section_in(argument) for argument in get_args(annotation))
