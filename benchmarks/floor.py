@@ -19,6 +19,7 @@ from aiohttp import web
 from redis.asyncio import Redis
 
 from service.keys.jose import Key, verify
+from service.proofs.dpop import read_proof
 from service.store.engine.multiplexed import Multiplexed
 from service.store.verbs import INDEX_ADD, Command
 
@@ -33,6 +34,8 @@ REFRESH, SPENT = b"+" + b"r" * 99, b"-" + b"s" * 49
 
 READ_TWO: Sequence[Command] = (("GET", f"{TAG}:at:{DIGEST}"), ("GET", f"{TAG}:az"))
 PUT: Command = ("SET", f"{TAG}:at:{DIGEST}", RECORD, "EX", TTL)
+
+PROVE: Command = ("SET", f"ts:{{{DIGEST}}}:dp", b'"AAAAAAAAAAAAAAAA"', "EX", TTL, "NX")
 
 
 def _index(key: str, member: str) -> Command:
@@ -77,6 +80,7 @@ class Floor:
             "client-credentials-reference": self.client_credentials_reference,
             "client-credentials-es256": self.client_credentials_es256,
             "client-credentials-rs256": self.client_credentials_rs256,
+            "client-credentials-dpop": self.client_credentials_dpop,
             "refresh": self.exchange,
             "code": self.exchange,
             "delegation": self.delegation,
@@ -112,6 +116,13 @@ class Floor:
         """One RS256 signature, in a thread as in the service."""
         await _form(request)
         return _token(await self.rs256.sign(CLAIMS, typ="at+jwt"))
+
+    async def client_credentials_dpop(self, request: web.Request) -> web.Response:
+        """A proof verified and remembered, and one ES256 signature."""
+        await _form(request)
+        read_proof(request.headers["DPoP"])
+        await self.redis.ask((PROVE,), seconds=2)
+        return _token(await self.es256.sign(CLAIMS, typ="at+jwt"))
 
     async def exchange(self, request: web.Request) -> web.Response:
         """Two reads, an identity token signed, and all writes in a second round trip."""

@@ -1,4 +1,5 @@
--- The requests of a benchmark: arguments are the Authorization header, a body, a file of bodies used once each, and whether they begin again.
+-- The requests of a benchmark: arguments are the Authorization header, a body, a file of bodies used once each (a DPoP
+-- proof may follow behind a tab), and whether they begin again.
 local bodies, position, fixed, again = {}, 0, nil, false
 
 function init(args)
@@ -17,5 +18,7 @@ end
 function request()
    if fixed then return fixed end
    position = again and position % #bodies + 1 or position + 1
-   return wrk.format(nil, nil, nil, bodies[position] or "used=up")
+   local body, proof = (bodies[position] or "used=up"):match("^([^\t]*)\t?(.*)$")
+   if proof ~= "" then wrk.headers["DPoP"] = proof end
+   return wrk.format(nil, nil, nil, body)
 end

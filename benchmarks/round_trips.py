@@ -112,7 +112,9 @@ async def listening(redis_url: str) -> AsyncGenerator[tuple[Proxy, str]]:
 
 async def least(session: ClientSession, port: int, requests: Requests, proxy: Proxy) -> Asked:
     """What the least disturbed of some requests has asked."""
-    bodies = requests.bodies.read_text().split() if requests.bodies else [requests.body] * TRIES
+    bodies = (
+        requests.bodies.read_text().splitlines() if requests.bodies else [requests.body] * TRIES
+    )
     tries: list[Asked] = []
     for body in bodies:
         proxy.asked = Asked()
@@ -125,6 +127,8 @@ async def _send(session: ClientSession, url: str, requests: Requests, body: str 
     headers = {"Authorization": requests.authorization} if requests.authorization else {}
     if body is not None:
         headers["Content-Type"] = "application/x-www-form-urlencoded"
+        body, _, proof = body.partition("\t")
+        headers |= {"DPoP": proof} if proof else {}
     method = "GET" if body is None else "POST"
     async with session.request(method, url, data=body, headers=headers) as answer:
         answer.raise_for_status()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
+
+from joserfc import jwt
+from joserfc.jwk import ECKey
 
 from benchmarks.load import Requests
 from service.clock import clock
@@ -64,6 +67,19 @@ async def client_credentials_reference(_: Parts, __: Path, ___: int) -> Requests
 async def client_credentials_es256(_: Parts, __: Path, ___: int) -> Requests:
     """A client gets a JWT signed with ES256."""
     return client_credentials("jwt", "api1")
+
+
+async def client_credentials_dpop(parts: Parts, folder: Path, most: int) -> Requests:
+    """A client gets a JWT signed with ES256, and bound to the key of an ES256 proof."""
+    key, path = ECKey.generate_key("P-256"), "/connect/token"
+    sent = client_credentials("jwt", "api1")
+    header = {"typ": "dpop+jwt", "alg": "ES256", "jwk": key.as_dict(private=False)}
+    claims = {"htm": "POST", "htu": parts.shared.issuer + path, "iat": clock()}
+    proofs = (
+        jwt.encode(header, {**claims, "jti": secrets.token_urlsafe(16)}, key) for _ in range(most)
+    )
+    requests = _each_once([f"{sent.body}\t{proof}" for proof in proofs], folder / "proofs")
+    return replace(requests, authorization=sent.authorization)
 
 
 async def client_credentials_rs256(_: Parts, __: Path, ___: int) -> Requests:
@@ -177,6 +193,14 @@ WORKS: tuple[Work, ...] = (
         round_trips=0,
         at_least=0.90,
         at_least_of_peer=1.05,
+    ),
+    Work(
+        name="client_credentials, ES256, DPoP",
+        prepare=client_credentials_dpop,
+        floor="client-credentials-dpop",
+        round_trips=1,
+        at_least=0.60,
+        once=True,
     ),
     Work(
         name="refresh with rotation, ES256 id token",

@@ -21,6 +21,7 @@ from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
 from service.endpoints.operations import OperationsEndpoint
+from service.endpoints.pushed_request import PushedRequestEndpoint
 from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
@@ -28,8 +29,8 @@ from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
-from service.http.credentials import TokenGuard
 from service.http.endpoint import Endpoint
+from service.http.key_proofs import TokenGuard
 from service.identity.access import GrantedAccess
 from service.model.events import Emit
 from service.pages.cookies import Cookie
@@ -111,8 +112,18 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             registry=shared.registry,
             rate_limit=shared.rate_limit("token", per_minute),
             credentials=pages.credentials,
+            proofs=pages.proofs,
             emit=shared.emit,
             registrable=clients.registrable,
+        ),
+        PushedRequestEndpoint(
+            client_auth=clients.authentication,
+            flow=parts.flow,
+            rate_limit=shared.rate_limit("par", per_minute),
+            credentials=pages.credentials,
+            proofs=pages.proofs,
+            required=shared.configuration.require_pushed_authorization_requests,
+            emit=shared.emit,
         ),
         RevocationEndpoint(
             client_auth=clients.authentication,
@@ -129,7 +140,11 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     shared, tokens, clients = parts.shared, parts.tokens, parts.clients
     return (
         UserinfoEndpoint(
-            guard=TokenGuard(active_tokens=tokens.active_tokens, credentials=pages.credentials),
+            guard=TokenGuard(
+                active_tokens=tokens.active_tokens,
+                credentials=pages.credentials,
+                proofs=pages.proofs,
+            ),
             subjects=parts.sign_in.subjects,
             identifiers=tokens.identifiers,
             keys=parts.keys.of_clients,

@@ -141,5 +141,6 @@ def _authorization(interaction: Interaction, session: Session) -> Authorization:
         claims_request=claims_request,
         grant_type="authorization_code" if request.response_type.code else "implicit",
         family_key=new_family_key(scope),
+        cnf=request.cnf,
         created_at=clock(),
     )

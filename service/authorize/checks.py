@@ -51,6 +51,8 @@ def access_token_is_allowed_in_browser(request: AuthorizeRequest, _: Registry) -
     """The client lets access tokens be seen by the browser (RFC 9700 §2.1.2)."""
     if request.response_type.token and not request.client.allow_access_tokens_via_browser:
         raise UnauthorizedClient("the client may not receive access tokens through the browser")
+    if request.response_type.token and request.client.dpop_bound_access_tokens and not request.cnf:
+        raise InvalidRequest("dpop_jkt is missing: the client's tokens are bound to a key")
 
 
 def code_challenge_is_sent_when_required(request: AuthorizeRequest, _: Registry) -> None:
@@ -125,6 +127,8 @@ class RequestReader:
     clients: Clients
     request_objects: RequestObjects
     id_tokens: IdTokens
+    push_required: bool
+    """Whether every client has to push its requests."""
 
     async def arrive(
         self, sent: Params, client: Client, endpoint: EndpointKind, *, client_address: str
@@ -165,6 +169,9 @@ class RequestReader:
     async def read(self, arrival: Arrival) -> AuthorizeRequest:
         """Return the request if it passes every check of the endpoint's column."""
         request = await self.read_parameters(arrival)
+        must_push = self.push_required or arrival.client.require_pushed_authorization_requests
+        if must_push and arrival.endpoint is AUTHORIZE and not arrival.params.get("request_uri"):
+            raise InvalidRequest("the client has to push its request first (RFC 9126 §5)")
         for check in checks_on(arrival.endpoint):
             check(request, self.clients.registry.current)
         return request

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parameters import AUTHORIZE
-from service.authorize.parking import Claim, ParkedRequest, Parking
+from service.authorize.parking import PUSHED, Claim, ParkedRequest, Parking
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
 from service.identity.access import Consents
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
+from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
 from service.model.registry import LiveRegistry
 from service.model.session import Answers, Session
@@ -67,6 +69,8 @@ class AuthorizeFlow:
     registry: LiveRegistry
     steps: tuple[Step, ...]
     parking: Parking
+    pushed: Parking
+    """Keeps the requests that clients have pushed (RFC 9126)."""
     consents: Consents
     answering: Answering
     emit: Emit
@@ -74,7 +78,38 @@ class AuthorizeFlow:
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
         """Open a request that has just come in; an OAuthError from here is a page, never a redirect."""
         client = await find_client(sent, self.reader.clients)
+        if _pushed_id(sent) is not None:
+            return await self._find_pushed(sent, client, address)
         return await self.reader.arrive(sent, client, AUTHORIZE, client_address=address)
+
+    async def push(self, arrival: Arrival) -> str:
+        """Keep a request that its client has pushed, and return the request_uri for the browser (RFC 9126 §2.2)."""
+        client = arrival.client
+        return PUSHED + await self.pushed.park(
+            arrival.params,
+            browser=None,
+            address=arrival.client_address if client.is_public else None,
+            lifetime=client.pushed_authorization_lifetime,
+        )
+
+    async def _find_pushed(self, sent: Params, client: Client, address: str) -> Arrival:
+        """Return the request that the client has pushed; nothing else that the browser sends counts (RFC 9126 §4)."""
+        pushed = None
+        with suppress(errors.AlreadyAnswered):
+            pushed = await self.pushed.read(_pushed_id(sent) or "")
+        if pushed is None or pushed.params.get("client_id") != client.client_id:
+            raise errors.InvalidRequestUri(
+                "request_uri is unknown, expired or used: begin again at the application"
+            )
+        params = Params({**pushed.params.values, "request_uri": sent.every("request_uri")})
+        return Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
+
+    def _claim(self, arrival: Arrival, parked: ParkedRequest | None) -> Claim | None:
+        """Return the attempt to answer a request that can be answered once; a pushed one wherever it is parked."""
+        pushed_id = _pushed_id(arrival.params)
+        if pushed_id is not None:
+            return self.pushed.claim(pushed_id)
+        return self.parking.claim(parked.id) if parked else None
 
     async def postpone(self, arrival: Arrival, path: str) -> Outcome:
         """Park a request that came without cookies, to be continued at this path by GET."""
@@ -92,8 +127,10 @@ class AuthorizeFlow:
 
     async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Delivery:
         """End a parked request, because the user refused or cannot meet it."""
-        reply_to = self.reader.reply_to(await self.reader.reopen(parked.params))
-        await self.parking.claim(parked.id).make()
+        arrival = await self.reader.reopen(parked.params)
+        reply_to = self.reader.reply_to(arrival)
+        if (claim := self._claim(arrival, parked)) is not None:
+            await claim.make()
         return self.refuse_with(reply_to.in_browser(visitor.browser_state), error)
 
     async def advance(
@@ -101,7 +138,7 @@ class AuthorizeFlow:
     ) -> Outcome:
         """Return the answer or the next page, for which a request that has just come in is parked."""
         reply_to = self.reader.reply_to(arrival).in_browser(visitor.browser_state)
-        claim = self.parking.claim(parked.id) if parked else None
+        claim = self._claim(arrival, parked)
         try:
             request = await self.reader.read(arrival)
             answers = parked.answers if parked else Answers()
@@ -200,3 +237,9 @@ class AuthorizeFlow:
             )
         )
         return reply_to.refuse(error)
+
+
+def _pushed_id(params: Params) -> str | None:
+    """Return the id of the pushed request that request_uri names, if it does."""
+    uri = params.get("request_uri") or ""
+    return uri.removeprefix(PUSHED) if uri.startswith(PUSHED) else None

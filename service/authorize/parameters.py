@@ -30,13 +30,25 @@ _OBJECTS = frozenset({"claims", "registration"})
 _NUMBERS = frozenset({"max_age"})
 _KNOWN = frozenset(
     {
-        *("client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce"),
+        *(
+            "client_id",
+            "redirect_uri",
+            "response_type",
+            "response_mode",
+            "scope",
+            "state",
+            "nonce",
+            "dpop_jkt",
+        ),
         *("code_challenge", "code_challenge_method", "prompt", "display", "id_token_hint"),
         *("login_hint", "ui_locales", "claims_locales", "acr_values"),
         *(*_OBJECTS, *_NUMBERS, *REPEATABLE),
     }
 )
 _DEVICE = frozenset({"client_id", "scope"}) | REPEATABLE
+
+KEPT = _KNOWN | {"request_uri"}
+"""Those that are kept while the user is asked; request_uri is the name of a pushed request (RFC 9126 §4)."""
 
 PARAMETERS: Mapping[EndpointKind, frozenset[str]] = {
     AUTHORIZE: _KNOWN,

@@ -24,6 +24,9 @@ from service.store.rate_limit import RateLimit, network_of
 from service.store.stores import Stores
 from service.store.verbs import Command
 
+PUSHED = "urn:ietf:params:oauth:request_uri:"
+"""What a request_uri begins with that this service has made (RFC 9126 §2.2)."""
+
 LIFETIME = 15 * 60
 """Seconds that a user has for all the pages of one request, and for which its answer is remembered."""
 
@@ -89,15 +92,25 @@ class Parking:
     parameters: frozenset[str]
     rate_limit: RateLimit
 
-    async def park(self, params: Params, *, browser: str | None, address: str) -> str:
+    async def park(
+        self,
+        params: Params,
+        *,
+        browser: str | None,
+        address: str | None,
+        lifetime: int = LIFETIME,
+    ) -> str:
         """Keep a request, and return its id; without a browser it is the first one's to continue it.
+
+        Without an address it is not counted: it comes from a client that has proved who it is.
 
         Raise InvalidRequest if it is too long, TooManyRequests if its network has sent too many.
         """
         kept = msgspec.json.encode(params.only(self.parameters).values)
         if len(kept) > MAX_BYTES:
             raise InvalidRequest("the parameters are too long to be kept while the user is asked")
-        await self.rate_limit.count(network_of(address), 1 + len(kept) // KIB)
+        if address is not None:
+            await self.rate_limit.count(network_of(address), 1 + len(kept) // KIB)
         parked_id = secrets.token_urlsafe(16) + client_mark(params.get("client_id") or "")
         record = SealedRequest(
             sealed=cipher_from_id(parked_id, _PURPOSE).encrypt(kept).decode(),
@@ -105,12 +118,12 @@ class Parking:
             answers=Answers(),
         )
         place = self._place(parked_id)
-        await self.stores.kv.write(self.stores.parked.put(record, place, ttl=LIFETIME))
+        await self.stores.kv.write(self.stores.parked.put(record, place, ttl=lifetime))
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request with this id; raise InvalidRequest if another browser began it."""
-        parked = await self._read(parked_id)
+        parked = await self.read(parked_id)
         owner = parked.record.browser_digest if parked else None
         if parked is None or owner is None or not hmac.compare_digest(owner, digest(browser)):
             raise InvalidRequest("the sign-in took too long or was begun in another browser")
@@ -118,7 +131,7 @@ class Parking:
 
     async def find_or_bind(self, parked_id: str, *, browser: str) -> ParkedRequest:
         """Return the request, which becomes this browser's if it came by cross-site POST."""
-        parked = await self._read(parked_id)
+        parked = await self.read(parked_id)
         if parked is not None and parked.record.browser_digest is None:
             await self._rewrite(parked_id, replace(parked.record, browser_digest=digest(browser)))
         return await self.find(parked_id, browser=browser)
@@ -132,7 +145,8 @@ class Parking:
     def claim(self, parked_id: str) -> Claim:
         return Claim(stores=self.stores, place=self._place(parked_id))
 
-    async def _read(self, parked_id: str) -> ParkedRequest | None:
+    async def read(self, parked_id: str) -> ParkedRequest | None:
+        """Return the request whoever asks; raise AlreadyAnswered if it was answered."""
         if len(parked_id) > _MAX_ID_LENGTH:
             return None
         place, stores = self._place(parked_id), self.stores

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from service.authorize.response_modes import RESPONSE_MODES
+from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry, Tenant
 from service.model.session import Session
@@ -26,6 +28,7 @@ from service.tokens.id_token import IdTokens
 from service.tokens.subject import RequestedUser
 
 _MAX_DIGITS = 12
+_THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
 
 _IDP, _TENANT = "idp:", "tenant:"
 """Prefixes of acr_values that name no class of authentication."""
@@ -71,6 +74,8 @@ class AuthorizeRequest:
     resources: tuple[str, ...]
     code_challenge: CodeChallenge | None
     nonce: str | None
+    cnf: Confirmation | None
+    """The key that the code is bound to (RFC 9449 §10)."""
     prompt: frozenset[str]
     max_age: int | None
     named: tuple[RequestedUser, ...]
@@ -108,6 +113,7 @@ async def read_request(
             params.get("code_challenge"), params.get("code_challenge_method")
         ),
         nonce=params.get("nonce"),
+        cnf=_read_dpop_jkt(params),
         prompt=parse_prompt(params.get("prompt")),
         max_age=_read_max_age(params, client),
         named=await _read_named(params, claims, client, id_tokens),
@@ -118,6 +124,18 @@ async def read_request(
         idp=_find_provider(acr_values, client, registry),
         tenant=next(filter(None, map(registry.find_tenant, _named(_TENANT, acr_values))), None),
     )
+
+
+def _read_dpop_jkt(params: Params) -> Confirmation | None:
+    thumbprint = params.get("dpop_jkt")
+    if thumbprint is None:
+        return None
+    if not _THUMBPRINT.fullmatch(thumbprint):
+        refused = errors.RefusedValue("dpop_jkt", thumbprint)
+        raise errors.InvalidRequest(
+            "dpop_jkt is not the SHA-256 thumbprint of a key", refused=refused
+        )
+    return Confirmation("jkt", thumbprint)
 
 
 def _combine_acr(acr_values: Collection[str], parameter: ClaimsParameter) -> AskedAcr:

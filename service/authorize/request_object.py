@@ -80,7 +80,8 @@ class RequestObjects:
         try:
             claims = await self._read(arrival)
             if claims is not None:
-                params = _merge(sent, claims, alone=client.require_signed_request_object)
+                alone = client.require_signed_request_object or arrival.endpoint is not AUTHORIZE
+                params = _merge(sent, claims, alone=alone)
                 self._check(claims, sent, client)
         except OAuthError as error:
             refusal = error

@@ -17,7 +17,7 @@ from service.keys.foreign_keys import accepted_header
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
-from service.model.handle import digest, new_selector
+from service.model.handle import digest
 from service.store.stores import Stores
 
 log = structlog.stdlib.get_logger(__name__)
@@ -126,11 +126,8 @@ class ClientAssertions:
         if left > MAX_LIFETIME + self.clock_skew:
             raise jose.JwtRefused("exp is too far away")
         key = digest(f"{evidence.client_id}\n{jti}")
-        attempt, used = new_selector(), self.stores.used_assertions
         ttl = int(left) + self.clock_skew + 1
-        (written,) = await self.stores.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
-        # The engine may have repeated the command; then the value that is there is ours.
-        if not written and await self.stores.kv.read(used.read(key)) != (attempt,):
+        if not await self.stores.is_first_use(self.stores.used_assertions, key, ttl=ttl):
             raise jose.JwtRefused("it has been used before")
 
 

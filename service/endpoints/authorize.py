@@ -14,7 +14,13 @@ from service.http.parameters import query_params, raw_form_params
 from service.model.catalogue import Registrable
 from service.pages.sign_in_pages import SignInPages
 from service.protocol.authorization_request import PROMPTS, RESPONSE_TYPES
-from service.protocol.errors import ServerError, TemporarilyUnavailable, TooManyRequests
+from service.protocol.errors import (
+    AlreadyAnswered,
+    InvalidRequestUri,
+    ServerError,
+    TemporarilyUnavailable,
+    TooManyRequests,
+)
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN, S256
 
@@ -64,6 +70,8 @@ class AuthorizeEndpoint:
             outcome = await flow.advance(arrival, visitor)
         except TooManyRequests:
             raise  # as a page, because the client would only send the user again
+        except AlreadyAnswered as late:
+            raise InvalidRequestUri("request_uri is used: begin again at the application") from late
         except TemporarilyUnavailable as error:
             outcome = flow.refuse_with(flow.reader.reply_to(arrival), error)
         except Exception:

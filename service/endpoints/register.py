@@ -11,7 +11,7 @@ from http import HTTPStatus
 from aiohttp import web
 
 from service.clients.registration.registration import ClientRegistration, Registration
-from service.http.credentials import bearer_token
+from service.http.credentials import presented_token
 from service.http.endpoint import json_answer
 from service.http.parameters import json_object
 from service.http.proxy import ClientAddress
@@ -56,7 +56,7 @@ class RegisterEndpoint:
     async def register(self, request: web.Request) -> web.Response:
         """Add a client (RFC 7591 §3.1)."""
         if self.initial_access_tokens:
-            self._check_initial_access_token(bearer_token(request))
+            self._check_initial_access_token(presented_token(request, "bearer"))
         else:
             await self._count(request)
         registration = await self.registration.register(await json_object(request))
@@ -81,7 +81,7 @@ class RegisterEndpoint:
         return web.Response(status=HTTPStatus.NO_CONTENT)
 
     async def _authorize(self, request: web.Request) -> tuple[RegisteredClient, str]:
-        token = bearer_token(request)
+        token = presented_token(request, "bearer")
         if token is None:
             raise MissingToken("the registration access token is missing")
         return await self.registration.authorize(request.match_info["client_id"], token), token

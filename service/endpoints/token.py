@@ -9,8 +9,10 @@ from service.client_auth import ClientAuthentication
 from service.grants import Grants
 from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
+from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
 from service.identity.users import Subjects
+from service.keys.jose import SIGNING_ALGORITHMS
 from service.model.catalogue import Registrable
 from service.model.client import Client
 from service.model.credentials import RequestCredentials
@@ -43,6 +45,7 @@ class TokenEndpoint:
     registry: LiveRegistry
     rate_limit: RateLimit
     credentials: CredentialReader
+    proofs: KeyProofs
     emit: Emit
     registrable: Registrable
 
@@ -56,6 +59,7 @@ class TokenEndpoint:
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
             **self.client_auth.metadata("token_endpoint"),
+            "dpop_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
         }
 
     async def token(self, request: Message) -> Answer:
@@ -67,8 +71,9 @@ class TokenEndpoint:
             response = await self._handle_grant(request, credentials, client)
         except OAuthError as error:
             self._emit_refusal(params, client, error)
+            error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
             raise
-        return json_answer(response)
+        return json_answer(response, headers=self.proofs.nonce_for(request, client))
 
     async def _handle_grant(
         self, request: Message, credentials: RequestCredentials, client: Client
@@ -78,6 +83,7 @@ class TokenEndpoint:
             await self.rate_limit.count(client.client_id)
         grant_type = params.require("grant_type")
         grant = self._find_grant(grant_type, client)
+        cnf = await self.proofs.confirm(request, client)
         registry = self.registry.current
         scope = requested_scope(params, client, registry, grant.scope_rule)
         token_request = TokenRequest(
@@ -88,7 +94,7 @@ class TokenEndpoint:
             resources=requested_resources(params, registry, scope),
             now=credentials.now,
             address=self.credentials.client_address.find(request),
-            cnf=None,
+            cnf=cnf,
         )
         result = await grant.handle(token_request)
         if isinstance(result, OAuthError):

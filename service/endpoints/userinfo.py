@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import orjson
 
 from service.clients.keys import ClientAlgorithms, ClientKeys
-from service.http.credentials import TokenGuard
 from service.http.endpoint import (
     CLIENT_ORIGINS,
     Answer,
@@ -18,6 +17,7 @@ from service.http.endpoint import (
     json_answer,
     jwt_fields,
 )
+from service.http.key_proofs import TokenGuard
 from service.identity.users import Subjects
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
@@ -54,17 +54,22 @@ class UserinfoEndpoint:
         """Return the claims as JSON, or as the JWT that the client registered for."""
         token = await self.guard.find_token(request)
         if token.authorization is None:
-            raise self.guard.add_challenge(InvalidToken("the access token is not a user's"))
+            invalid = InvalidToken("the access token is not a user's")
+            raise self.guard.add_challenge(invalid, request)
         if OPENID not in token.scope:
             insufficient = InsufficientScope("the access token does not have the scope openid")
-            raise self.guard.add_challenge(insufficient)
+            raise self.guard.add_challenge(insufficient, request)
         user_claims = await self.subjects.find_claims(token.authorization) or {}
         client = await self.guard.active_tokens.clients.find(str(token.claims["client_id"]))
         if client is None:  # a reload may have removed it since
-            raise self.guard.add_challenge(InvalidToken("the access token's client is unknown"))
+            unknown = InvalidToken("the access token's client is unknown")
+            raise self.guard.add_challenge(unknown, request)
         claims = self._select_claims(token, token.authorization, client, user_claims)
         jwt = await self._sign_and_encrypt(claims, client)
-        return json_answer(claims) if jwt is None else Answer(_JWT, jwt.encode())
+        headers = self.guard.proofs.nonce_for(request, client)
+        if jwt is None:
+            return json_answer(claims, headers=headers)
+        return Answer(_JWT, jwt.encode(), headers=headers)
 
     def _select_claims(
         self,

@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.authorization import AuthorizationCode, Spent
+from service.model.authorization import Authorization, AuthorizationCode, Spent
 from service.model.events import CodeReplayed
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
@@ -45,9 +45,7 @@ class AuthorizationCodeGrant:
             return InvalidGrant("the code was issued to another client")
         if isinstance(code, Spent):
             return await self.revocation.end_replayed(authorization, CodeReplayed)
-        if not request.client.has_redirect_uri(code.redirect_uri):
-            message = "the redirect_uri of the authorization request is no longer registered"
-            raise InvalidGrant(message, refused=RefusedValue("redirect_uri", code.redirect_uri))
+        _check_binding(code, authorization, request)
         authorization = continue_authorization(authorization, request.client.permissions)
         marker = Spent(attempt=secrets.token_urlsafe(12), at=request.now)
         ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
@@ -70,6 +68,17 @@ class AuthorizationCodeGrant:
             single_use=single_use,
             nonce=code.nonce,
         )
+
+
+def _check_binding(
+    code: AuthorizationCode, authorization: Authorization, request: TokenRequest
+) -> None:
+    """Raise InvalidGrant, with which the code stays unspent, unless client and key are still right."""
+    if not request.client.has_redirect_uri(code.redirect_uri):
+        message = "the redirect_uri of the authorization request is no longer registered"
+        raise InvalidGrant(message, refused=RefusedValue("redirect_uri", code.redirect_uri))
+    if authorization.cnf not in {None, request.cnf}:  # RFC 9449 §10
+        raise InvalidGrant("the code is bound to a key that the request does not prove")
 
 
 def _find_mismatch(code: AuthorizationCode, params: Params) -> InvalidGrant | None:

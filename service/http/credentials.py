@@ -1,7 +1,4 @@
-"""Reads what a request shows to authenticate its sender: header, body and certificate, never the query.
-
-Protected resources find the active token of a request, or ask for one (RFC 6750).
-"""
+"""Reads what a request shows to authenticate its sender: header, body and certificate, never the query."""
 
 from __future__ import annotations
 
@@ -18,15 +15,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from service.clock import clock
 from service.http.endpoint import Message, WholeRequest
-from service.http.parameters import FORM, form_params, media_type
 from service.http.proxy import ClientAddress
 from service.model.authorization import Confirmation
 from service.model.credentials import ClientCertificate, RequestCredentials
 from service.protocol.base64url import base64url
-from service.protocol.errors import InvalidRequest, InvalidToken, MissingToken, OAuthError
-from service.protocol.http_headers import bearer_challenge
+from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
-from service.tokens.active import ActiveToken, ActiveTokens
 
 E = TypeVar("E", bound=OAuthError)
 
@@ -70,10 +64,15 @@ def authorization(request: Message) -> str | None:
     return headers[0] if headers else None
 
 
-def bearer_token(request: Message) -> str | None:
-    """Return the token in the Authorization header, if its scheme is Bearer (RFC 6750 §2.1)."""
+def presented_token(request: Message, *schemes: str) -> str | None:
+    """Return the token in the Authorization header, if its scheme is one of these (RFC 6750 §2.1, RFC 9449 §7.1)."""
     scheme, _, token = (authorization(request) or "").partition(" ")
-    return token.strip() or None if scheme.lower() == "bearer" else None
+    return token.strip() or None if scheme.lower() in schemes else None
+
+
+def dpop_proofs(request: Message) -> tuple[str, ...]:
+    """Return the DPoP headers, of which one is allowed (RFC 9449 §4.1)."""
+    return tuple(request.headers.getall("DPoP", ()))
 
 
 def _peer_certificate(request: Message) -> bytes | None:
@@ -100,48 +99,3 @@ def _parse_header(header: str, value: str) -> ClientCertificate:
 def _certificate(der: bytes) -> ClientCertificate:
     confirmation = Confirmation("x5t#S256", base64url(sha256(der).digest()))
     return ClientCertificate(der=der, confirmation=confirmation)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenGuard:
-    """Finds the token of a request to a protected resource."""
-
-    active_tokens: ActiveTokens
-    credentials: CredentialReader
-
-    async def find_token(self, request: Message) -> ActiveToken:
-        """Return the token, which the sender may use; raise an error with a challenge otherwise."""
-        try:
-            return await self._find(request)
-        except (InvalidRequest, InvalidToken) as error:
-            raise self.add_challenge(error) from error
-
-    def add_challenge(self, error: E) -> E:
-        """Ask for a token that does not cause this error."""
-        error.headers = bearer_challenge(self.active_tokens.issuer, error)
-        return error
-
-    async def _find(self, request: Message) -> ActiveToken:
-        token = await self.active_tokens.find(await _read_token(request))
-        if token is None:
-            raise InvalidToken("the access token is expired, revoked or malformed")
-        if token.cnf is not None:
-            certificate = self.credentials.read_certificate(request)
-            if certificate is None or certificate.confirmation != token.cnf:
-                raise InvalidToken(
-                    "the access token is bound to a key that the sender did not prove"
-                )
-        return token
-
-
-async def _read_token(request: Message) -> str:
-    """Return the token in the header or the form body, never in the query (RFC 6750 §2)."""
-    in_header, in_body = bearer_token(request), None
-    if request.method == "POST" and media_type(request) == FORM:
-        in_body = (await form_params(request)).get("access_token")
-    if in_header and in_body:
-        raise InvalidRequest("the access token is sent in more than one way")
-    token = in_header or in_body
-    if token is None:
-        raise MissingToken("the request holds no access token")
-    return token

@@ -92,8 +92,13 @@ class ScriptAccess(NamedTuple):
 
     any_origin: bool
     """False for the origins of clients only."""
-    request_headers: tuple[str, ...] = ("Authorization", "Content-Type")
-    readable_headers: tuple[str, ...] = ("WWW-Authenticate", "Retry-After", "X-Request-ID")
+    request_headers: tuple[str, ...] = ("Authorization", "Content-Type", "DPoP")
+    readable_headers: tuple[str, ...] = (
+        "WWW-Authenticate",
+        "Retry-After",
+        "X-Request-ID",
+        "DPoP-Nonce",
+    )
 
 
 ANY_ORIGIN = ScriptAccess(any_origin=True)

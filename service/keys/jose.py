@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -120,6 +121,11 @@ class Key:
     def private_jwk(self) -> dict[str, Any]:
         """The whole key, not encrypted; it must be before it leaves the process."""
         return {**self.material.as_dict(private=True), "kid": self.kid}
+
+    def derive_secret(self, purpose: bytes) -> bytes:
+        """Return a secret of 32 bytes that only holders of this private key can compute."""
+        members = self.material.as_dict(private=True)
+        return hmac.digest(orjson.dumps(members, option=orjson.OPT_SORT_KEYS), purpose, "sha256")
 
     async def sign(self, claims: Mapping[str, object], *, typ: str) -> str:
         """Return a JWT of these claims (RFC 7519 §7.1)."""

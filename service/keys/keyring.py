@@ -67,6 +67,11 @@ class KeyRing:
         """Return the announced, signing or retired key of that id; never one that decrypts (RFC 8725 §2.7)."""
         return self._verifying.get(kid)
 
+    @property
+    def private_keys(self) -> tuple[Key, ...]:
+        """The keys that sign now, or may soon or have lately at another replica."""
+        return tuple(key for key in self._verifying.values() if key.is_private)
+
     def decryption_keys(self, alg: str, kid: str | None) -> tuple[Key, ...]:
         """Return the keys that may have been encrypted to: those for `alg`, of that id if there is one."""
         fitting = (key for key in self._decrypting if key.alg == alg)

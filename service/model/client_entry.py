@@ -113,10 +113,14 @@ class ClientEntry(types.Section):
     """false: a public client, such as an app in a browser or on a phone, which cannot keep a secret."""
     require_pushed_authorization_requests: bool = False
     """true: the client must push its authorization requests first (PAR, RFC 9126)."""
+    pushed_authorization_lifetime: types.Lifetime = 60
+    """How long a pushed authorization request may be taken to the authorize endpoint."""
     require_signed_request_object: bool = False
     """true: the client must sign its authorization requests (RFC 9101)."""
     dpop_bound_access_tokens: bool = False
     """true: tokens are bound to a key of the client by DPoP (RFC 9449)."""
+    dpop_nonce_required: bool = False
+    """true: the client's DPoP proofs need a nonce of this service, also where `dpop.nonce` is `never`."""
     tls_client_certificate_bound_access_tokens: bool = False
     """true: tokens are bound to the client's certificate (RFC 8705)."""
     allow_access_tokens_via_browser: bool = True

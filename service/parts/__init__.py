@@ -8,7 +8,7 @@ from math import ceil
 from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
 from service.authorize.flow import AuthorizeFlow
-from service.authorize.parameters import AUTHORIZE, PARAMETERS
+from service.authorize.parameters import KEPT
 from service.authorize.parking import Parking
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
@@ -106,10 +106,12 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
             clients=parts.clients.directory,
             request_objects=request_objects,
             id_tokens=tokens.id_tokens,
+            push_required=shared.configuration.require_pushed_authorization_requests,
         ),
         registry=shared.registry,
         steps=BUILTIN_STEPS,
-        parking=build_parking(shared, "authorize", PARAMETERS[AUTHORIZE]),
+        parking=build_parking(shared, "authorize", KEPT),
+        pushed=build_parking(shared, "pushed", KEPT),
         consents=parts.records.consents,
         answering=Answering(
             access_tokens=tokens.access_tokens, id_tokens=tokens.id_tokens, emit=shared.emit

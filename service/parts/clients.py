@@ -13,10 +13,13 @@ from service.clock import clock
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.keys.key_source import build_key_source, encryption_algorithms
+from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
 from service.model.user import UserStore
 from service.parts.shared import Shared
+from service.proofs.dpop import DpopProofs
+from service.proofs.nonces import Nonces
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
 from service.tokens.id_token import IdTokens
@@ -113,6 +116,7 @@ class TokenParts:
         self.id_tokens = IdTokens(
             issuer=issuer, keys=client_keys, clients=directory, identifiers=self.identifiers
         )
+        self.dpop = build_dpop(shared, keys.ring)
         self.revocation = Revocation(stores=stores, emit=shared.emit)
         self.active_tokens = ActiveTokens(
             issuer=issuer, keys=keys.ring, stores=stores, clients=directory, users=users
@@ -123,3 +127,16 @@ class TokenParts:
             revocation=self.revocation,
             emit=shared.emit,
         )
+
+
+def build_dpop(shared: Shared, ring: KeyRing) -> DpopProofs:
+    """Build what verifies proofs that clients hold the keys that their tokens are bound to."""
+    settings = shared.configuration.dpop
+    always = settings.nonce == "always"
+    return DpopProofs(
+        base_urls=(shared.issuer.rstrip("/"),),
+        lifetime=settings.proof_lifetime,
+        clock_skew=shared.configuration.server.clock_skew,
+        nonces=Nonces(keys=ring, lifetime=settings.nonce_lifetime, always=always),
+        stores=shared.stores,
+    )

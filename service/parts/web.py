@@ -11,6 +11,7 @@ from service.http.cors import Cors
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, Endpoint
 from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
+from service.http.key_proofs import KeyProofs
 from service.http.proxy import ClientAddress
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
@@ -44,6 +45,7 @@ class PageParts:
         self.credentials = CredentialReader(
             client_address=self.client_address, certificate_header=server.client_certificate_header
         )
+        self.proofs = KeyProofs(dpop=parts.tokens.dpop)
         self.visits = Visits(
             cookies=cookies,
             sessions=parts.records.sessions,

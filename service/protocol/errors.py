@@ -55,7 +55,7 @@ class OAuthError(Exception):
     """An error for the caller; its description says what to change (RFC 6749 §5.2)."""
 
     code: ClassVar[str] = ""
-    status: ClassVar[int] = 400
+    status: int = 400
 
     def __init_subclass__(cls, *, code: str | None = None, status: int | None = None) -> None:
         super().__init_subclass__()
@@ -177,6 +177,14 @@ class InvalidSoftwareStatement(OAuthError, code="invalid_software_statement"):
 
 class UnapprovedSoftwareStatement(OAuthError, code="unapproved_software_statement"):
     """The software statement has an issuer that is not trusted (RFC 7591 §3.2.2)."""
+
+
+class InvalidDpopProof(OAuthError, code="invalid_dpop_proof"):
+    """The DPoP proof is missing, malformed, used before, or not made for this request (RFC 9449 §5, §7.1)."""
+
+
+class UseDpopNonce(OAuthError, code="use_dpop_nonce"):
+    """The DPoP proof has to hold the nonce that comes with this error (RFC 9449 §8, §9)."""
 
 
 class InvalidToken(OAuthError, code="invalid_token", status=401):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from service.protocol.errors import InvalidClient, MissingToken, OAuthError
 from service.protocol.params import Params, form_decoded
@@ -43,6 +43,17 @@ def bearer_challenge(realm: str, error: OAuthError) -> Mapping[str, str]:
     if not isinstance(error, MissingToken):
         challenge += f', error="{error.code}", error_description="{_quote(error.description)}"'
     return {"WWW-Authenticate": challenge}
+
+
+def token_challenges(
+    realm: str, error: OAuthError, *, algorithms: Iterable[str], is_dpop: bool
+) -> Mapping[str, str]:
+    """Ask for a bearer or a DPoP-bound token, and name the error of the scheme that was used (RFC 9449 §7.1)."""
+    dpop = f'DPoP algs="{" ".join(algorithms)}"'
+    if not is_dpop:
+        return {"WWW-Authenticate": f"{bearer_challenge(realm, error)['WWW-Authenticate']}, {dpop}"}
+    named = f'error="{error.code}", error_description="{_quote(error.description)}"'
+    return {"WWW-Authenticate": f'Bearer realm="{_quote(realm)}", {dpop}, {named}'}
 
 
 def _quote(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.client import RegisteredClient
+from service.model.handle import new_selector
 from service.model.session import (
     Consent,
     LogoutDelivery,
@@ -77,11 +78,22 @@ class Stores:
         self.registered_origins = index("ro")
         # Under the digest of a client_id and a jti, the first attempt that used the assertion:
         self.used_assertions = Records(prefix, "ja", str)  # exp
+        # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
+        self.used_proofs = Records(
+            prefix, "dp", str
+        )  # dpop.proof_lifetime, and twice the clock skew
 
     async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
         """Return the records that still exist of those that a command lists."""
         found = await self.kv.read(*map(read, await self.kv.read_members(listed)))
         return tuple([one for one in found if one is not None])
+
+    async def is_first_use(self, used: Records[str], key: str, *, ttl: int) -> bool:
+        """Return whether no replica has used what has this key, and remember the use for so many seconds."""
+        attempt = new_selector()
+        (written,) = await self.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
+        # The engine may have repeated the command; then the value that is there is ours.
+        return bool(written) or await self.kv.read(used.read(key)) == (attempt,)
 
     async def find_surplus(
         self, index: Index, selector: str, digest: str = "", *, count: int

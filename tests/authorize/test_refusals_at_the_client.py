@@ -30,7 +30,6 @@ def config() -> dict[str, Any]:
 
 DEMANDS = {
     "pushing": "require_pushed_authorization_requests",
-    "proving": "dpop_bound_access_tokens",
     "certified": "tls_client_certificate_bound_access_tokens",
 }
 

@@ -22,7 +22,7 @@ def test_a_generated_document_is_current(name: str) -> None:
 @pytest.mark.parametrize(
     ("section", "key"),
     [
-        ("ClientEntry", "dpop_bound_access_tokens"),
+        ("ClientEntry", "tls_client_certificate_bound_access_tokens"),
         ("ClientEntry", "require_pushed_authorization_requests"),
         ("ClientEntry", "device_code_lifetime"),
         ("Tls", "client_ca"),

@@ -324,7 +324,6 @@ DOUBTFUL = {
         client(allowed_grant_types=["authorization_code", DEVICE]),
         f"clients[web].allowed_grant_types[{DEVICE}]",
     ),
-    "DPoP": (client(dpop_bound_access_tokens=True), "clients[web].dpop_bound_access_tokens"),
     "mutual TLS": (
         client(tls_client_certificate_bound_access_tokens=True),
         "clients[web].tls_client_certificate_bound_access_tokens",

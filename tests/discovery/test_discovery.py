@@ -29,7 +29,6 @@ NOT_SERVED = {
     "device_authorization_endpoint",
     "backchannel_authentication_endpoint",
     "registration_endpoint",
-    "dpop_signing_alg_values_supported",
     "tls_client_certificate_bound_access_tokens",
     "mtls_endpoint_aliases",
     "require_pushed_authorization_requests",

@@ -182,7 +182,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
         "require_pushed_authorization_requests",
         {"require_pushed_authorization_requests": True},
     ),
-    "DPoP": ("dpop_bound_access_tokens", {"dpop_bound_access_tokens": True}),
     "a name with languages inside": ("client_name", {"client_name": {"en": "Application"}}),
     "a name in another language that deceives": ("client_name#de", {"client_name#de": "a\u202eb"}),
     "a name in another language that is none": ("client_name#de", {"client_name#de": 1}),

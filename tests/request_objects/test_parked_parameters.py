@@ -37,9 +37,13 @@ async def test_the_pages_know_the_parameters_of_a_parked_request(web: Sender) ->
 
 async def test_one_record_in_the_place_of_another_opens_nothing(web: Sender) -> None:
     parts = web.app.service.parts
-    parking, sent = parts.flow.parking, {"browser": "browser", "address": "192.0.2.7"}
-    first = await parking.park(Params({"scope": ("openid",)}), **sent)
-    other = await parking.park(Params({"scope": ("api1",)}), **sent)
+    parking = parts.flow.parking
+
+    async def park(scope: str) -> str:
+        params = Params({"scope": (scope,)})
+        return await parking.park(params, browser="browser", address="192.0.2.7")
+
+    first, other = await park("openid"), await park("api1")
     places = [digest(f"authorize {parked_id}") for parked_id in (first, other)]
     (record,) = await parts.shared.kv.read(parts.shared.stores.parked.read(places[0]))
     assert record is not None

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from service.config.schema.server import Limits, Outgoing, Server, Session, Signing, Store
+from service.config.schema.server import Dpop, Limits, Outgoing, Server, Session, Signing, Store
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.user import User
@@ -92,6 +92,9 @@ class Settings(types.Section):
     limits: Limits = Limits()
     pairwise_salt: Annotated[str, Field(min_length=16)] | None = field(default=None, repr=False)
     """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
+    require_pushed_authorization_requests: bool = False
+    """true: every client must push its authorization requests (PAR, RFC 9126)."""
+    dpop: Dpop = Dpop()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
     ui: Ui = Ui()

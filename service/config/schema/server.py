@@ -201,6 +201,19 @@ class Session(types.Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dpop(types.Section):
+    """Tokens that are bound to a key of the client (DPoP, RFC 9449)."""
+
+    proof_lifetime: types.Lifetime = 60
+    """How long after it was made a proof is accepted, besides `server.clock_skew`."""
+    nonce: Literal["never", "always"] = "never"
+    """always: proofs need a nonce of this service, so that none can be made in advance; never: only those of clients with
+    `dpop_nonce_required`."""
+    nonce_lifetime: types.Lifetime = 60
+    """How long a nonce is given out; it is accepted for as long again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing(types.Section):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 

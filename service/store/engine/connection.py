@@ -22,6 +22,9 @@ from service.store.engine.multiplexed import Multiplexed
 RETRIES = 2
 """Further attempts to connect, with jitter, before Redis counts as away."""
 
+MAX_EMBEDDED = 100_000
+"""Requests that may ask the embedded store at once, each by a connection; more than this process can hold."""
+
 SENTINEL_SECONDS = 0.5
 """Time for one sentinel to answer; then the next one is asked."""
 
@@ -38,7 +41,7 @@ def open_engine(url: str, *, timeout: float, wait_for_replicas: int = 0) -> Engi
     if scheme == "memory":
         from fakeredis import FakeAsyncRedis  # noqa: PLC0415 - only where it is configured
 
-        client: Any = FakeAsyncRedis()
+        client: Any = FakeAsyncRedis(max_connections=MAX_EMBEDDED)
         embedded = PipelinedLine(client)
         return Engine(client=client, line=embedded, durable=embedded)
     options: dict[str, Any] = {

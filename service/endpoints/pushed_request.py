@@ -1,0 +1,89 @@
+"""POST /connect/par: takes an authorization request from the client itself, before a browser is involved (RFC 9126)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+
+from service.authorize.flow import AuthorizeFlow
+from service.authorize.parameters import PAR
+from service.authorize.request_object import Arrival
+from service.client_auth import ClientAuthentication
+from service.http.credentials import CredentialReader
+from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
+from service.http.key_proofs import KeyProofs
+from service.http.parameters import form_params
+from service.model.client import Client
+from service.model.events import AuthorizationRefused, Emit
+from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.params import Params
+from service.store.rate_limit import RateLimit
+
+PATH = "/connect/par"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedRequestEndpoint:
+    """Checks all that the authorize endpoint checks before it asks a user (RFC 9126 §2.1)."""
+
+    client_auth: ClientAuthentication
+    flow: AuthorizeFlow
+    rate_limit: RateLimit
+    credentials: CredentialReader
+    proofs: KeyProofs
+    required: bool
+    """Whether every client has to push its requests."""
+    emit: Emit
+
+    def routes(self) -> Iterable[Route]:
+        return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),)
+
+    def metadata(self) -> Mapping[str, object]:
+        return {
+            "pushed_authorization_request_endpoint": PATH,
+            "require_pushed_authorization_requests": self.required,
+        }
+
+    async def push(self, request: Message) -> Answer:
+        params = await form_params(request)
+        client: Client | None = None
+        try:
+            client = await self.client_auth.authenticate(self.credentials.read(request, params))
+            await self.rate_limit.count(client.client_id)
+            arrival = await self._read(request, params, client)
+        except OAuthError as error:
+            self._emit_refusal(client, error)
+            error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
+            raise
+        pushed = {
+            "request_uri": await self.flow.push(arrival),
+            "expires_in": client.pushed_authorization_lifetime,
+        }
+        headers = self.proofs.nonce_for(request, client)
+        return json_answer(pushed, status=HTTPStatus.CREATED, headers=headers)
+
+    async def _read(self, request: Message, params: Params, client: Client) -> Arrival:
+        """Return the request if it is right; a proof binds its code to the key (RFC 9449 §10.1)."""
+        proven = await self.proofs.confirm(request, client) if "DPoP" in request.headers else None
+        sent = Params({**params.values, "client_id": (client.client_id,)})
+        address = self.credentials.client_address.find(request)
+        arrival = await self.flow.reader.arrive(sent, client, PAR, client_address=address)
+        if arrival.refusal is None and proven is not None:
+            bound = {**arrival.params.values, "dpop_jkt": (proven.thumbprint,)}
+            if arrival.params.get("dpop_jkt") not in {None, proven.thumbprint}:
+                raise InvalidRequest("dpop_jkt is not the thumbprint of the proof's key")
+            arrival = replace(arrival, params=Params(bound))
+        await self.flow.reader.read(arrival)
+        return arrival
+
+    def _emit_refusal(self, client: Client | None, error: OAuthError) -> None:
+        self.emit(
+            AuthorizationRefused(
+                client_id=client.client_id if client else error.claimed,
+                error=error.code,
+                cause=error.description,
+                parameter=error.refused.parameter,
+                value=error.refused.shown,
+            )
+        )

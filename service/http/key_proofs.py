@@ -1,0 +1,140 @@
+"""Reads from a request the proof that its sender holds a key, and answers with the nonce for the next one (RFC 9449).
+
+Protected resources find the active token of a request, or ask for one (RFC 6750, RFC 9449 §7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+from service.clock import clock
+from service.http.credentials import CredentialReader, dpop_proofs, presented_token
+from service.http.endpoint import Message
+from service.http.parameters import FORM, form_params, media_type
+from service.keys.jose import SIGNING_ALGORITHMS
+from service.model.authorization import Confirmation, token_type
+from service.model.client import Client
+from service.proofs.dpop import DpopProofs, ProofRequest
+from service.protocol.errors import (
+    InvalidDpopProof,
+    InvalidRequest,
+    InvalidToken,
+    MissingToken,
+    OAuthError,
+    UseDpopNonce,
+)
+from service.protocol.http_headers import token_challenges
+from service.tokens.active import ActiveToken, ActiveTokens
+
+E = TypeVar("E", bound=OAuthError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyProofs:
+    dpop: DpopProofs
+
+    async def confirm(self, request: Message, client: Client) -> Confirmation | None:
+        """Return the key that the client proves to hold, if it does or has to (RFC 9449 §5)."""
+        if not dpop_proofs(request) and not client.dpop_bound_access_tokens:
+            return None
+        return await self.verify(request, client)
+
+    async def verify(
+        self, request: Message, client: Client | None, access_token: str | None = None
+    ) -> Confirmation:
+        """Return the key of the proof; raise InvalidDpopProof or UseDpopNonce."""
+        return await self.dpop.verify(
+            ProofRequest(
+                method=request.method,
+                path=request.path,
+                proofs=dpop_proofs(request),
+                needs_nonce=self.dpop.nonces.are_needed_by(client),
+                now=clock(),
+                access_token=access_token,
+            )
+        )
+
+    def nonce_for(self, request: Message, client: Client | None) -> dict[str, str]:
+        """Return the header with the nonce for the next proof, where one was sent and nonces are needed (RFC 9449 §8.2)."""
+        if "DPoP" not in request.headers or not self.dpop.nonces.are_needed_by(client):
+            return {}
+        return self.dpop.nonces.header(now=clock())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenGuard:
+    active_tokens: ActiveTokens
+    credentials: CredentialReader
+    proofs: KeyProofs
+
+    async def find_token(self, request: Message) -> ActiveToken:
+        """Return the token, which the sender may use; raise an error with challenges otherwise."""
+        try:
+            return await self._find(request)
+        except (InvalidRequest, InvalidToken) as error:
+            raise self.add_challenge(error, request) from error
+
+    def add_challenge(self, error: E, request: Message, client: Client | None = None) -> E:
+        """Ask for a token that does not cause this error, by the scheme of the request (RFC 9449 §7.1)."""
+        error.headers = {
+            **error.headers,
+            **token_challenges(
+                self.active_tokens.issuer,
+                error,
+                algorithms=SIGNING_ALGORITHMS,
+                is_dpop=_is_dpop(request),
+            ),
+            **self.proofs.nonce_for(request, client),
+        }
+        return error
+
+    async def _find(self, request: Message) -> ActiveToken:
+        text = await _read_token(request)
+        token = await self.active_tokens.find(text)
+        if token is None:
+            raise InvalidToken("the access token is expired, revoked or malformed")
+        is_dpop = _is_dpop(request)
+        if is_dpop != (token_type(token.cnf) == "DPoP"):
+            raise InvalidToken("the access token is not one for this authentication scheme")
+        if token.cnf is not None:
+            prove = self._prove_key if is_dpop else self._prove_certificate
+            if await prove(request, token, text) != token.cnf:
+                raise InvalidToken(
+                    "the access token is bound to a key that the sender did not prove"
+                )
+        return token
+
+    async def _prove_key(
+        self, request: Message, token: ActiveToken, text: str
+    ) -> Confirmation | None:
+        client = await self.active_tokens.clients.find(str(token.claims["client_id"]))
+        try:
+            return await self.proofs.verify(request, client, text)
+        except (InvalidDpopProof, UseDpopNonce) as error:
+            error.status = HTTPStatus.UNAUTHORIZED
+            raise self.add_challenge(error, request, client) from error
+
+    async def _prove_certificate(
+        self, request: Message, _token: ActiveToken, _text: str
+    ) -> Confirmation | None:
+        certificate = self.credentials.read_certificate(request)
+        return certificate.confirmation if certificate else None
+
+
+def _is_dpop(request: Message) -> bool:
+    return request.headers.get("Authorization", "").partition(" ")[0].lower() == "dpop"
+
+
+async def _read_token(request: Message) -> str:
+    """Return the token in the header or the form body, never in the query (RFC 6750 §2)."""
+    in_header, in_body = presented_token(request, "bearer", "dpop"), None
+    if request.method == "POST" and media_type(request) == FORM:
+        in_body = (await form_params(request)).get("access_token")
+    if in_header and in_body:
+        raise InvalidRequest("the access token is sent in more than one way")
+    token = in_header or in_body
+    if token is None:
+        raise MissingToken("the request holds no access token")
+    return token

@@ -1,0 +1,154 @@
+"""DPoP: with a request its sender signs a JWT, which proves that it holds the key that tokens are bound to (RFC 9449)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import cast
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from service.keys.foreign_keys import ForeignKeys, accepted_header
+from service.keys.jose import (
+    SIGNING_ALGORITHMS,
+    JwtRefused,
+    Key,
+    check_times,
+    claims_signed_by,
+    time_in,
+)
+from service.model.authorization import Confirmation
+from service.model.handle import digest
+from service.proofs.nonces import Nonces
+from service.protocol.base64url import base64url
+from service.protocol.errors import InvalidDpopProof, UseDpopNonce
+from service.store.stores import Stores
+
+MAX_PROOF_LENGTH = 8192
+MAX_JTI_LENGTH = 256
+
+_TYP = frozenset({"dpop+jwt"})
+_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+"""The members of a JWK that hold a secret (RFC 7518 §6)."""
+
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
+_UNRESERVED = re.compile("[A-Za-z0-9._~-]")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a proof has to fit: the request that it comes with."""
+
+    method: str
+    path: str
+    proofs: tuple[str, ...]
+    """The `DPoP` headers."""
+    needs_nonce: bool
+    now: int
+    access_token: str | None = None
+    """The token that is presented with the proof, at a protected resource."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DpopProofs:
+    """Verifies proofs; each counts once in all replicas."""
+
+    base_urls: tuple[str, ...]
+    """Those to which the paths of endpoints are added: a proof names one of them, whatever the Host header says."""
+    lifetime: int
+    """Seconds for which a proof may be used."""
+    clock_skew: int
+    nonces: Nonces
+    stores: Stores
+
+    async def verify(self, request: ProofRequest) -> Confirmation:
+        """Return the key that the sender holds; raise InvalidDpopProof or UseDpopNonce (RFC 9449 §4.3)."""
+        if len(request.proofs) != 1:
+            number = "no" if not request.proofs else "more than one"
+            raise InvalidDpopProof(f"the request has {number} DPoP header")
+        try:
+            thumbprint, claims = read_proof(request.proofs[0])
+            jti = self._check_claims(claims, request)
+        except JwtRefused as refused:
+            raise InvalidDpopProof(f"the DPoP proof is refused: {refused}") from refused
+        if request.needs_nonce and not self.nonces.accept(claims.get("nonce"), now=request.now):
+            raise UseDpopNonce("the DPoP proof needs the nonce of this answer")
+        await self._use_up(thumbprint, jti)
+        return Confirmation("jkt", thumbprint)
+
+    def _check_claims(self, claims: Mapping[str, object], request: ProofRequest) -> str:
+        """Return the `jti` of a proof that was made for this request, and not long ago."""
+        if claims.get("htm") != request.method:
+            raise JwtRefused("htm is not the method of the request")
+        if not self._is_addressed(claims.get("htu"), request.path):
+            raise JwtRefused("htu is not the URL of the endpoint")
+        issued, jti = time_in(claims, "iat"), claims.get("jti")
+        if issued is None:
+            raise JwtRefused("iat is missing")
+        if issued <= request.now - self.lifetime - self.clock_skew:
+            raise JwtRefused("iat is too long ago")
+        check_times(claims, now=request.now, clock_skew=self.clock_skew)
+        if not isinstance(jti, str) or not 0 < len(jti) <= MAX_JTI_LENGTH:
+            raise JwtRefused(f"jti is not a text of 1 to {MAX_JTI_LENGTH} characters")
+        token = request.access_token
+        if token is not None and claims.get("ath") != base64url(sha256(token.encode()).digest()):
+            raise JwtRefused("ath is not the hash of the access token")
+        return jti
+
+    def _is_addressed(self, htu: object, path: str) -> bool:
+        urls = [base + path for base in self.base_urls]
+        return htu in urls or (isinstance(htu, str) and _normalized(htu) in map(_normalized, urls))
+
+    async def _use_up(self, thumbprint: str, jti: str) -> None:
+        """Remember the proof in all replicas for as long as it could be used (RFC 9449 §11.1)."""
+        key, ttl = digest(f"{thumbprint}\n{jti}"), self.lifetime + 2 * self.clock_skew + 1
+        if not await self.stores.is_first_use(self.stores.used_proofs, key, ttl=ttl):
+            raise InvalidDpopProof("the DPoP proof has been used before")
+
+
+def read_proof(proof: str) -> tuple[str, Mapping[str, object]]:
+    """Return the thumbprint of the key in a proof's header, and the claims that the key has signed."""
+    if len(proof) > MAX_PROOF_LENGTH:
+        raise JwtRefused(f"it is longer than {MAX_PROOF_LENGTH} characters")
+    thumbprint, key = _key_in(proof.partition(".")[0])
+    return thumbprint, claims_signed_by(key, proof)
+
+
+@lru_cache(maxsize=1000)  # a client sends the same header with every proof
+def _key_in(header: str) -> tuple[str, Key]:
+    """Return the public key in the header, and its thumbprint (RFC 9449 §4.2, RFC 7638)."""
+    members = accepted_header(f"{header}..", algorithms=SIGNING_ALGORITHMS, typ=_TYP)
+    if not isinstance(members.get("jwk"), dict):
+        raise JwtRefused("its header holds no jwk")
+    jwk = cast("dict[str, object]", members["jwk"])
+    if not _PRIVATE.isdisjoint(jwk):
+        raise JwtRefused("its jwk is not a public key")
+    key = ForeignKeys((jwk,)).find(None, str(members["alg"]))
+    if key is None:
+        raise JwtRefused("its jwk is not a key for its alg")
+    return str(key.material.thumbprint()), key
+
+
+def _normalized(url: str) -> str | None:
+    """Return a URL without query and fragment in its normal form, None if it is none (RFC 3986 §6.2.2, §6.2.3)."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host or "@" in parts.netloc:
+        return None
+    authority = f"[{host}]" if ":" in host else host
+    if port not in {None, _DEFAULT_PORTS.get(parts.scheme)}:
+        authority += f":{port}"
+    root = f"{parts.scheme}://{authority}/"
+    return urljoin(root, _ESCAPED.sub(_unescape, parts.path))
+
+
+def _unescape(escaped: re.Match[str]) -> str:
+    character = chr(int(escaped[0][1:], 16))
+    return character if _UNRESERVED.fullmatch(character) else escaped[0].upper()

@@ -1,0 +1,60 @@
+"""Nonces for DPoP proofs: every replica makes and accepts them, and nothing is stored (RFC 9449 §8)."""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64decode
+from binascii import Error as NotBase64
+from dataclasses import dataclass, field
+
+from service.keys.jose import Key
+from service.keys.keyring import KeyRing
+from service.model.client import Client
+from service.protocol.base64url import base64url
+
+HEADER = "DPoP-Nonce"
+
+_PURPOSE = b"DPoP nonce"
+_COUNTER_BYTES = 6
+_LENGTH = 28
+"""Characters of a nonce: the number of a period, and 15 bytes that only this service can compute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nonces:
+    """A nonce is the number of the present period, authenticated with the signing keys, which all replicas have."""
+
+    keys: KeyRing
+    lifetime: int
+    """Seconds of a period; a nonce is accepted in its own and the next one."""
+    always: bool
+    """Whether every client needs a nonce, and not only those that are registered so."""
+    _secrets: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, repr=False)
+
+    def are_needed_by(self, client: Client | None) -> bool:
+        """Return whether the client's proofs need a nonce; None for a client that is not known."""
+        return self.always or (client is not None and client.dpop_nonce_required)
+
+    def header(self, *, now: int) -> dict[str, str]:
+        """Return the header with the nonce for the next proof."""
+        return {HEADER: self._make(self.keys.signing_key(), now // self.lifetime)}
+
+    def accept(self, nonce: object, *, now: int) -> bool:
+        """Return whether a replica made the nonce in this period, the one before, or by a clock ahead the next."""
+        if not isinstance(nonce, str) or len(nonce) != _LENGTH or not nonce.isascii():
+            return False
+        try:
+            period = int.from_bytes(b64decode(nonce, b"-_", validate=True)[:_COUNTER_BYTES], "big")
+        except NotBase64:
+            return False
+        if abs(now // self.lifetime - period) > 1:
+            return False
+        keys = self.keys.private_keys
+        return any(hmac.compare_digest(nonce, self._make(key, period)) for key in keys)
+
+    def _make(self, key: Key, period: int) -> str:
+        secret = self._secrets.get(key.kid)
+        if secret is None:
+            secret = self._secrets[key.kid] = key.derive_secret(_PURPOSE)
+        counter = period.to_bytes(_COUNTER_BYTES, "big")
+        return base64url(counter + hmac.digest(secret, counter, "sha256")[:15])
