@@ -106,6 +106,8 @@ def userinfo(caller: Caller) -> None:
 
 def people(caller: Caller) -> None:
     caller.ask("GET", "/connect/authorize", 303, params=AUTHORIZE)
+    auth = ("web", "web-secret")
+    caller.ask("POST", "/connect/par", 201, data=AUTHORIZE, auth=auth)
     caller.ask("POST", "/connect/authorize", 303, data=AUTHORIZE)
     caller.ask("GET", "/connect/endsession", 200)
     caller.ask("POST", "/connect/endsession", 303, data={"state": "s"})
