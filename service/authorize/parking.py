@@ -98,7 +98,7 @@ class Parking:
         *,
         browser: str | None,
         address: str | None,
-        lifetime: int = LIFETIME,
+        lifetime: int | None = None,
     ) -> str:
         """Keep a request, and return its id; without a browser it is the first one's to continue it.
 
@@ -118,7 +118,7 @@ class Parking:
             answers=Answers(),
         )
         place = self._place(parked_id)
-        await self.stores.kv.write(self.stores.parked.put(record, place, ttl=lifetime))
+        await self.stores.kv.write(self.stores.parked.put(record, place, ttl=lifetime or LIFETIME))
         return parked_id
 
     async def find(self, parked_id: str, *, browser: str) -> ParkedRequest:

@@ -38,9 +38,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     add("switched-off", enabled=False)
     add("only-basic", token_endpoint_auth_method="client_secret_basic")
     add("only-post", token_endpoint_auth_method="client_secret_post")
-    add("wants-dpop", dpop_bound_access_tokens=True)
     add("wants-mtls", tls_client_certificate_bound_access_tokens=True)
-    add("wants-par", require_pushed_authorization_requests=True)
     config["registration"] = {"enabled": True}
     return config
 
@@ -205,7 +203,7 @@ async def test_a_client_uses_the_method_it_is_registered_for(service: RunningSer
 
 
 @pytest.mark.rfc("9449#5", "8705#3", "9126#5")
-@pytest.mark.parametrize("name", ["wants-dpop", "wants-mtls", "wants-par"])
+@pytest.mark.parametrize("name", ["wants-mtls"])
 async def test_a_client_that_requires_an_unsupported_feature_gets_no_token(
     service: RunningService, name: str
 ) -> None:

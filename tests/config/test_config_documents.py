@@ -23,7 +23,6 @@ def test_a_generated_document_is_current(name: str) -> None:
     ("section", "key"),
     [
         ("ClientEntry", "tls_client_certificate_bound_access_tokens"),
-        ("ClientEntry", "require_pushed_authorization_requests"),
         ("ClientEntry", "device_code_lifetime"),
         ("Tls", "client_ca"),
         ("Server", "client_certificate_header"),

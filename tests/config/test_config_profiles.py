@@ -68,7 +68,7 @@ def test_a_profile_that_needs_unsupported_features_cannot_be_met(file: Path, pro
     ]
     (problem,) = found
     assert problem.severity == "error"
-    for words in ("fapi2_", " cannot be met yet", "RFC 9126"):
+    for words in ("fapi2_", " cannot be met yet", "profiles of single clients"):
         assert words in problem.message
 
 

@@ -328,10 +328,6 @@ DOUBTFUL = {
         client(tls_client_certificate_bound_access_tokens=True),
         "clients[web].tls_client_certificate_bound_access_tokens",
     ),
-    "pushed requests": (
-        client(require_pushed_authorization_requests=True),
-        "clients[web].require_pushed_authorization_requests",
-    ),
     "encrypted introspection": (
         client(introspection_encrypted_response_alg="RSA-OAEP"),
         "clients[web].introspection_encrypted_response_alg",

@@ -25,13 +25,11 @@ SERVED = {
     "jwks_uri": "/.well-known/jwks.json",
 }
 NOT_SERVED = {
-    "pushed_authorization_request_endpoint",
     "device_authorization_endpoint",
     "backchannel_authentication_endpoint",
     "registration_endpoint",
     "tls_client_certificate_bound_access_tokens",
     "mtls_endpoint_aliases",
-    "require_pushed_authorization_requests",
 }
 
 

@@ -178,10 +178,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "a scope of others": ("scope", {"scope": "openid api2"}),
     "a scope that is a list": ("scope", {"scope": ["openid"]}),
     "a scope that is no scope": ("scope", {"scope": '"'}),
-    "pushed requests": (
-        "require_pushed_authorization_requests",
-        {"require_pushed_authorization_requests": True},
-    ),
     "a name with languages inside": ("client_name", {"client_name": {"en": "Application"}}),
     "a name in another language that deceives": ("client_name#de", {"client_name#de": "a\u202eb"}),
     "a name in another language that is none": ("client_name#de", {"client_name#de": 1}),

@@ -14,6 +14,7 @@ from service.store import verbs
 from tests.clients.signing import SECRET, Signer
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.dpop import DpopKey
 from tests.driving.registering import RegisteredApp
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
@@ -60,7 +61,7 @@ def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
 def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
     """A configuration in which nothing lasts for more than four seconds."""
     for client in config["clients"]:
-        client.update(CLIENT)
+        client.update(CLIENT, pushed_authorization_lifetime="1s")
     client_in(config, "web").update(
         jwks=jwks(), backchannel_logout_uri=f"{NOBODY}/told", refresh_token_reuse_interval="1s"
     )
@@ -79,6 +80,7 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
     }
     config["registration"] = {"enabled": True, "client_lifetime": "3s", "allowed_scopes": ["api1"]}
     config["server"] = {"clock_skew": "0s"}
+    config["dpop"] = {"proof_lifetime": "3s"}
     return config
 
 
@@ -145,6 +147,19 @@ async def assertions(service: RunningService, _: Browser, __: FakeProvider) -> N
     assert (await signer.ask(signed)).error == "invalid_client"
 
 
+async def proofs(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A request that is pushed with a proof of a key, and a proof that comes twice."""
+    app, key = ClientApp(service, browser), DpopKey(service.issuer)
+    form: dict[str, Any] = app.parameters()
+    pushed = await service.post(
+        "/connect/par", auth="web", headers=key.header("/connect/par"), **form
+    )
+    assert pushed.status == 201
+    form = {"grant_type": "client_credentials", "headers": key.header()}
+    assert (await service.token("machine", **form)).status == 200
+    assert (await service.token("machine", **form)).error == "invalid_dpop_proof"
+
+
 async def registration(service: RunningService, browser: Browser, _: FakeProvider) -> None:
     """A client that registers itself, changes, and is forgotten; and one that deletes itself."""
     app = await RegisteredApp.register(service, browser, scope="api1")
@@ -183,6 +198,7 @@ EVERYTHING: tuple[Doing, ...] = (
     tokens_by_password,
     failed_logins,
     assertions,
+    proofs,
     registration,
     provider_sign_in,
     request_object,

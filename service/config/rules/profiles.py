@@ -87,9 +87,11 @@ _OAUTH21 = (of_each_client(client_uses_protected_codes, stolen_refresh_tokens_ar
 _FAPI2 = (file_meets_fapi2, of_each_client(client_uses_protected_codes, client_meets_fapi2))
 _PUSHED = ("{}", (Feature.PAR,))
 _BOUND = ("tokens that are bound by {} or {}", (Feature.DPOP, Feature.MUTUAL_TLS))
+_ENFORCED = ("{}", (Feature.PROFILES,))
+"""No client meets a profile until the service holds it to that for every request."""
 _NEEDED: Mapping[str, tuple[tuple[str, tuple[Feature, ...]], ...]] = {
-    "fapi2_security": (_PUSHED, _BOUND),
-    "fapi2_message_signing": (_PUSHED, _BOUND, ("{}", (Feature.JARM,))),
+    "fapi2_security": (_PUSHED, _BOUND, _ENFORCED),
+    "fapi2_message_signing": (_PUSHED, _BOUND, _ENFORCED, ("{}", (Feature.JARM,))),
 }
 """The features that a profile needs, one of each pair, and how a message names them."""
 _RULES: Mapping[str, tuple[FileRule, ...]] = {

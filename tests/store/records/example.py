@@ -145,6 +145,7 @@ EXAMPLES: Mapping[str, object] = {
         sealed_secret="gAAAAA",
     ),
     "ja": "attempt",
+    "dp": "attempt",
     "keys": KeyRecord(
         keys=(
             SigningKey(
