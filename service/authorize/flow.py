@@ -227,15 +227,7 @@ class AuthorizeFlow:
 
     def refuse_with(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
         """Send an error to the client."""
-        self.emit(
-            AuthorizationRefused(
-                client_id=reply_to.client.client_id,
-                error=error.code,
-                cause=error.description,
-                parameter=error.refused.parameter,
-                value=error.refused.shown,
-            )
-        )
+        self.emit(AuthorizationRefused.by(error, reply_to.client.client_id))
         return reply_to.refuse(error)
 
 

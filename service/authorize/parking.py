@@ -146,7 +146,7 @@ class Parking:
         return Claim(stores=self.stores, place=self._place(parked_id))
 
     async def read(self, parked_id: str) -> ParkedRequest | None:
-        """Return the request whoever asks; raise AlreadyAnswered if it was answered."""
+        """Return the request for any browser; raise AlreadyAnswered if it was answered."""
         if len(parked_id) > _MAX_ID_LENGTH:
             return None
         place, stores = self._place(parked_id), self.stores

@@ -10,7 +10,7 @@ from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import PAR
 from service.authorize.request_object import Arrival
 from service.client_auth import ClientAuthentication
-from service.http.credentials import CredentialReader
+from service.http.credentials import CredentialReader, dpop_proofs
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
@@ -51,21 +51,19 @@ class PushedRequestEndpoint:
         try:
             client = await self.client_auth.authenticate(self.credentials.read(request, params))
             await self.rate_limit.count(client.client_id)
-            arrival = await self._read(request, params, client)
+            request_uri = await self.flow.push(await self._read(request, params, client))
         except OAuthError as error:
-            self._emit_refusal(client, error)
+            client_id = client.client_id if client else error.claimed
+            self.emit(AuthorizationRefused.by(error, client_id))
             error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
             raise
-        pushed = {
-            "request_uri": await self.flow.push(arrival),
-            "expires_in": client.pushed_authorization_lifetime,
-        }
+        pushed = {"request_uri": request_uri, "expires_in": client.pushed_authorization_lifetime}
         headers = self.proofs.nonce_for(request, client)
         return json_answer(pushed, status=HTTPStatus.CREATED, headers=headers)
 
     async def _read(self, request: Message, params: Params, client: Client) -> Arrival:
         """Return the request if it is right; a proof binds its code to the key (RFC 9449 §10.1)."""
-        proven = await self.proofs.confirm(request, client) if "DPoP" in request.headers else None
+        proven = await self.proofs.verify(request, client) if dpop_proofs(request) else None
         sent = Params({**params.values, "client_id": (client.client_id,)})
         address = self.credentials.client_address.find(request)
         arrival = await self.flow.reader.arrive(sent, client, PAR, client_address=address)
@@ -76,14 +74,3 @@ class PushedRequestEndpoint:
             arrival = replace(arrival, params=Params(bound))
         await self.flow.reader.read(arrival)
         return arrival
-
-    def _emit_refusal(self, client: Client | None, error: OAuthError) -> None:
-        self.emit(
-            AuthorizationRefused(
-                client_id=client.client_id if client else error.claimed,
-                error=error.code,
-                cause=error.description,
-                parameter=error.refused.parameter,
-                value=error.refused.shown,
-            )
-        )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
-from service.clock import clock
 from service.http.credentials import CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
@@ -51,7 +50,6 @@ class KeyProofs:
                 path=request.path,
                 proofs=dpop_proofs(request),
                 needs_nonce=self.dpop.nonces.are_needed_by(client),
-                now=clock(),
                 access_token=access_token,
             )
         )
@@ -60,7 +58,7 @@ class KeyProofs:
         """Return the header with the nonce for the next proof, where one was sent and nonces are needed (RFC 9449 §8.2)."""
         if "DPoP" not in request.headers or not self.dpop.nonces.are_needed_by(client):
             return {}
-        return self.dpop.nonces.header(now=clock())
+        return self.dpop.nonces.header()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,28 +97,25 @@ class TokenGuard:
         if is_dpop != (token_type(token.cnf) == "DPoP"):
             raise InvalidToken("the access token is not one for this authentication scheme")
         if token.cnf is not None:
-            prove = self._prove_key if is_dpop else self._prove_certificate
-            if await prove(request, token, text) != token.cnf:
+            proven: Confirmation | None
+            if is_dpop:
+                proven = await self._prove_key(request, token, text)
+            else:
+                certificate = self.credentials.read_certificate(request)
+                proven = certificate.confirmation if certificate else None
+            if proven != token.cnf:
                 raise InvalidToken(
                     "the access token is bound to a key that the sender did not prove"
                 )
         return token
 
-    async def _prove_key(
-        self, request: Message, token: ActiveToken, text: str
-    ) -> Confirmation | None:
+    async def _prove_key(self, request: Message, token: ActiveToken, text: str) -> Confirmation:
         client = await self.active_tokens.clients.find(str(token.claims["client_id"]))
         try:
             return await self.proofs.verify(request, client, text)
         except (InvalidDpopProof, UseDpopNonce) as error:
             error.status = HTTPStatus.UNAUTHORIZED
             raise self.add_challenge(error, request, client) from error
-
-    async def _prove_certificate(
-        self, request: Message, _token: ActiveToken, _text: str
-    ) -> Confirmation | None:
-        certificate = self.credentials.read_certificate(request)
-        return certificate.confirmation if certificate else None
 
 
 def _is_dpop(request: Message) -> bool:

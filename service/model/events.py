@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from service.protocol.errors import OAuthError
+
 Emit = Callable[[object], None]
 """Emits an event to all listeners; it never fails and never waits."""
 
@@ -77,6 +79,17 @@ class AuthorizationRefused(msgspec.Struct, frozen=True, kw_only=True):
     parameter: str | None = None
     value: str | None = None
     """The refused value of the parameter, without anything that looks like a credential."""
+
+    @classmethod
+    def by(cls, error: OAuthError, client_id: str | None) -> AuthorizationRefused:
+        """Take from the error what the log may know."""
+        return cls(
+            client_id=client_id,
+            error=error.code,
+            cause=error.description,
+            parameter=error.refused.parameter,
+            value=error.refused.shown,
+        )
 
 
 class AuthorizationEnded(msgspec.Struct, frozen=True, kw_only=True):

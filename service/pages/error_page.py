@@ -100,15 +100,7 @@ class ErrorPages:
 
     async def _page(self, request: web.Request, error: OAuthError) -> web.Response:
         refused = error.refused
-        self.emit(
-            AuthorizationRefused(
-                client_id=refused.client_id,
-                error=error.code,
-                cause=error.description,
-                parameter=refused.parameter,
-                value=refused.shown,
-            )
-        )
+        self.emit(AuthorizationRefused.by(error, refused.client_id))
         context: dict[str, object] = {
             "error": error.code,
             "error_description": error.description,

@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, accepted_header
 from service.keys.jose import (
     SIGNING_ALGORITHMS,
@@ -48,7 +49,6 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
     proofs: tuple[str, ...]
     """The `DPoP` headers."""
     needs_nonce: bool
-    now: int
     access_token: str | None = None
     """The token that is presented with the proof, at a protected resource."""
 
@@ -75,7 +75,7 @@ class DpopProofs:
             jti = self._check_claims(claims, request)
         except JwtRefused as refused:
             raise InvalidDpopProof(f"the DPoP proof is refused: {refused}") from refused
-        if request.needs_nonce and not self.nonces.accept(claims.get("nonce"), now=request.now):
+        if request.needs_nonce and not self.nonces.accept(claims.get("nonce")):
             raise UseDpopNonce("the DPoP proof needs the nonce of this answer")
         await self._use_up(thumbprint, jti)
         return Confirmation("jkt", thumbprint)
@@ -86,12 +86,12 @@ class DpopProofs:
             raise JwtRefused("htm is not the method of the request")
         if not self._is_addressed(claims.get("htu"), request.path):
             raise JwtRefused("htu is not the URL of the endpoint")
-        issued, jti = time_in(claims, "iat"), claims.get("jti")
+        now, issued, jti = clock(), time_in(claims, "iat"), claims.get("jti")
         if issued is None:
             raise JwtRefused("iat is missing")
-        if issued <= request.now - self.lifetime - self.clock_skew:
+        if issued <= now - self.lifetime - self.clock_skew:
             raise JwtRefused("iat is too long ago")
-        check_times(claims, now=request.now, clock_skew=self.clock_skew)
+        check_times(claims, now=now, clock_skew=self.clock_skew)
         if not isinstance(jti, str) or not 0 < len(jti) <= MAX_JTI_LENGTH:
             raise JwtRefused(f"jti is not a text of 1 to {MAX_JTI_LENGTH} characters")
         token = request.access_token
@@ -134,7 +134,7 @@ def _key_in(header: str) -> tuple[str, Key]:
 
 
 def _normalized(url: str) -> str | None:
-    """Return a URL without query and fragment in its normal form, None if it is none (RFC 3986 §6.2.2, §6.2.3)."""
+    """Return a URL without query and fragment in its normal form, None if it cannot be read (RFC 3986 §6.2.2, §6.2.3)."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

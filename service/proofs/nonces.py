@@ -7,6 +7,7 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from dataclasses import dataclass, field
 
+from service.clock import clock
 from service.keys.jose import Key
 from service.keys.keyring import KeyRing
 from service.model.client import Client
@@ -35,11 +36,11 @@ class Nonces:
         """Return whether the client's proofs need a nonce; None for a client that is not known."""
         return self.always or (client is not None and client.dpop_nonce_required)
 
-    def header(self, *, now: int) -> dict[str, str]:
+    def header(self) -> dict[str, str]:
         """Return the header with the nonce for the next proof."""
-        return {HEADER: self._make(self.keys.signing_key(), now // self.lifetime)}
+        return {HEADER: self._make(self.keys.signing_key(), clock() // self.lifetime)}
 
-    def accept(self, nonce: object, *, now: int) -> bool:
+    def accept(self, nonce: object) -> bool:
         """Return whether a replica made the nonce in this period, the one before, or by a clock ahead the next."""
         if not isinstance(nonce, str) or len(nonce) != _LENGTH or not nonce.isascii():
             return False
@@ -47,7 +48,7 @@ class Nonces:
             period = int.from_bytes(b64decode(nonce, b"-_", validate=True)[:_COUNTER_BYTES], "big")
         except NotBase64:
             return False
-        if abs(now // self.lifetime - period) > 1:
+        if abs(clock() // self.lifetime - period) > 1:
             return False
         keys = self.keys.private_keys
         return any(hmac.compare_digest(nonce, self._make(key, period)) for key in keys)

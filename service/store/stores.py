@@ -79,9 +79,7 @@ class Stores:
         # Under the digest of a client_id and a jti, the first attempt that used the assertion:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
-        self.used_proofs = Records(
-            prefix, "dp", str
-        )  # dpop.proof_lifetime, and twice the clock skew
+        self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
 
     async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
         """Return the records that still exist of those that a command lists."""
