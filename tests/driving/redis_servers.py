@@ -67,7 +67,7 @@ class SentinelSet:
 
     def stop(self) -> None:
         for each in [*self.sentinels, *self.servers]:
-            each.stop()
+            each.kill()
 
     def __enter__(self) -> Self:
         return self
@@ -139,7 +139,7 @@ class RedisCluster:
 
     def stop(self) -> None:
         for each in self.servers:
-            each.stop()
+            each.kill()
 
     def __enter__(self) -> Self:
         return self

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.crc import key_slot
 
+from service.store.keyvalue import open_store
+from service.store.verbs import Read
 from tests.driving.client_app import ClientApp
 from tests.driving.program import eventually
-from tests.driving.redis_servers import RedisCluster, SentinelSet, cluster, sentinel_set
+from tests.driving.redis_servers import (
+    SLOTS,
+    RedisCluster,
+    SentinelSet,
+    cluster,
+    sentinel_set,
+)
 from tests.driving.service import RunningService
 
 pytestmark = [pytest.mark.needs("redis-server"), pytest.mark.rfc("9110#15.6.4")]
@@ -75,6 +85,20 @@ async def test_the_service_goes_on_without_a_restart(
     assert await until_all_is_well(app.service) > 0
     assert (await app.refresh(tokens["refresh_token"])).status == 200
     assert "code" in (await app.authorize(prompt="none")).parameters
+
+
+@pytest.mark.parametrize("store", ["Cluster"], indirect=True)
+async def test_servers_that_stand_still_do_not_keep_a_new_process_from_the_one_that_answers(
+    store: RedisCluster,
+) -> None:
+    _, *others = store.servers
+    key = next(key for key in map(str, count()) if key_slot(key.encode()) < SLOTS // 3)
+    for each in others:
+        each.freeze()
+    for _ in range(5):
+        kv = open_store(store.url, timeout=1.5)
+        assert await kv.read(Read(key, bytes)) == (None,)
+        await kv.close()
 
 
 @pytest.mark.parametrize("store", ["Sentinel"], indirect=True)
