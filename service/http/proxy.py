@@ -24,6 +24,8 @@ MAX_FORWARDED_LENGTH = 4096
 
 MAX_NODE_LENGTH = 64
 
+_text = lru_cache(maxsize=1000)(str)  # the same callers ask all day
+
 _ELEMENT_BACKWARDS = re.compile(r'(?:[^",\\]|"[^"\\]*")*')
 """An element, read from the right. It must not contain a backslash, which addresses never need."""
 _PAIR = re.compile(r'(?:[^";]|"[^"]*")+')
@@ -52,11 +54,11 @@ class ClientAddress:
             headers = request.headers
             if not self._has_warned and ("X-Forwarded-For" in headers or "Forwarded" in headers):
                 self._warn(_IGNORED, peer)
-            return str(peer)
+            return _text(peer)
         callers = {self._first_untrusted(peer, nodes) for nodes in self._nodes(request)}
         if len(callers) > 1 and not self._has_warned:
             self._warn(_CONTRADICTORY, peer)
-        return str(callers.pop() if len(callers) == 1 else peer)
+        return _text(callers.pop() if len(callers) == 1 else peer)
 
     def is_from_proxy(self, request: Message) -> bool:
         """Return whether a trusted proxy has sent the request."""

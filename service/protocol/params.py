@@ -47,11 +47,10 @@ class Params(msgspec.Struct, frozen=True):
         """Decode a form body or query string exactly once (RFC 6749 appendix B)."""
         if encoded.count("&") >= MAX_PARAMETERS:
             raise InvalidRequest("the parameters are too many")
-        plain = "%" not in encoded and "+" not in encoded  # then all stands for itself
         values: dict[str, tuple[str, ...]] = {}
         for pair in filter(None, encoded.split("&")):
             name, _, value = pair.partition("=")
-            if not plain:
+            if "%" in pair or "+" in pair:  # most pairs stand for themselves
                 name, value = _decode(name), _decode(value)
             values[name] = (*values[name], value) if name in values else (value,)
         return cls(values)

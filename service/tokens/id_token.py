@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256, sha384, sha512
 
 import msgspec
 
@@ -20,6 +20,9 @@ from service.tokens.claims import askable, claims_of_scope, select_claims
 from service.tokens.subject import RequestedUser, SubjectIdentifiers
 
 ID_TOKEN_TYPE = "JWT"
+
+_HASHES = {"256": sha256, "384": sha384}
+"""By the end of an algorithm's name; all others, EdDSA too, use SHA-512."""
 
 _CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = {"sub": str, "aud": str, "exp": int}
 """A signed userinfo response has the same `typ` as an ID token, but not all of these (RFC 8725 §3.12)."""
@@ -135,6 +138,5 @@ def half_hash(value: str | None, alg: str) -> str | None:
     """Return the left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
     if value is None:
         return None
-    bits = alg[-3:] if alg[-3:] in ("256", "384") else "512"  # EdDSA uses the longest one, too
-    digest = hashlib.new(f"sha{bits}", value.encode()).digest()
+    digest = _HASHES.get(alg[-3:], sha512)(value.encode()).digest()
     return base64url(digest[: len(digest) // 2])
