@@ -53,6 +53,7 @@ RFCS = {
     9112: "HTTP/1.1",
     9126: "OAuth 2.0 Pushed Authorization Requests",
     9207: "OAuth 2.0 Authorization Server Issuer Identification",
+    9325: "Recommendations for Secure Use of TLS and DTLS",
     9396: "OAuth 2.0 Rich Authorization Requests",
     9440: "Client-Cert HTTP Header Field",
     9449: "OAuth 2.0 Demonstrating Proof of Possession (DPoP)",

@@ -36,6 +36,9 @@ _DROP_SYN = (  # classic BPF, on the TCP header (RFC 9293 §3.1)
 SECONDS_AFTER_ERROR = 0.1
 """How long nothing is accepted after the system refused to, because of too many open files for example."""
 
+CIPHERS_OF_TLS_1_2 = "ECDHE+AESGCM"
+"""Those of RFC 9325 §4.2, and no others (FAPI 2.0 Security Profile §5.2.2); TLS 1.3 has good ones only."""
+
 log = structlog.stdlib.get_logger(__name__)
 
 
@@ -48,6 +51,7 @@ class ServerTls:
 
     def __post_init__(self) -> None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.set_ciphers(CIPHERS_OF_TLS_1_2)
         object.__setattr__(self, "context", context)
         if self.settings.client_ca is not None:
             # The client's authentication method requires a certificate (RFC 8705 §2).

@@ -1,0 +1,49 @@
+"""TLS of the service itself is TLS 1.2 with the cipher suites of RFC 9325, or TLS 1.3 (RFC 9325 §3.1.1, §4.2)."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from service.config.schema.server import Tls
+from service.server.accepting import ServerTls
+from tests.driving.certificate import certified
+from tests.driving.handshake import agreed
+
+pytestmark = pytest.mark.rfc("9325#3.1.1", "9325#4.2", "fapi2#5.2.2")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> ssl.SSLContext:
+    file = certified(tmp_path)
+    return ServerTls(Tls(certificate=file, private_key=file)).context
+
+
+@pytest.mark.parametrize(
+    "cipher", ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"]
+)
+def test_a_recommended_cipher_of_tls_1_2_is_accepted(server: ssl.SSLContext, cipher: str) -> None:
+    assert agreed(server, ssl.TLSVersion.TLSv1_2, cipher) == ("TLSv1.2", cipher)
+
+
+@pytest.mark.parametrize(
+    "cipher",
+    ["ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-CHACHA20-POLY1305"],
+)
+def test_another_cipher_of_tls_1_2_is_refused(server: ssl.SSLContext, cipher: str) -> None:
+    with pytest.raises(ssl.SSLError, match=r"(?i)no.shared.cipher"):
+        agreed(server, ssl.TLSVersion.TLSv1_2, cipher)
+
+
+def test_tls_1_3_is_preferred(server: ssl.SSLContext) -> None:
+    version, _ = agreed(server, ssl.TLSVersion.TLSv1_3)
+    assert version == "TLSv1.3"
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+def test_older_versions_are_refused(server: ssl.SSLContext, version: ssl.TLSVersion) -> None:
+    with pytest.raises(ssl.SSLError, match=r"(?i)version|protocol"):
+        agreed(server, version, "ALL:@SECLEVEL=0")
