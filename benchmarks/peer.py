@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from benchmarks.load import Requests
-from benchmarks.works import VERIFIER, basic
+from benchmarks.works import VERIFIER, basic, proven
 from service.protocol.pkce import s256
 
 FOLDER = Path(__file__).with_name("peers") / "node_oidc_provider"
@@ -35,6 +35,11 @@ def _client_credentials(**further: str) -> Prepare:
     return lambda *_: Requests(path="/token", authorization=basic("web"), body=form)
 
 
+def _client_credentials_dpop(port: int, folder: Path, most: int) -> Requests:
+    sent = _client_credentials(scope="api1", resource="urn:es256")(port, folder, most)
+    return proven(sent, f"http://127.0.0.1:{port}{sent.path}", folder / "peer", most)
+
+
 def _refresh(port: int, folder: Path, most: int) -> Requests:
     tokens = _prepared(port, "RefreshToken", most)
     return _each_once(folder, [{"grant_type": "refresh_token", "refresh_token": t} for t in tokens])
@@ -59,6 +64,7 @@ WORKS: Mapping[str, Prepare] = {
     "client-credentials-reference": _client_credentials(),
     "client-credentials-es256": _client_credentials(scope="api1", resource="urn:es256"),
     "client-credentials-rs256": _client_credentials(scope="api1", resource="urn:rs256"),
+    "client-credentials-dpop": _client_credentials_dpop,
     "refresh": _refresh,
     "code": _code,
     "discovery": _document("/.well-known/openid-configuration"),
