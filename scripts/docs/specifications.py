@@ -103,6 +103,10 @@ OTHERS = {
         f"{_OPENID}openid-client-initiated-backchannel-authentication-core-1_0.html",
     ),
     "fapi2": ("FAPI 2.0 Security Profile", f"{_OPENID}fapi-security-profile-2_0.html"),
+    "fapi2-message-signing": (
+        "FAPI 2.0 Message Signing",
+        f"{_OPENID}fapi-message-signing-2_0-final.html",
+    ),
     "rfc7523bis": (
         "Updates to OAuth 2.0 JWT Client Authentication and Assertion-Based Authorization Grants",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-rfc7523bis/",
@@ -124,7 +128,8 @@ NAMES = {
     r"Form Post Response Mode": "oauth-form-post",
     r"JARM": "jarm",
     r"CIBA": "ciba",
-    r"FAPI 2": "fapi2",
+    r"FAPI 2\.0 Message Signing": "fapi2-message-signing",
+    r"FAPI 2(?:\.0 Security Profile)?": "fapi2",
     r"OAuth 2\.1": "oauth21",
     r"draft-ietf-oauth-rfc7523bis": "rfc7523bis",
 }

@@ -26,7 +26,12 @@ ALGORITHMS = (*jose.SIGNING_ALGORITHMS, *jose.MAC_ALGORITHMS)
 
 UNSIGNED = "none"
 
-_TYP = frozenset({"jwt", "oauth-authz-req+jwt"})
+MAX_AGE = 3600
+"""Seconds from `nbf` until now, and from `nbf` to `exp` (FAPI 2.0 Message Signing §5.3.1)."""
+
+_EXPLICIT_TYP = frozenset({"oauth-authz-req+jwt"})
+"""The only `typ` from clients with a profile (RFC 9101 §10.8)."""
+_TYP = frozenset({"jwt"}) | _EXPLICIT_TYP
 _CARRIERS = frozenset({"request", "request_uri"})
 
 Claims = Mapping[str, object]
@@ -53,6 +58,8 @@ class RequestObjects:
     keys: ClientKeys
     uris: RequestUris
     clock_skew: int
+    signature_required: bool
+    """Whether every client has to sign its requests."""
 
     def metadata(self) -> Mapping[str, object]:
         """Return what discovery says of them (OpenID Connect Discovery §3, RFC 9101 §10.5)."""
@@ -60,7 +67,7 @@ class RequestObjects:
             "request_parameter_supported": True,
             "request_uri_parameter_supported": True,
             "require_request_uri_registration": True,
-            "require_signed_request_object": False,
+            "require_signed_request_object": self.signature_required,
             "request_object_signing_alg_values_supported": list(ALGORITHMS),
             "request_object_encryption_alg_values_supported": [
                 *self.keys.ring.encryption_algorithms,
@@ -74,25 +81,33 @@ class RequestObjects:
 
         A refusal that comes after the signature has been verified can go where the object says.
         """
-        sent, client = arrival.params, arrival.client
-        params = sent
+        sent = params = arrival.params
         refusal: OAuthError | None = None
         try:
             claims = await self._read(arrival)
             if claims is not None:
-                alone = client.require_signed_request_object or arrival.endpoint is not AUTHORIZE
-                params = _merge(sent, claims, alone=alone)
-                self._check(claims, sent, client)
+                params = _merge(sent, claims, alone=self._counts_alone(arrival))
+                self._check(claims, arrival)
         except OAuthError as error:
             refusal = error
         return replace(arrival, params=params, refusal=refusal)
+
+    def _has_to_sign(self, client: Client) -> bool:
+        return self.signature_required or client.require_signed_request_object
+
+    def _counts_alone(self, arrival: Arrival) -> bool:
+        """Return whether nothing outside the object counts (RFC 9101 §6.3, RFC 9126 §3)."""
+        client = arrival.client
+        if arrival.endpoint is not AUTHORIZE or client.follows_fapi2:
+            return True
+        return self._has_to_sign(client)
 
     async def _read(self, arrival: Arrival) -> Claims | None:
         """Return the verified content of the object; None if there is none."""
         client = arrival.client
         text = await self._find(arrival)
         if text is None:
-            if client.require_signed_request_object:
+            if self._has_to_sign(client):
                 raise InvalidRequest("the client has to send its request as a signed object")
             return None
         try:
@@ -123,13 +138,16 @@ class RequestObjects:
         if looks_encrypted(text):
             text = await self.keys.decrypt(text, client)
         registered = client.request_object_signing_alg
-        if registered == UNSIGNED and not client.require_signed_request_object:
+        may_be_unsigned = client.profile is None and not self._has_to_sign(client)
+        if registered == UNSIGNED and may_be_unsigned:
             return _read_unsigned(text)
-        algorithms = ALGORITHMS if registered is None else (registered,)
-        return await self.keys.verify(text, client, algorithms=algorithms, typ=_TYP)
+        algorithms = client.accepted_algorithms(ALGORITHMS if registered is None else (registered,))
+        typ = _TYP if client.profile is None else _EXPLICIT_TYP
+        return await self.keys.verify(text, client, algorithms=algorithms, typ=typ)
 
-    def _check(self, claims: Claims, sent: Params, client: Client) -> None:
+    def _check(self, claims: Claims, arrival: Arrival) -> None:
         """Raise InvalidRequestObject unless issuer, audience and times are right (RFC 9101 §4, OIDC Core §6.1)."""
+        sent, client = arrival.params, arrival.client
         if claims.get("iss") not in (None, client.client_id):
             raise InvalidRequestObject("iss of the request object is not the client_id")
         audience = claims.get("aud")
@@ -140,11 +158,13 @@ class RequestObjects:
             raise InvalidRequestObject("a request object holds no request and no request_uri")
         for name in ("client_id", "response_type"):
             inside, outside = claims.get(name), sent.get(name)
-            counts = name == "client_id" or not client.require_signed_request_object
+            counts = name == "client_id" or not self._counts_alone(arrival)
             if counts and None not in (inside, outside) and inside != outside:
                 raise InvalidRequestObject(f"{name} is another one inside the request object")
         try:
             jose.check_times(claims, now=clock(), clock_skew=self.clock_skew)
+            if client.signs_messages:
+                _require_fresh_signature(claims, now=clock(), clock_skew=self.clock_skew)
         except JwtRefused as refused:
             raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
 
@@ -154,6 +174,19 @@ def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
     outside = {} if alone else {n: v for n, v in sent.values.items() if n not in _CARRIERS}
     client_id = {"client_id": sent.every("client_id")}
     return Params({**outside, **parameters_in(claims), **client_id})
+
+
+def _require_fresh_signature(claims: Claims, *, now: int, clock_skew: int) -> None:
+    """Raise JwtRefused unless the object is for this service and of this hour (FAPI 2.0 Message Signing §5.3.1)."""
+    begins, expires = jose.time_in(claims, "nbf"), jose.time_in(claims, "exp")
+    if claims.get("aud") is None:
+        raise JwtRefused("aud is missing")
+    if begins is None or expires is None:
+        raise JwtRefused("nbf or exp is missing")
+    if begins < now - MAX_AGE - clock_skew:
+        raise JwtRefused("nbf is more than an hour ago")
+    if expires > begins + MAX_AGE:
+        raise JwtRefused("exp is more than an hour after nbf")
 
 
 def _read_unsigned(text: str) -> Claims:

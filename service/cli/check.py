@@ -13,7 +13,7 @@ from service.cli.settings import FILE, load_settings
 from service.cli.table import format_option, print_json
 from service.config.changes import registry_changes, settings_changes
 from service.config.load import inspect
-from service.config.rules.profiles import PROFILES, profile_rules
+from service.config.rules.profiles import PROFILES, stricter_rules
 from service.config.schema.json_schema import included_json_schema, json_schema
 from service.start_rules import START_RULES
 
@@ -37,7 +37,7 @@ def check(file: Path, output: str, profile: str | None) -> None:
       python -m service check config.yaml --profile oauth21
     """
     catalogue = builtin_catalogue()
-    stricter = profile_rules(profile, catalogue) if profile else ()
+    stricter = stricter_rules(profile) if profile else ()
     problems = inspect(file, os.environ, catalogue, (*START_RULES, *stricter))
     valid = all(problem.severity == "warning" for problem in problems)
     if output == "json":

@@ -98,18 +98,25 @@ class ClientAssertions:
         if request.params.get("client_assertion_type") != ASSERTION_TYPE:
             raise jose.JwtRefused("client_assertion_type is not that of a JWT")
         registered = client.token_endpoint_auth_signing_alg
-        accepted = [alg for alg in algorithms if registered in (None, alg)]
+        accepted = [
+            alg for alg in client.accepted_algorithms(algorithms) if registered in (None, alg)
+        ]
         claims = await self.keys.verify(evidence.proof, client, algorithms=accepted, typ=_TYP)
         if (claims.get("iss"), claims.get("sub")) != (client.client_id, client.client_id):
             raise jose.JwtRefused("iss and sub are not the client_id")
         if not _REQUEST_OBJECT_CLAIMS.isdisjoint(claims):
             raise jose.JwtRefused("it is a request object, which every browser may have seen")
-        self._check_audience(claims.get("aud"), request.endpoint)
+        self._check_audience(claims.get("aud"), request.endpoint, client)
         jose.check_times(claims, now=request.now, clock_skew=self.clock_skew)
         return claims
 
-    def _check_audience(self, audience: object, endpoint: str) -> None:
-        """Raise unless it is one value, so that no other server can use it here (draft-ietf-oauth-rfc7523bis §4)."""
+    def _check_audience(self, audience: object, endpoint: str, client: Client) -> None:
+        """Raise unless it is one value, so that no other server can use it here (draft-ietf-oauth-rfc7523bis §4).
+
+        For a client of FAPI 2 it is the issuer as a string (FAPI 2.0 Security Profile §5.3.2.1).
+        """
+        if client.follows_fapi2 and audience != self.issuer:
+            raise jose.JwtRefused("aud is not the issuer")
         base = self.issuer.rstrip("/")
         ours = (self.issuer, base + self.token_endpoint, base + endpoint)
         if not any(audience in (one, [one]) for one in ours):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from service.model import registry
 from service.model.catalogue import Catalogue
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
+from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
@@ -32,7 +33,11 @@ def build_registry(
     for resource in resources.values():
         for name in resource.scopes:
             by_scope[name] = (*by_scope.get(name, ()), resource)
-    clients = {entry.client_id: client_of(entry, resources, catalogue) for entry in file.clients}
+    algorithms = file.signing.algorithms
+    clients = {
+        entry.client_id: client_of(entry, resources, catalogue, algorithms=algorithms)
+        for entry in file.clients
+    }
     builtin = {
         name: registry.IdentityResource(name=name, user_claims=claims)
         for name, claims in registry.IDENTITY_RESOURCES.items()
@@ -88,9 +93,18 @@ def longest_token(client: ClientEntry) -> int:
 
 
 def client_of(
-    entry: ClientEntry, resources: Mapping[str, registry.ApiResource], catalogue: Catalogue
+    entry: ClientEntry,
+    resources: Mapping[str, registry.ApiResource],
+    catalogue: Catalogue,
+    *,
+    algorithms: Collection[str] = (),
 ) -> Client:
-    """Return the client of an entry; it may be one of these API resources itself."""
+    """Return the client of an entry; it may be one of these API resources itself.
+
+    `algorithms` are those of `signing.algorithms`, of which a profile may not allow all.
+    """
+    allowed = [alg for alg in algorithms if alg in FAPI2_ALGORITHMS]
+    default_alg = next(iter(allowed), None) if entry.profile in FAPI2 else None
     own_resource = entry.client_id if entry.client_id in resources else None
     origins = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
     values = _values(
@@ -100,6 +114,8 @@ def client_of(
         allowed_cors_origins=tuple(dict.fromkeys((*entry.allowed_cors_origins, *origins))),
         dynamically_registered=False,
         unsupported_feature=unsupported_protection(entry, catalogue),
+        id_token_signed_response_alg=entry.id_token_signed_response_alg or default_alg,
+        default_signing_alg=default_alg,
     )
     return Client(**values)
 

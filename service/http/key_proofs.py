@@ -44,12 +44,14 @@ class KeyProofs:
         self, request: Message, client: Client | None, access_token: str | None = None
     ) -> Confirmation:
         """Return the key of the proof; raise InvalidDpopProof or UseDpopNonce."""
+        allowed = client.accepted_algorithms(SIGNING_ALGORITHMS) if client else SIGNING_ALGORITHMS
         return await self.dpop.verify(
             ProofRequest(
                 method=request.method,
                 path=request.path,
                 proofs=dpop_proofs(request),
                 needs_nonce=self.dpop.nonces.are_needed_by(client),
+                algorithms=allowed,
                 access_token=access_token,
             )
         )

@@ -27,7 +27,6 @@ class Feature(StrEnum):
     JARM = "JARM"
     MUTUAL_TLS = "mutual TLS (RFC 8705)"
     PAR = "pushed authorization requests (RFC 9126)"
-    PROFILES = "profiles of single clients"
     RAR = "rich authorization requests (RFC 9396)"
 
 

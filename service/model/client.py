@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from service.model.catalogue import Feature
 from service.model.client_entry import ClientEntry, Secret
 from service.model.handle import digest, new_selector
+from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS
@@ -65,11 +66,27 @@ class Client(ClientEntry):
     """Whether it was registered by RFC 7591: then `outgoing.allowed_networks` limits where its URLs may lead."""
     unsupported_feature: Feature | None
     """A protection that its registration requires and this server does not support: it gets no token."""
+    default_signing_alg: str | None = None
+    """The algorithm of access tokens for APIs that name none; None: the service's first."""
 
     @property
     def is_public(self) -> bool:
         """Whether the client cannot keep a secret (RFC 6749 §2.1)."""
         return not self.require_client_secret
+
+    @property
+    def follows_fapi2(self) -> bool:
+        """Whether it is held to a profile of FAPI 2.0."""
+        return self.profile in FAPI2
+
+    @property
+    def signs_messages(self) -> bool:
+        """Whether its requests are signed by the rules of FAPI 2.0 Message Signing."""
+        return self.profile == MESSAGE_SIGNING
+
+    def accepted_algorithms(self, algorithms: Collection[str]) -> Collection[str]:
+        """Return those of the signature algorithms that its profile allows (FAPI 2.0 Security Profile §5.4.1)."""
+        return FAPI2_ALGORITHMS.intersection(algorithms) if self.follows_fapi2 else algorithms
 
     @property
     def permissions(self) -> Permissions:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from service.model import types
+from service.model.profiles import ProfileName
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
 from service.protocol.errors import UnsupportedResponseType
 
@@ -46,6 +47,14 @@ class Secret(types.Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileOptions(types.Section):
+    """The choices that the profile leaves."""
+
+    response: Literal["plain"] | None = None
+    """plain: a client of fapi2_message_signing may get authorization responses that are not signed; null: it gets JARM only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientEntry(types.Section):
     """A client of the service."""
 
@@ -55,6 +64,11 @@ class ClientEntry(types.Section):
     """The name that users see; null: the client_id."""
     enabled: bool = True
     """false: requests of the client are refused, and its tokens are inactive."""
+    profile: ProfileName | None = None
+    """The security profile that the client is held to, by its defaults here and for every request: oauth21, fapi2_security or
+    fapi2_message_signing. Whatever is weaker is an error."""
+    profile_options: ProfileOptions | None = None
+    """The choices that the profile leaves."""
     client_uri: types.WebUrl | None = None
     """The client's home page, to which its name links."""
     logo_uri: types.WebUrl | None = None

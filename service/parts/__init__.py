@@ -99,6 +99,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
         keys=parts.keys.of_clients,
         uris=RequestUris(shared.client_http("request_object")),
         clock_skew=shared.configuration.server.clock_skew,
+        signature_required=shared.configuration.require_signed_request_object,
     )
     return AuthorizeFlow(
         reader=RequestReader(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -49,6 +49,8 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
     proofs: tuple[str, ...]
     """The `DPoP` headers."""
     needs_nonce: bool
+    algorithms: Collection[str] = SIGNING_ALGORITHMS
+    """Those that the profile of the client allows."""
     access_token: str | None = None
     """The token that is presented with the proof, at a protected resource."""
 
@@ -71,7 +73,7 @@ class DpopProofs:
             number = "no" if not request.proofs else "more than one"
             raise InvalidDpopProof(f"the request has {number} DPoP header")
         try:
-            thumbprint, claims = read_proof(request.proofs[0])
+            thumbprint, claims = read_proof(request.proofs[0], request.algorithms)
             jti = self._check_claims(claims, request)
         except JwtRefused as refused:
             raise InvalidDpopProof(f"the DPoP proof is refused: {refused}") from refused
@@ -110,11 +112,15 @@ class DpopProofs:
             raise InvalidDpopProof("the DPoP proof has been used before")
 
 
-def read_proof(proof: str) -> tuple[str, Mapping[str, object]]:
+def read_proof(
+    proof: str, algorithms: Collection[str] = SIGNING_ALGORITHMS
+) -> tuple[str, Mapping[str, object]]:
     """Return the thumbprint of the key in a proof's header, and the claims that the key has signed."""
     if len(proof) > MAX_PROOF_LENGTH:
         raise JwtRefused(f"it is longer than {MAX_PROOF_LENGTH} characters")
     thumbprint, key = _key_in(proof.partition(".")[0])
+    if key.alg not in algorithms:
+        raise JwtRefused("the profile of the client does not allow its alg")
     return thumbprint, claims_signed_by(key, proof)
 
 

@@ -92,7 +92,7 @@ class AccessTokens:
             **_custom_claims(authorization, client, target, user_claims),
         }
         if handle is None:
-            key = self.keys.signing_key(target.signing_algorithm)
+            key = self.keys.signing_key(target.signing_algorithm or client.default_signing_alg)
             token, name, write = await key.sign(claims, typ="at+jwt"), jti, None
         else:
             token, name = handle.text, handle.digest

@@ -100,6 +100,7 @@ async def test_a_jwe_that_was_changed_on_the_way_is_refused(
 
 
 @pytest.mark.rfc("8725#3.1", "8725#3.6", "7516#4.1.13")
+@pytest.mark.profile("no_rsa1_5")
 @pytest.mark.parametrize(
     "change",
     [

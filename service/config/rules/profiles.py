@@ -1,121 +1,290 @@
-"""Stricter rules, by which `check --profile` judges whether a registry meets a profile."""
+"""The rules of the profiles, by which each client is judged that has one, and the whole registry by `check --profile`.
+
+This is the one table: `docs/profiles.md` is made of it. What a rule demands of the file is in
+`profile_rules.py`; the files in `enforced` hold a client to it for every request.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from service.config.problem import Finding
-from service.config.registry import response_types
-from service.config.rules.clients import MAX_CODE_LIFETIME
-from service.config.rules.table import FileRule, of_each_client
-from service.config.rules.uris import is_unencrypted
+from service.config.problem import Finding, warning
+from service.config.rules import profile_rules as judge
 from service.config.schema.file import ConfigurationFile
-from service.model.catalogue import Catalogue, Feature
 from service.model.client_entry import ClientEntry
-from service.protocol.scope import OFFLINE_ACCESS
+from service.model.profiles import FAPI2, MESSAGE_SIGNING, OAUTH21, SECURITY
 
-_FAPI_AUTH_METHODS = frozenset(
-    {"private_key_jwt", "tls_client_auth", "self_signed_tls_client_auth"}
+MCP = "mcp"
+"""OAuth 2.1 and what MCP clients need besides: a profile of the whole registry only."""
+
+_OAUTH21 = frozenset({OAUTH21, MCP})
+_ALL = _OAUTH21 | FAPI2
+_SIGNING = frozenset({MESSAGE_SIGNING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A demand of one or more profiles."""
+
+    name: str
+    says: str
+    """With its place in the specification."""
+    profiles: frozenset[str]
+    of_client: Callable[[ClientEntry], Iterable[Finding]] | None = None
+    of_file: Callable[[ConfigurationFile, Iterable[ClientEntry]], Iterable[Finding]] | None = None
+    whole_registry: bool = False
+    """Whether it is for `check --profile` only."""
+    enforced: tuple[str, ...] = ()
+    """The files that enforce it at run time."""
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="only_codes",
+        says="`code` is the only response type; no implicit, hybrid or password grant (OAuth 2.1 §10, FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=_ALL,
+        of_client=judge.only_codes,
+        enforced=("service/authorize/checks.py", "service/endpoints/token.py"),
+    ),
+    Rule(
+        name="s256",
+        says="every code has an S256 challenge (OAuth 2.1 §7.5.1, FAPI 2.0 Security Profile §5.3.2.2)",
+        profiles=_ALL,
+        of_client=judge.only_s256,
+        enforced=("service/authorize/checks.py", "service/grants/authorization_code.py"),
+    ),
+    Rule(
+        name="exact_redirect_uris",
+        says="redirect URIs are compared exactly (OAuth 2.1 §2.3.1, FAPI 2.0 Security Profile §5.3.2.2)",
+        profiles=_ALL,
+        enforced=("service/authorize/reply_to.py", "service/protocol/redirect_uri.py"),
+    ),
+    Rule(
+        name="encrypted_redirect_uris",
+        says="redirect URIs are https, or http on loopback (OAuth 2.1 §1.5, §7.5)",
+        profiles=_OAUTH21,
+        of_client=judge.encrypted_redirect_uris,
+        enforced=("service/authorize/reply_to.py",),
+    ),
+    Rule(
+        name="no_token_in_query",
+        says="no token is accepted or sent in a query (OAuth 2.1 §10, FAPI 2.0 Security Profile §5.3.4)",
+        profiles=_ALL,
+        enforced=("service/http/key_proofs.py", "service/protocol/authorization_request.py"),
+    ),
+    Rule(
+        name="protected_refresh_tokens",
+        says="a public client's refresh tokens rotate or are bound to a key (OAuth 2.1 §4.3.1)",
+        profiles=_OAUTH21,
+        of_client=judge.noticed_thefts_of_refresh_tokens,
+        enforced=("service/grants/refresh_token.py",),
+    ),
+    Rule(
+        name="explicit_type",
+        says="request objects have the `typ` `oauth-authz-req+jwt` (RFC 9101 §10.8)",
+        profiles=_ALL - {MCP},
+        enforced=("service/authorize/request_object.py",),
+    ),
+    Rule(
+        name="confidential",
+        says="the client is confidential (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        of_client=judge.confidential_client,
+        enforced=("service/client_auth/__init__.py",),
+    ),
+    Rule(
+        name="client_authentication",
+        says="the client authenticates by private_key_jwt or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        of_client=judge.strong_authentication,
+        enforced=("service/client_auth/__init__.py",),
+    ),
+    Rule(
+        name="assertion_audience",
+        says="the only audience of a client assertion is the issuer (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        enforced=("service/client_auth/client_assertion.py",),
+    ),
+    Rule(
+        name="algorithms",
+        says="the client signs assertions, proofs and request objects by PS256, ES256 or EdDSA (FAPI 2.0 Security Profile §5.4.1)",
+        profiles=FAPI2,
+        of_client=judge.algorithms_of_the_client,
+        enforced=(
+            "service/client_auth/client_assertion.py",
+            "service/proofs/dpop.py",
+            "service/authorize/request_object.py",
+        ),
+    ),
+    Rule(
+        name="algorithms_of_the_service",
+        says="the service signs for the client by PS256, ES256 or EdDSA (FAPI 2.0 Security Profile §5.4.1)",
+        profiles=FAPI2,
+        of_file=judge.algorithms_of_the_service,
+        enforced=("service/config/registry.py", "service/tokens/access_token.py"),
+    ),
+    Rule(
+        name="key_sizes",
+        says="RSA keys have 2048 bits and EC keys 224 bits at least (FAPI 2.0 Security Profile §5.4.1)",
+        profiles=FAPI2,
+        of_client=judge.long_keys,
+        enforced=("service/keys/jose.py",),
+    ),
+    Rule(
+        name="no_rsa1_5",
+        says="nothing is encrypted by RSA1_5 (FAPI 2.0 Security Profile §5.4.1)",
+        profiles=FAPI2,
+        enforced=("service/keys/jwe.py", "service/model/types.py"),
+    ),
+    Rule(
+        name="bound_tokens",
+        says="access tokens are bound to a key by DPoP or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        of_client=judge.bound_tokens,
+        enforced=("service/http/key_proofs.py",),
+    ),
+    Rule(
+        name="pushed_requests",
+        says="authorization requests are pushed, and expire in less than 600 s (FAPI 2.0 Security Profile §5.3.2.2)",
+        profiles=FAPI2,
+        of_client=judge.pushed_requests,
+        enforced=("service/authorize/checks.py",),
+    ),
+    Rule(
+        name="pushed_redirect_uri",
+        says="`redirect_uri` is in the pushed request (FAPI 2.0 Security Profile §5.3.2.2)",
+        profiles=FAPI2,
+        enforced=("service/authorize/reply_to.py",),
+    ),
+    Rule(
+        name="https_redirect_uris",
+        says="redirect URIs are https, or loopback for a native app (FAPI 2.0 Security Profile §5.3.2.2)",
+        profiles=FAPI2,
+        of_client=judge.https_redirect_uris,
+        enforced=("service/authorize/reply_to.py",),
+    ),
+    Rule(
+        name="short_codes",
+        says="codes live for 60 s at most (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        of_client=judge.short_codes,
+        enforced=("service/authorize/answer.py",),
+    ),
+    Rule(
+        name="no_rotation",
+        says="refresh tokens do not rotate (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        of_client=judge.lasting_refresh_tokens,
+        enforced=("service/grants/refresh_token.py",),
+    ),
+    Rule(
+        name="issuer_in_answers",
+        says="authorization responses have `iss` (FAPI 2.0 Security Profile §5.3.2.2, RFC 9207 §2)",
+        profiles=FAPI2,
+        enforced=("service/authorize/reply_to.py",),
+    ),
+    Rule(
+        name="clock_skew",
+        says="the clocks of others may differ by 10 to 60 s (FAPI 2.0 Security Profile §5.3.2.1)",
+        profiles=FAPI2,
+        of_file=judge.clock_skew,
+        enforced=("service/keys/jose.py",),
+    ),
+    Rule(
+        name="objects_alone",
+        says="only the members of a request object count (RFC 9101 §6.3, RFC 9126 §3)",
+        profiles=FAPI2,
+        enforced=("service/authorize/request_object.py",),
+    ),
+    Rule(
+        name="signed_requests",
+        says="requests are signed (FAPI 2.0 Message Signing §5.3.1)",
+        profiles=_SIGNING,
+        of_client=judge.signed_requests,
+        enforced=("service/authorize/request_object.py",),
+    ),
+    Rule(
+        name="fresh_requests",
+        says="a signed request has the issuer as `aud`, `nbf` at most an hour ago and `exp` at most an hour after `nbf` (FAPI 2.0 Message Signing §5.3.1)",
+        profiles=_SIGNING,
+        enforced=("service/authorize/request_object.py",),
+    ),
+    Rule(
+        name="signed_responses",
+        says="authorization responses are signed, unless `profile_options` says `response: plain` (FAPI 2.0 Message Signing §5.4.1)",
+        profiles=_SIGNING,
+        of_client=judge.signed_responses,
+        enforced=("service/authorize/request.py",),
+    ),
+    Rule(
+        name="signed_introspection",
+        says="the APIs of the client's scopes get signed introspection responses (FAPI 2.0 Message Signing §5.5.1)",
+        profiles=_SIGNING,
+        of_file=judge.signed_introspection,
+        enforced=("service/endpoints/introspection.py",),
+    ),
+    Rule(
+        name="https_issuer",
+        says="the issuer is https, even on loopback (FAPI 2.0 Security Profile §5.2.1)",
+        profiles=FAPI2,
+        of_file=judge.encrypted_issuer,
+        whole_registry=True,
+    ),
+    Rule(
+        name="algorithms_of_everybody",
+        says="every signing key of the service is for PS256, ES256 or EdDSA (FAPI 2.0 Security Profile §5.4.1)",
+        profiles=FAPI2,
+        of_file=judge.algorithms_of_everybody,
+        whole_registry=True,
+    ),
+    Rule(
+        name="apis_by_url",
+        says="an API is named by its URL, and a client may ask for offline_access (RFC 8707 §2)",
+        profiles=frozenset({MCP}),
+        of_file=judge.apis_by_url,
+        whole_registry=True,
+    ),
 )
-_FAPI_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
+PROFILES = (OAUTH21, SECURITY, MESSAGE_SIGNING, MCP, "fapi2")
 
 
-def client_uses_protected_codes(client: ClientEntry) -> Iterator[Finding]:
-    """Tokens are issued for codes with an S256 challenge, and http is for loopback only.
-
-    OAuth 2.1 §1.5, §7.5.1, §10, §10.1, FAPI 2 §5.3.2.2.
-    """
-    for name in sorted(client.allowed_grant_types & {"implicit", "password"}):
-        message = f"{name} is not part of the profile"
-        yield Finding(("allowed_grant_types", name), message, "OAuth 2.1 §10")
-    for name in sorted(response_types(client) - {"code"}):
-        message = f"{name} is not part of the profile"
-        yield Finding(("allowed_response_types", name), message, "use code")
-    uses_codes = "code" in response_types(client)
-    if uses_codes and not client.require_pkce:
-        yield Finding(("require_pkce",), "the profile requires PKCE", "set true")
-    if uses_codes and client.allow_plain_text_pkce:
-        yield Finding(("allow_plain_text_pkce",), "the profile allows S256 only", "set false")
-    for at, uri in enumerate(client.redirect_uris):
-        if is_unencrypted(uri):
-            yield Finding(("redirect_uris", at), "the profile requires https")
+def clients_meet_their_profiles(file: ConfigurationFile) -> Iterator[Finding]:
+    """Each client that has a profile meets its rules."""
+    named = [client.profile for client in file.clients]
+    if not any(named):
+        return
+    for rule in RULES:
+        if not rule.whole_registry:
+            held = [at for at, name in enumerate(named) if name in rule.profiles]
+            yield from _judge(rule, file, held)
+    for at, client in enumerate(file.clients):
+        if client.profile_options is not None and client.profile != MESSAGE_SIGNING:
+            message = f"is for clients of {MESSAGE_SIGNING}"
+            yield warning(("clients", at, "profile_options"), message, "remove it")
 
 
-def stolen_refresh_tokens_are_noticed(client: ClientEntry) -> Iterator[Finding]:
-    """A public client's refresh tokens rotate or are bound to a key (OAuth 2.1 §4.3.1)."""
-    bound = client.dpop_bound_access_tokens or client.tls_client_certificate_bound_access_tokens
-    if not client.require_client_secret and client.refresh_token_usage == "reuse" and not bound:
-        message = "a public client's refresh tokens must be one_time or bound to a key"
-        yield Finding(("refresh_token_usage",), message, "OAuth 2.1 §4.3.1")
+def stricter_rules(name: str) -> tuple[Callable[[ConfigurationFile], Iterable[Finding]], ...]:
+    """Return the rules of a profile for the whole registry; fapi2 is fapi2_security."""
+    profile = SECURITY if name == "fapi2" else name
+
+    def registry_meets_profile(file: ConfigurationFile) -> Iterator[Finding]:
+        for rule in RULES:
+            if profile in rule.profiles:
+                judged = [] if rule.whole_registry else [each.profile for each in file.clients]
+                # One that has such a profile itself is judged by it anyway.
+                known = {at for at, own in enumerate(judged) if own in rule.profiles}
+                held = [at for at in range(len(file.clients)) if at not in known]
+                yield from _judge(rule, file, held, all_of_them=True)
+
+    return (registry_meets_profile,)
 
 
-def client_meets_fapi2(client: ClientEntry) -> Iterator[Finding]:
-    """The client is confidential, has a key, short-lived codes and no rotation (FAPI 2 §5.3.2.1)."""
-    if not client.require_client_secret:
-        yield Finding(("require_client_secret",), "the profile is for confidential clients")
-    if client.token_endpoint_auth_method not in _FAPI_AUTH_METHODS:
-        message = "the profile requires private_key_jwt or mutual TLS (FAPI 2 §5.3.2.1)"
-        yield Finding(("token_endpoint_auth_method",), message, "set private_key_jwt")
-    if client.authorization_code_lifetime > MAX_CODE_LIFETIME:
-        yield Finding(("authorization_code_lifetime",), "the profile allows 60 seconds at most")
-    if client.allow_offline_access and client.refresh_token_usage != "reuse":
-        yield Finding(("refresh_token_usage",), "the profile forbids rotation", "set reuse")
-
-
-def file_meets_fapi2(file: ConfigurationFile) -> Iterator[Finding]:
-    """The issuer is https, even on loopback, and signatures are modern (FAPI 2 §5.2, §5.4.1)."""
-    if not file.issuer.startswith("https:"):
-        yield Finding(("issuer",), "the profile requires https")
-    for at, algorithm in enumerate(file.signing.algorithms):
-        if algorithm not in _FAPI_ALGORITHMS:
-            message = "the profile allows PS256, ES256 and EdDSA"
-            yield Finding(("signing", "algorithms", at), message)
-
-
-def file_meets_mcp(file: ConfigurationFile) -> Iterator[Finding]:
-    """MCP clients send the URL of an API as `resource` (RFC 8707 §2), and look for offline_access in discovery."""
-    if not any("://" in api.name for api in file.api_resources):
-        message = "no API is named by its URL, which MCP clients send as resource (RFC 8707)"
-        yield Finding(("api_resources",), message, "name: https://mcp.example.com/mcp")
-    offline = any(client.allow_offline_access for client in file.clients)
-    if not offline and OFFLINE_ACCESS not in file.registration.allowed_scopes:
-        message = "no client may ask for offline_access, so discovery does not list it"
-        yield Finding(("clients",), message, "set allow_offline_access: true on one")
-
-
-_OAUTH21 = (of_each_client(client_uses_protected_codes, stolen_refresh_tokens_are_noticed),)
-_FAPI2 = (file_meets_fapi2, of_each_client(client_uses_protected_codes, client_meets_fapi2))
-_PUSHED = ("{}", (Feature.PAR,))
-_BOUND = ("tokens that are bound by {} or {}", (Feature.DPOP, Feature.MUTUAL_TLS))
-_ENFORCED = ("{}", (Feature.PROFILES,))
-"""No client meets a profile until the service holds it to that for every request."""
-_NEEDED: Mapping[str, tuple[tuple[str, tuple[Feature, ...]], ...]] = {
-    "fapi2_security": (_PUSHED, _BOUND, _ENFORCED),
-    "fapi2_message_signing": (_PUSHED, _BOUND, _ENFORCED, ("{}", (Feature.JARM,))),
-}
-"""The features that a profile needs, one of each pair, and how a message names them."""
-_RULES: Mapping[str, tuple[FileRule, ...]] = {
-    "oauth21": _OAUTH21,
-    "fapi2_security": _FAPI2,
-    "fapi2_message_signing": _FAPI2,
-    "mcp": (*_OAUTH21, file_meets_mcp),
-}
-PROFILES = (*_RULES, "fapi2")
-
-
-def profile_rules(name: str, catalogue: Catalogue) -> tuple[FileRule, ...]:
-    """Return the rules of a profile; fapi2 is fapi2_security.
-
-    No registry meets a profile until this server supports its features.
-    """
-    profile = "fapi2_security" if name == "fapi2" else name
-    missing = [
-        words.format(*features)
-        for words, features in _NEEDED.get(profile, ())
-        if catalogue.features.isdisjoint(features)
-    ]
-    if not missing:
-        return _RULES[profile]
-    message = f"{profile} cannot be met yet: this server does not support {'; '.join(missing)}"
-    finding = Finding((), message, "no setting of a client changes that")
-    return (lambda _: [finding], *_RULES[profile])
+def _judge(
+    rule: Rule, file: ConfigurationFile, held: list[int], *, all_of_them: bool = False
+) -> Iterator[Finding]:
+    if rule.of_client is not None:
+        for at in held:
+            yield from (each.below("clients", at) for each in rule.of_client(file.clients[at]))
+    if rule.of_file is not None and (held or all_of_them):
+        yield from rule.of_file(file, [file.clients[at] for at in held])

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from service.config.problem import Finding
-from service.config.rules import clients, credentials, extensions, names, service, supported
+from service.config.rules import (
+    clients,
+    credentials,
+    extensions,
+    names,
+    profiles,
+    service,
+    supported,
+)
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
@@ -60,6 +68,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
         credentials.request_objects_can_be_decrypted,
         partial(supported.file_uses_supported_features, catalogue=catalogue),
+        profiles.clients_meet_their_profiles,
         of_each_client(
             *client_rules(catalogue),
             clients.cors_origins_are_origins,

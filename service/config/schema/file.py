@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from service.config.schema.server import Dpop, Limits, Outgoing, Server, Session, Signing, Store
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
+from service.model.profiles import with_profile_defaults
 from service.model.user import User
 
 
@@ -94,6 +95,8 @@ class Settings(types.Section):
     """A secret from which pairwise subject identifiers are computed; if you change it, all of them change."""
     require_pushed_authorization_requests: bool = False
     """true: every client must push its authorization requests (PAR, RFC 9126)."""
+    require_signed_request_object: bool = False
+    """true: every client must sign its authorization requests (RFC 9101)."""
     dpop: Dpop = Dpop()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
@@ -116,7 +119,7 @@ class ConfigurationFile(Settings):
     ] = ()
     """Scope values that give access to claims of the user. openid, profile, email, address and phone are built in; add others
     or change these."""
-    clients: types.Many[ClientEntry] = ()
+    clients: types.Many[Annotated[ClientEntry, BeforeValidator(with_profile_defaults)]] = ()
     """The applications that may get tokens."""
     extension_grants: types.Many[registry.ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""

@@ -1,0 +1,55 @@
+"""The profiles that a client can be held to: OAuth 2.1, FAPI 2.0 Security and FAPI 2.0 Message Signing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, cast
+
+ProfileName = Literal["oauth21", "fapi2_security", "fapi2_message_signing"]
+
+OAUTH21: ProfileName = "oauth21"
+SECURITY: ProfileName = "fapi2_security"
+MESSAGE_SIGNING: ProfileName = "fapi2_message_signing"
+FAPI2 = frozenset({SECURITY, MESSAGE_SIGNING})
+
+FAPI2_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
+"""The only signature algorithms (FAPI 2.0 Security Profile §5.4.1)."""
+
+_SUBJECTS = ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
+_METHODS: Mapping[str, tuple[str, ...]] = {
+    "private_key_jwt": ("jwks", "jwks_uri"),
+    "tls_client_auth": tuple(f"tls_client_auth_{subject}" for subject in _SUBJECTS),
+    "self_signed_tls_client_auth": ("self_signed_certificates",),
+}
+"""The authentication methods of FAPI 2.0, and the keys of a client entry of which each needs one."""
+FAPI2_METHODS = frozenset(_METHODS)
+
+
+def with_profile_defaults(value: object) -> object:
+    """Give a client entry, as it is written, the values that its profile demands where it has none of its own."""
+    if not isinstance(value, dict):
+        return value
+    entry = cast("dict[str, object]", value)
+    profile = entry.get("profile")
+    if not isinstance(profile, str) or profile not in FAPI2:
+        return entry
+    defaults: dict[str, object] = {
+        "require_pushed_authorization_requests": True,
+        "refresh_token_usage": "reuse",
+        "dpop_bound_access_tokens": not entry.get("tls_client_certificate_bound_access_tokens"),
+        **_authentication(entry),
+        **(_signed_messages(entry) if profile == MESSAGE_SIGNING else {}),
+    }
+    return defaults | entry
+
+
+def _authentication(entry: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the one method that the client has a credential for; with several the operator has to choose."""
+    usable = [method for method, keys in _METHODS.items() if any(map(entry.get, keys))]
+    return {"token_endpoint_auth_method": usable[0]} if len(usable) == 1 else {}
+
+
+def _signed_messages(entry: Mapping[str, object]) -> Mapping[str, object]:
+    plain = entry.get("profile_options") == {"response": "plain"}
+    mode = {} if plain else {"default_response_mode": "jwt"}
+    return {"require_signed_request_object": True, **mode}

@@ -1,0 +1,88 @@
+"""An application that does what its profile demands, unless a test spoils it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from service.client_auth.client_assertion import ASSERTION_TYPE
+from tests.clients.signing import Signer, key_of
+from tests.driving.browser import Page
+from tests.driving.client_app import ClientApp
+from tests.driving.dpop import DpopKey
+from tests.driving.service import Answer
+from tests.request_objects.sending import Sender
+
+KINDS = ("RS256", "ES256", "ES384", "EdDSA")
+"""An algorithm of each key of the clients, one of RSA for all of its algorithms."""
+
+
+def jwks() -> dict[str, Any]:
+    """The clients' public keys."""
+    published = (key_of(alg).public_jwk for alg in KINDS)
+    return {"keys": [{name: jwk[name] for name in jwk if name != "alg"} for jwk in published]}
+
+
+@dataclass
+class HeldApp(ClientApp):
+    """Authenticates by assertions, pushes its requests and proves its key."""
+
+    key: DpopKey | None = field(default=None)
+
+    @property
+    def redirect_uri(self) -> str:
+        """The client's only one."""
+        return f"https://{self.client_id}.example/callback"
+
+    def parameters(self, **changes: str | None) -> dict[str, str]:
+        """A complete request, for an API of this client."""
+        return super().parameters(**{"scope": "openid api2 offline_access", **changes})
+
+    @property
+    def sender(self) -> Sender:
+        """Puts the request into a JWT."""
+        return Sender(self)
+
+    def proof(self, path: str) -> dict[str, str]:
+        """The header with a new proof."""
+        self.key = self.key or DpopKey(self.service.issuer)
+        return self.key.header(path)
+
+    async def send(
+        self,
+        path: str,
+        *,
+        alg: str = "ES256",
+        claims: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+        **form: Any,
+    ) -> Answer:
+        """Send a form with an assertion, and a proof unless other headers are given."""
+        signer = Signer(self.service, self.client_id, alg)
+        authenticated = {
+            "client_assertion_type": ASSERTION_TYPE,
+            "client_assertion": await signer.assertion(**(claims or {})),
+        }
+        headers = self.proof(path) if headers is None else headers
+        return await self.service.post(path, headers=headers, **authenticated | form)
+
+    async def push(self, *, headers: dict[str, str] | None = None, **changes: Any) -> Answer:
+        """Push the usual request, or with `request` that object alone."""
+        sent = {k: v for k, v in changes.items() if k in {"alg", "claims", "request"}}
+        rest = {k: v for k, v in changes.items() if k not in sent}
+        form: dict[str, Any] = {} if "request" in sent else {**self.parameters(**rest)}
+        return await self.send("/connect/par", headers=headers or {}, **form, **sent)
+
+    async def follow(self, pushed: Answer) -> Page:
+        """Take what was pushed to the browser."""
+        query = {"client_id": self.client_id, "request_uri": pushed["request_uri"]}
+        url = f"{self.service.issuer}/connect/authorize?{urlencode(query)}"
+        return await self.browser.get(url)
+
+    async def answer(self, **changes: Any) -> Page:
+        """Push, and log in; the page after that."""
+        return await self.browser.log_in(await self.follow(await self.push(**changes)))
+
+    async def _token(self, form: dict[str, Any]) -> Answer:
+        return await self.send("/connect/token", **form)

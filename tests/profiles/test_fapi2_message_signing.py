@@ -1,0 +1,143 @@
+"""A client with `profile: fapi2_message_signing` signs its requests, besides the Security Profile (FAPI 2.0 Message Signing)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from service.keys import jwe
+from service.keys.jose import Key
+from tests.driving.service import header_of
+from tests.profiles.held import HeldApp
+
+pytestmark = pytest.mark.rfc("fapi2-message-signing#5.3.1")
+
+TYP = "oauth-authz-req+jwt"
+
+
+@pytest.fixture
+def signing(held: Callable[[str], HeldApp]) -> HeldApp:
+    """The application that signs its messages."""
+    return held("signing")
+
+
+async def signed(app: HeldApp, alg: str = "ES256", *, typ: str = TYP, **changes: Any) -> str:
+    """The usual request as an object of this hour, changed or (None) left out."""
+    times = {"nbf": timedelta(0), "exp": timedelta(minutes=5)}
+    return await app.sender.signed(alg, typ=typ, **{**times, **changes})
+
+
+@pytest.mark.profile("signed_requests", "objects_alone")
+async def test_a_signed_request_alone_is_a_whole_request(signing: HeldApp) -> None:
+    page = await signing.answer(request=await signed(signing))
+    tokens = await signing.redeem(page.parameters["code"])
+    assert (tokens.status, tokens["token_type"]) == (200, "DPoP")
+
+
+@pytest.mark.profile("signed_requests")
+async def test_a_pushed_request_without_a_signature_is_refused(signing: HeldApp) -> None:
+    assert (await signing.push()).refusal == (400, "invalid_request")
+
+
+@pytest.mark.profile("signed_requests")
+async def test_an_object_without_a_signature_is_refused(signing: HeldApp) -> None:
+    answer = await signing.push(request=signing.sender.unsigned())
+    assert answer.refusal == (400, "invalid_request_object")
+
+
+@pytest.mark.profile("pushed_requests")
+async def test_a_signed_request_has_to_be_pushed(signing: HeldApp) -> None:
+    page = await signing.sender.send(await signed(signing))
+    assert page.parameters["error"] == "invalid_request"
+
+
+@pytest.mark.profile("fresh_requests")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nbf": timedelta(minutes=-59), "exp": timedelta(seconds=30)},
+        {"nbf": timedelta(0), "exp": timedelta(minutes=60)},
+        {"nbf": timedelta(seconds=10), "iat": timedelta(seconds=10)},
+        {"aud": ["https://other.example", "issuer"]},
+    ],
+    ids=["old", "long", "ahead", "one audience of several"],
+)
+async def test_an_object_of_this_hour_is_accepted(
+    signing: HeldApp, changes: dict[str, Any]
+) -> None:
+    if "aud" in changes:
+        changes = {"aud": ["https://other.example", signing.service.issuer]}
+    assert (await signing.push(request=await signed(signing, **changes))).status == 201
+
+
+@pytest.mark.profile("fresh_requests")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nbf": None},
+        {"exp": None},
+        {"aud": None},
+        {"aud": "https://other.example"},
+        {"nbf": timedelta(minutes=-61), "exp": timedelta(minutes=-1, seconds=30)},
+        {"nbf": timedelta(minutes=-62), "exp": timedelta(seconds=30)},
+        {"exp": timedelta(minutes=61)},
+        {"exp": timedelta(minutes=-1)},
+        {"nbf": timedelta(minutes=2)},
+    ],
+    ids=str,
+)
+async def test_an_object_of_another_time_or_place_is_refused(
+    signing: HeldApp, changes: dict[str, Any]
+) -> None:
+    answer = await signing.push(request=await signed(signing, **changes))
+    assert answer.refusal == (400, "invalid_request_object")
+
+
+@pytest.mark.profile("explicit_type")
+@pytest.mark.parametrize("typ", ["JWT", "jwt", "at+jwt"])
+async def test_an_object_of_another_type_is_refused(signing: HeldApp, typ: str) -> None:
+    answer = await signing.push(request=await signed(signing, typ=typ))
+    assert answer.refusal == (400, "invalid_request_object")
+
+
+@pytest.mark.rfc("9101#6.1")
+async def test_an_object_may_be_encrypted_as_well(signing: HeldApp) -> None:
+    jwks = (await signing.service.get("/.well-known/jwks.json"))["keys"]
+    key = Key.load(next(one for one in jwks if one["alg"] == "ECDH-ES"), "ECDH-ES")
+    text = jwe.encrypt((await signed(signing)).encode(), key, enc="A256GCM", cty=TYP)
+    assert (await signing.push(request=text)).status == 201
+    assert (await signing.push(request=text[:-4] + "AAAA")).refusal == (
+        400,
+        "invalid_request_object",
+    )
+
+
+@pytest.mark.profile("algorithms")
+@pytest.mark.parametrize(("alg", "status"), [("PS256", 201), ("EdDSA", 201), ("RS256", 400)])
+async def test_a_request_is_signed_by_the_algorithms_of_the_profile(
+    signing: HeldApp, alg: str, status: int
+) -> None:
+    assert (await signing.push(request=await signed(signing, alg))).status == status
+
+
+@pytest.mark.rfc("fapi2-message-signing#5.5.1")
+@pytest.mark.profile("signed_introspection")
+async def test_the_apis_of_its_scopes_get_signed_introspection(signing: HeldApp) -> None:
+    page = await signing.answer(request=await signed(signing))
+    tokens = await signing.redeem(page.parameters["code"])
+    answer = await signing.service.post(
+        "/connect/introspect",
+        auth="api2",
+        headers={"Accept": "application/token-introspection+jwt"},
+        token=tokens["access_token"],
+    )
+    assert header_of(answer.body.decode())["typ"] == "token-introspection+jwt"
+
+
+@pytest.mark.profile("signed_responses")
+async def test_an_option_allows_responses_without_a_signature(signing: HeldApp) -> None:
+    page = await signing.answer(request=await signed(signing))
+    assert page.parameters["iss"] == signing.service.issuer
