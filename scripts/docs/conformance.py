@@ -13,12 +13,14 @@ from types import ModuleType
 from typing import Any
 
 from scripts.docs.specifications import OTHERS, Section, marked
+from tests.certification.fapi2.keys import KEYS
 from tests.certification.profiles import INITIAL_ACCESS_TOKEN, PROFILES, Profile, secret_of
 
 REPOSITORY = Path(__file__).parents[2]
 _TEMPLATE = Path(__file__).with_name("conformance.template.md")
 _ISSUER = "https://host.docker.internal:9443"
 _SUITE = "https://localhost.emobix.co.uk:8443"
+_RESOURCE = {"resourceUrl": f"{_ISSUER}/connect/userinfo"}
 _WIDTH = 96
 _BREAK = ",\n"
 
@@ -41,7 +43,8 @@ def render() -> str:
     for name, content in (
         ("CLIENTS", _clients()),
         ("CONFIGURATION", _json(suite_configuration("basic"))),
-        ("REGISTERING", _json(suite_configuration("dynamic"), only="client")),
+        ("REGISTERING", _json(suite_configuration("dynamic"), "client")),
+        ("KEYS", _json(suite_configuration("fapi2_security_profile"), "client2", "resource")),
         ("RULES", "\n".join(_section(name, one) for name, one in PROFILES.items())),
     ):
         text = text.replace(f"<!-- {name} -->", content)
@@ -64,19 +67,21 @@ def suite_configuration(profile: str) -> dict[str, Any]:
     """What is pasted into the suite for a profile."""
     names = ("client", "client2", "client_secret_post")
     ids = PROFILES[profile].clients
-    static = {name: _credentials(each) for name, each in zip(names, ids, strict=False)}
+    credentials = _keys if PROFILES[profile].has_keys else _credentials
+    static = {name: credentials(each) for name, each in zip(names, ids, strict=False)}
     registering = {"client": {"initial_access_token": INITIAL_ACCESS_TOKEN}}
     return {
         "alias": "token-service",
         "server": {"discoveryUrl": f"{_ISSUER}/.well-known/openid-configuration"},
         **(static or registering),
+        **({"resource": _RESOURCE} if PROFILES[profile].has_keys else {}),
         "browser": [_signing_in(), _signing_out()],
     }
 
 
-def _json(configuration: Mapping[str, Any], *, only: str | None = None) -> str:
+def _json(configuration: Mapping[str, Any], *only: str) -> str:
     """As people read it: what fits in a line stands in a line."""
-    shown = configuration if only is None else {only: configuration[only]}
+    shown = {name: configuration[name] for name in only or configuration}
     return _laid_out(shown, "")
 
 
@@ -129,7 +134,7 @@ def _mirrors(cls: type, function: Callable[..., object]) -> Iterator[Mirror]:
 
 def _run(cls: type) -> str:
     plan = getattr(cls, "plan", None)
-    return "" if plan is None else f"`{plan.response_type}`"
+    return "" if plan is None else f"`{plan.title}`"
 
 
 def _section(name: str, profile: Profile) -> str:
@@ -137,11 +142,12 @@ def _section(name: str, profile: Profile) -> str:
     for mirror in mirrors_of(name):
         rows.setdefault((mirror.module, mirror.rule), []).append(mirror)
     plans = ", ".join(f"`{plan}`" for plan in profile.plans)
+    runs = "variants" if profile.has_keys else "response types"
     return "\n".join(
         [
             f"### {profile.title}\n",
             f"{plans}; [tests/certification/{name}](../tests/certification/{name}).\n",
-            "| module of the suite | rule and its test | where it is written | response types |",
+            f"| module of the suite | rule and its test | where it is written | {runs} |",
             "|---|---|---|---|",
             *(_row(mirrors) for mirrors in rows.values()),
             "",
@@ -186,6 +192,16 @@ def _ids(profile: Profile) -> str:
 
 def _credentials(client_id: str) -> dict[str, str]:
     return {"client_id": client_id, "client_secret": secret_of(client_id)}
+
+
+def _keys(client_id: str) -> dict[str, Any]:
+    key = KEYS["client2" if client_id.endswith("-2") else "client"]
+    return {
+        "client_id": client_id,
+        "scope": "openid email offline_access",
+        "jwks": {"keys": [key]},
+        "dpop_signing_alg": "ES256",
+    }
 
 
 def _signing_in() -> dict[str, object]:

@@ -10,6 +10,8 @@ import pytest
 import pytest_asyncio
 from joserfc.jwk import RSAKey
 
+from tests.certification.fapi2.client import FapiClient
+from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.plan import Plan
 from tests.certification.provider import Provider, providing
 from tests.certification.registration import Registrar
@@ -30,15 +32,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """On both stores; a test that moves the time only where the store's time moves too.
-
-    How an answer is delivered leaves no trace in the store, so Form Post runs on one of them.
-    """
+    """On both stores, if the plan says so; a test that moves the time only where the store's time moves too."""
     if "certified_store" not in metafunc.fixturenames:
         return
     stores: list[Any] = ["embedded"]
-    plan: Plan | None = getattr(metafunc.cls, "plan", None)
-    if "clock" not in metafunc.fixturenames and not (plan and plan.form_post):
+    plan: Plan | FapiPlan | None = getattr(metafunc.cls, "plan", None)
+    if "clock" not in metafunc.fixturenames and (plan is None or plan.runs_on_redis):
         stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
     metafunc.parametrize("certified_store", stores, indirect=True, scope="session")
 
@@ -86,6 +85,33 @@ def plan(request: pytest.FixtureRequest) -> Plan:
     """The run of the test's class."""
     chosen: Plan = request.cls.plan
     return chosen
+
+
+@pytest.fixture
+def fapi_plan(request: pytest.FixtureRequest) -> FapiPlan:
+    """The run of the test's class, of a FAPI plan."""
+    chosen: FapiPlan = request.cls.plan
+    return chosen
+
+
+@in_session
+async def client(provider: Provider, browser: Browser, fapi_plan: FapiPlan) -> FapiClient:
+    """The first client of the run."""
+    return FapiClient(
+        provider=provider, browser=browser, plan=fapi_plan, client_id=fapi_plan.client_id
+    )
+
+
+@in_session
+async def second_client(provider: Provider, browser: Browser, fapi_plan: FapiPlan) -> FapiClient:
+    """The second one, in the same browser; its redirect URI has a query."""
+    return FapiClient(
+        provider=provider,
+        browser=browser,
+        plan=fapi_plan,
+        client_id=fapi_plan.client_id + "-2",
+        redirect_uri=provider.redirect_uri + "?dummy1=lorem&dummy2=ipsum",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,16 @@ class Plan:
         return "query" if self.words == {"code"} else "fragment"
 
     @property
+    def runs_on_redis(self) -> bool:
+        """Whether it runs on a real Redis, too: how an answer is delivered leaves no trace in the store."""
+        return not self.form_post
+
+    @property
+    def title(self) -> str:
+        """The run, in a table."""
+        return self.response_type
+
+    @property
     def parameters(self) -> dict[str, str]:
         """What each authorization request of the run has."""
         mode = {"response_mode": "form_post"} if self.form_post else {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tests.certification.fapi2.modules import SECURITY_PROFILE
+
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
@@ -15,6 +17,8 @@ class Profile:
     modules: tuple[str, ...]
     clients: tuple[str, ...] = ()
     """client, client2 and, where a plan wants it, the one of client_secret_post; none: they register themselves."""
+    has_keys: bool = False
+    """Whether its clients have keys and no secrets: two for each pair of client_auth_type and sender_constrain."""
 
 
 def secret_of(client_id: str) -> str:
@@ -188,5 +192,12 @@ PROFILES: Mapping[str, Profile] = {
         title="3rd Party-Init Login OP",
         plans=("oidcc-3rdparty-init-login-certification-test-plan",),
         modules=("oidcc-3rd_party-init-login", "oidcc-3rd_party-init-login-nohttps"),
+    ),
+    "fapi2_security_profile": Profile(
+        title="FAPI 2.0 Security Profile OP",
+        plans=("fapi2-security-profile-final-test-plan",),
+        modules=SECURITY_PROFILE,
+        clients=("fapi2-private-key-jwt-dpop", "fapi2-private-key-jwt-dpop-2"),
+        has_keys=True,
     ),
 }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.plan import Plan
 from tests.certification.provider import ISSUER
 from tests.driving.browser import Page
@@ -16,7 +17,6 @@ _OF_WORD = {
     "id_token": {"id_token"},
     "token": {"access_token", "token_type", "expires_in", "scope"},
 }
-_ALWAYS = {"state", "iss"}
 _MAYBE = {"session_state"}
 _OF_ERROR = {"error", "error_description", "error_uri"}
 _ERROR_TEXT = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+")
@@ -28,7 +28,7 @@ class Response:
     """An answer at the redirect URI, and the request that it answers."""
 
     request: Mapping[str, str]
-    plan: Plan
+    plan: Plan | FapiPlan
     page: Page
 
     @property
@@ -60,11 +60,9 @@ class Response:
     def check_success(self) -> dict[str, str]:
         """It arrived where and as it must, with all that was asked for and nothing else."""
         self._check_arrival()
-        own = dict(parse_qsl(urlsplit(self.request["redirect_uri"]).query))
-        asked = set().union(*(_OF_WORD[word] for word in self.plan.words))
-        names = self.parameters.keys() - (own if self.place == "query" else {})
+        asked = set().union(*(_OF_WORD[word] for word in self.plan.words)) | self._always()
         assert "error" not in self.parameters, self.parameters
-        assert asked | _ALWAYS <= names <= asked | _ALWAYS | _MAYBE
+        assert asked <= self._names() <= asked | _MAYBE
         return self.parameters
 
     def check_error(self, *codes: str) -> None:
@@ -72,8 +70,16 @@ class Response:
         self._check_arrival()
         answer = self.parameters
         assert answer["error"] in codes, answer
-        assert answer.keys() <= _OF_ERROR | _ALWAYS | _MAYBE
+        assert self._names() <= _OF_ERROR | self._always() | _MAYBE
         assert _ERROR_TEXT.fullmatch(answer.get("error_description", "."))
+
+    def _names(self) -> set[str]:
+        """What the provider wrote; a redirect URI may have a query of its own."""
+        own = dict(parse_qsl(urlsplit(self.request["redirect_uri"]).query))
+        return self.parameters.keys() - (own if self.place == "query" else {})
+
+    def _always(self) -> set[str]:
+        return {"iss"} | ({"state"} & self.request.keys())
 
     def _check_arrival(self) -> None:
         assert self.destination == self.request["redirect_uri"]

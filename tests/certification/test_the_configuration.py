@@ -9,20 +9,30 @@ import pytest
 from scripts.docs.conformance import suite_configuration
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
+from tests.certification.fapi2.client import FapiClient
+from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.plan import Plan
 from tests.certification.profiles import PROFILES
 from tests.certification.provider import CONFIGURATION, Provider
 from tests.certification.relying_party import RelyingParty
 from tests.driving.browser import Browser, Page
 
-CLIENTS = [client_id for profile in PROFILES.values() for client_id in profile.clients]
+WITH_SECRETS, WITH_KEYS = (
+    [
+        client_id
+        for profile in PROFILES.values()
+        if profile.has_keys is has_keys
+        for client_id in profile.clients
+    ]
+    for has_keys in (False, True)
+)
 
 
 def test_nothing_is_to_be_said_of_the_file() -> None:
     assert inspect(CONFIGURATION, {}, builtin_catalogue()) == ()
 
 
-@pytest.mark.parametrize("client_id", CLIENTS)
+@pytest.mark.parametrize("client_id", WITH_SECRETS)
 async def test_every_client_of_the_table_has_the_secret_that_the_page_says(
     provider: Provider, browser: Browser, client_id: str
 ) -> None:
@@ -35,8 +45,20 @@ async def test_every_client_of_the_table_has_the_secret_that_the_page_says(
     assert (await party.redeem("no-code")).refusal == (400, expected)
 
 
+@pytest.mark.parametrize("client_id", WITH_KEYS)
+async def test_every_other_client_has_the_key_that_the_page_says(
+    provider: Provider, browser: Browser, client_id: str
+) -> None:
+    client = FapiClient(
+        provider=provider, browser=browser, plan=FapiPlan(client_id=client_id), client_id=client_id
+    )
+    assert (await client.push(client.request())).status == 201
+
+
 def test_no_client_is_left_out_of_the_table(provider: Provider) -> None:
-    assert set(CLIENTS) == set(provider.service.parts.shared.registry.current.clients)
+    assert {*WITH_SECRETS, *WITH_KEYS} == set(
+        provider.service.parts.shared.registry.current.clients
+    )
 
 
 async def test_the_suite_finds_the_elements_that_it_clicks(
