@@ -8,8 +8,9 @@ PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 2) --dist workstea
 BENCH := $(BIN)/python -m benchmarks --results build/benchmarks
 # Many processes are started from these files, and each of them would compile them all anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Programs in Go share what is compiled for them, because all are built with the same flags.
-export GOFLAGS := -trimpath
+# Programs in Go share what is compiled for them, because all are built with the same flags; without inlining and what
+# a debugger asks for, compiling takes a third less time.
+export GOFLAGS := -trimpath '-gcflags=all=-l -dwarf=false'
 # Compiling takes a third less time where it seldom looks for memory that it could give back.
 export GOGC := 400
 
