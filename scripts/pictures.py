@@ -25,7 +25,8 @@ def main() -> None:
         next(line for line in service.stderr or () if "listening on" in line)
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+                executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+                args=["--no-sandbox", "--disable-gpu"],
             )
             page = chromium.new_page(viewport={"width": 900, "height": 680}, locale="en")
             page.goto(f"http://localhost:{port}/")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import PHONE, Person
+from tests.driving.chromium import CHROMIUM
 from tests.driving.service import RunningService
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.rfc("openid-core#3.1")]
+pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("openid-core#3.1")]
 
 without_javascript = pytest.mark.parametrize(
     "person", [{"java_script_enabled": False}], indirect=True, ids=["without JavaScript"]

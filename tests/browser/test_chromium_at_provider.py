@@ -8,12 +8,13 @@ import pytest
 
 from tests.browser.conftest import CLIENT_ID, Application, Person
 from tests.conftest import Start
+from tests.driving.chromium import CHROMIUM
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import Upstream
 from tests.identity_providers.journey import provider_entry
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.rfc("openid-core#3.1")]
+pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("openid-core#3.1")]
 
 
 @pytest.fixture

@@ -14,10 +14,11 @@ from aiohttp import web
 from playwright.async_api import Browser, Page
 
 from tests.browser.conftest import page_of
+from tests.driving.chromium import CHROMIUM
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.rfc("openid-frontchannel#3")]
+pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("openid-frontchannel#3")]
 
 without_javascript = pytest.mark.parametrize(
     "page",

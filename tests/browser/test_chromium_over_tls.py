@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from playwright.async_api import Browser, Page
 
 from tests.conftest import Start
+from tests.driving.chromium import CHROMIUM
 from tests.driving.registry import fresh_configuration
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = pytest.mark.needs(CHROMIUM)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
 
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "chromium"
+"""Where it is; the one that has no windows at all does the same pages in less time."""
 OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -26,9 +28,7 @@ OPTIONS = [
 async def headless_chromium() -> AsyncIterator[Browser]:
     """A browser of one's own; each context in it has cookies of its own."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=OPTIONS
-        )
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         yield browser
         await browser.close()
 
@@ -37,7 +37,7 @@ async def headless_chromium() -> AsyncIterator[Browser]:
 def shared_chromium(folder: Path) -> Iterator[str]:
     """A process for several tests, because starting it takes longer than most of them; the URL to reach it at."""
     command = [
-        shutil.which("chromium") or "chromium",
+        CHROMIUM,
         *("--headless", *OPTIONS, "--remote-debugging-port=0"),
         *(f"--user-data-dir={folder}", "about:blank"),
     ]
