@@ -582,3 +582,13 @@ def test_a_malformed_redirect_uri_hides_nothing_of_a_front_channel_logout(
         "clients[web].redirect_uris[0]",
         "clients[web].frontchannel_logout_uri",
     }
+
+
+def test_where_all_requests_are_signed_each_client_has_a_key(
+    problems: Callable[..., Any],
+) -> None:
+    uri = "redirect_uris: ['https://app/cb'], client_secrets: [{sha256: '" + "0" * 64 + "'}]"
+    text = f"require_signed_request_object: true\nclients:\n- {{client_id: web, {uri}}}\n"
+    assert "to sign with" in problems(text)["clients[web]"].message
+    keyed = text.replace("{client_id: web,", "{client_id: web, jwks_uri: 'https://app/jwks',")
+    assert "clients[web]" not in problems(keyed)

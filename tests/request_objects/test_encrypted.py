@@ -93,3 +93,13 @@ async def test_discovery_lists_what_there_are_keys_for(service: RunningService) 
     assert sorted(algorithms) == sorted([*listed, *SECRET_ALGORITHMS])
     encs = told["request_object_encryption_enc_values_supported"]
     assert encs == list(CONTENT_ENCRYPTION)
+
+
+@pytest.mark.rfc("9126#3", "9101#6.1")
+async def test_a_pushed_object_may_be_encrypted(web: Sender, service: RunningService) -> None:
+    key = await find_published_key(service, "ECDH-ES")
+    object_ = encrypt((await web.signed()).encode(), key, enc=ENC, cty="JWT")
+    assert (await service.post("/connect/par", auth="web", request=object_)).status == 201
+    other = encrypt((await web.signed()).encode(), Key.generate("ECDH-ES"), enc=ENC, cty="JWT")
+    answer = await service.post("/connect/par", auth="web", request=other)
+    assert answer.refusal == (400, REFUSED)

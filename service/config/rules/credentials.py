@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import cast
 
 from service.config.problem import Finding, warning
+from service.config.registry import response_types
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.rules.supported import AUTH_METHODS, CERTIFICATE_SUBJECTS
 from service.config.schema.file import ConfigurationFile
@@ -37,6 +38,8 @@ _SECRET_BYTES = 32
 _ARGON2ID = re.compile(
     r"\$argon2id\$v=[0-9]+\$(m=[0-9]+,t=[0-9]+,p=[0-9]+)\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"
 )
+_NOTHING_TO_SIGN_WITH = "this client has no key, and no secret with its value, to sign with"
+_ADD_KEYS = "add jwks or jwks_uri"
 _SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
 _WRITE_HASH = "write sha256 in its place, which `python -m service hash-secret` makes"
 
@@ -190,8 +193,15 @@ def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
         message = "none is not possible with require_signed_request_object"
         yield Finding(("request_object_signing_alg",), message)
     if not _has_keys(client) and not _knows_secret(client):
-        message = "this client has no key, and no secret with its value, to sign with"
-        yield Finding(("require_signed_request_object",), message, "add jwks or jwks_uri")
+        yield Finding(("require_signed_request_object",), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
+
+
+def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
+    """Where all requests have to be signed, each client that sends some has a key (RFC 9101 §10.5)."""
+    for at, client in enumerate(file.clients if file.require_signed_request_object else ()):
+        judged = client.require_signed_request_object or not response_types(client)
+        if not judged and not _has_keys(client) and not _knows_secret(client):
+            yield Finding(("clients", at), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
 
 
 def confidential_clients_have_credentials(client: ClientEntry) -> Iterator[Finding]:

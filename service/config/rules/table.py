@@ -67,6 +67,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         extensions.delegation_is_for_apis,
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
         credentials.request_objects_can_be_decrypted,
+        credentials.all_clients_can_sign,
         partial(supported.file_uses_supported_features, catalogue=catalogue),
         profiles.clients_meet_their_profiles,
         of_each_client(
