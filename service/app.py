@@ -79,6 +79,8 @@ def create_app(
         locales=configuration.ui.locales,
         subject_types=parts.tokens.identifiers.types,
         registrable=parts.clients.registrable,
+        certificates=configuration.server.takes_certificates,
+        aliases_below=configuration.server.mtls_base_url,
     )
     operations = OperationsEndpoint(
         render_metrics=parts.shared.metrics.render,

@@ -61,6 +61,13 @@ def further_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Find
         yield Finding(("outgoing", "ca_file"), reason)
 
 
+def client_authorities_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
+    """Otherwise no client could authenticate by its certificate."""
+    authorities = file.mtls.client_ca
+    if authorities is not None and (reason := find_certificate_problem(authorities)) is not None:
+        yield Finding(("mtls", "client_ca"), reason)
+
+
 def languages_have_messages(file: ConfigurationFile) -> Iterator[Finding]:
     """A page in a language has words to show."""
     folders = folders_of(file.ui.templates)
@@ -103,6 +110,7 @@ START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     certificate_fits_its_key,
     further_authorities_can_be_trusted,
+    client_authorities_can_be_trusted,
     languages_have_messages,
     own_templates_are_sound,
     accent_is_readable,

@@ -38,21 +38,24 @@ def response_type_is_allowed(request: AuthorizeRequest, _: Registry) -> None:
         )
 
 
-def required_features_are_supported(request: AuthorizeRequest, _: Registry) -> None:
-    """A client that requires more protection than this server supports gets no token."""
-    feature = request.client.unsupported_feature
-    if feature is not None:
-        raise UnauthorizedClient(
-            f"the client requires {feature}, which this server does not support"
-        )
-
-
 def access_token_is_allowed_in_browser(request: AuthorizeRequest, _: Registry) -> None:
     """The client lets access tokens be seen by the browser (RFC 9700 §2.1.2)."""
     if request.response_type.token and not request.client.allow_access_tokens_via_browser:
         raise UnauthorizedClient("the client may not receive access tokens through the browser")
     if request.response_type.token and request.client.dpop_bound_access_tokens and not request.cnf:
         raise InvalidRequest("dpop_jkt is missing: the client's tokens are bound to a key")
+
+
+def tokens_can_be_bound_to_certificate(request: AuthorizeRequest, _: Registry) -> None:
+    """A browser shows no certificate of the client (RFC 8705 §3), and a code is not bound to a key of another kind."""
+    if not request.client.tls_client_certificate_bound_access_tokens:
+        return
+    if request.response_type.token:
+        raise UnauthorizedClient(
+            "the client's tokens are bound to a certificate, and so not for a browser"
+        )
+    if request.cnf is not None:
+        raise InvalidRequest("the client's tokens are bound to its certificate, not by DPoP")
 
 
 def code_challenge_is_sent_when_required(request: AuthorizeRequest, _: Registry) -> None:
@@ -103,8 +106,8 @@ def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> No
 
 CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
     response_type_is_allowed: (AUTHORIZE, PAR),
-    required_features_are_supported: (AUTHORIZE, PAR, DEVICE, CIBA),
     access_token_is_allowed_in_browser: (AUTHORIZE, PAR),
+    tokens_can_be_bound_to_certificate: (AUTHORIZE, PAR),
     code_challenge_is_sent_when_required: (AUTHORIZE, PAR),
     scope_is_allowed: (AUTHORIZE, PAR, DEVICE, CIBA),
     scope_fits_response_type: (AUTHORIZE, PAR),

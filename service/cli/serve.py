@@ -39,7 +39,7 @@ LINGER = 5
 log = structlog.stdlib.get_logger(__name__)
 
 Sockets = tuple[socket, ...]
-"""The sockets of one worker: the public port, and that of operators if it is separate."""
+"""The sockets of one worker: the public port, and those for certificates and operators where they are separate."""
 
 
 @click.command("serve")
@@ -128,7 +128,7 @@ class Serving:
     environ: Mapping[str, str]
     """The environment with the flags in it, so that a reload reads what the start has read."""
     watch: bool
-    made: tuple[Service, ServerTls | None] | None = None
+    made: tuple[Service, tuple[ServerTls, ...]] | None = None
     """The service, if it was built before this process was forked."""
 
     def before_forks(self) -> Serving:
@@ -140,13 +140,17 @@ class Serving:
         made = self.make()
         return self if wanted_exporters(self.environ) else replace(self, made=made)
 
-    def make(self) -> tuple[Service, ServerTls | None]:
+    def make(self) -> tuple[Service, tuple[ServerTls, ...]]:
         """Build everything; show what cannot be built as a problem of the configuration."""
-        tls = self.configuration.server.tls
+        server = self.configuration.server
         try:
             spans = open_tracing(self.environ, issuer=self.configuration.issuer)
             service = create_app(self.configuration, environ=self.environ, spans=spans)
-            return service, ServerTls(tls) if tls else None
+            asking = (False,) if server.mtls_port is None else (False, True)
+            tls = [
+                ServerTls(server.tls, asks_for_certificates=asks) for asks in asking if server.tls
+            ]
+            return service, tuple(tls)
         except CannotServe as error:
             problem = self.configuration.problem(error.finding)
             raise Refused([problem]) from error
@@ -171,9 +175,9 @@ class Serving:
         service, tls = self.made or self.make()
         server, registry = self.configuration.server, service.parts.shared.registry
         linger = server.shutdown_linger
-        listening = [Listening(service.app, sockets[:1], tls)]
+        listening = [Listening(service.app, list(zip(sockets, tls or (None,), strict=False)))]
         if service.management is not None:
-            listening.append(Listening(service.management, sockets[1:]))
+            listening.append(Listening(service.management, [(sockets[-1], None)]))
         process = Process(
             listening=listening,
             draining=service.draining,
@@ -186,17 +190,17 @@ class Serving:
         async def started() -> None:
             ready()
             if announce:
-                click.echo(f"listening on {_url(sockets[0], secure=tls is not None)}", err=True)
+                click.echo(f"listening on {_url(sockets[0], secure=bool(tls))}", err=True)
                 await _warn_of_eviction(service.parts.shared.kv)
 
         await process.run(started)
 
 
-def _check(tls: ServerTls | None) -> None:
+def _check(tls: Sequence[ServerTls]) -> None:
     """Raise CannotServe if the certificate and its key, as the files are now, are no pair."""
     try:
-        if tls is not None:
-            tls.check()
+        for each in tls:
+            each.check()
     except OSError as error:
         message = f"the files do not work together: {error.strerror or type(error).__name__}"
         raise CannotServe(Finding(("server", "tls"), message)) from error
@@ -219,11 +223,11 @@ async def _warn_of_eviction(kv: KeyValue) -> None:
 
 def listen(server: Server) -> list[Sockets]:
     """Open the sockets of every worker, to which the system distributes connections evenly."""
-    ports = [server.port]
-    if server.management_port is not None:
-        ports.append(server.management_port)
+    ports = [server.port, server.mtls_port, server.management_port]
     try:
-        at_ports = [_listen_at(server.host, port, server.workers) for port in ports]
+        at_ports = [
+            _listen_at(server.host, port, server.workers) for port in ports if port is not None
+        ]
     except OSError as error:
         remedy = "; choose another port by --port or SERVICE_PORT" * (error.errno == EADDRINUSE)
         text = f"cannot listen on {server.host}: {error.strerror}{remedy}"

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from service.client_auth.client_assertion import ClientAssertions, ClientSecretJwt, PrivateKeyJwt
 from service.client_auth.client_secret import ClientSecretBasic, ClientSecretPost, NoAuthentication
 from service.client_auth.credential_cache import CredentialCache
+from service.client_auth.self_signed_tls_client_auth import SelfSignedTlsClientAuth
+from service.client_auth.tls_client_auth import TlsClientAuth
 from service.clients.directory import Clients
+from service.clients.published_keys import PublishedKeys
 from service.model.client import Client, verifies_any
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
-from service.model.registry import Api
+from service.model.registry import Api, LiveRegistry
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
 
 Candidate = tuple[ClientAuthMethod, Evidence]
 
 
-CLIENT_AUTH_METHODS: dict[
-    type[ClientAuthMethod], Callable[[ClientAssertions], ClientAuthMethod]
-] = {
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodParts:
+    """What methods are made of."""
+
+    assertions: ClientAssertions
+    registry: LiveRegistry
+    published: PublishedKeys
+    without: frozenset[str]
+    """The names of those that the settings of the server leave without any evidence."""
+
+
+CLIENT_AUTH_METHODS: dict[type[ClientAuthMethod], Callable[[MethodParts], ClientAuthMethod]] = {
     ClientSecretBasic: lambda _: ClientSecretBasic(),
     ClientSecretPost: lambda _: ClientSecretPost(),
-    ClientSecretJwt: ClientSecretJwt,
-    PrivateKeyJwt: PrivateKeyJwt,
+    ClientSecretJwt: lambda parts: ClientSecretJwt(parts.assertions),
+    PrivateKeyJwt: lambda parts: PrivateKeyJwt(parts.assertions),
     NoAuthentication: lambda _: NoAuthentication(),
+    TlsClientAuth: lambda parts: TlsClientAuth(parts.registry),
+    SelfSignedTlsClientAuth: lambda parts: SelfSignedTlsClientAuth(parts.published),
 }
 """How each is made. To add one: a file in this folder, and an entry here."""
 
@@ -32,10 +47,14 @@ CLIENT_AUTH_METHODS: dict[
 class ClientAuthentication:
     """Authenticates a client by the evidence in its request, and remembers headers that proved it."""
 
-    def __init__(self, assertions: ClientAssertions, *, clients: Clients) -> None:
-        methods = tuple(make(assertions) for make in CLIENT_AUTH_METHODS.values())
+    def __init__(self, parts: MethodParts, *, clients: Clients) -> None:
+        methods = tuple(
+            make(parts)
+            for method, make in CLIENT_AUTH_METHODS.items()
+            if method.name not in parts.without
+        )
         parameters = frozenset[str]().union(*(method.reads for method in methods))
-        self._realm = assertions.issuer
+        self._realm = parts.assertions.issuer
         self._methods = methods
         self._clients = clients
         self._registry = clients.registry

@@ -87,7 +87,7 @@ def load(
             file=path,
             files=files,
             catalogue=catalogue,
-            registry=build_registry(file, catalogue, generation=_hash_registry(source.values)),
+            registry=build_registry(file, generation=_hash_registry(source.values)),
             warnings=problems,
             places=_places(file, source),
             **{name: getattr(file, name) for name in _SETTINGS},
@@ -136,6 +136,7 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
     def note(file: ConfigurationFile) -> Iterable[Finding]:
         tls, signing, templates = file.server.tls, file.signing, file.ui.templates
         read_again = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
+        read_again.append(file.mtls.client_ca)
         read_again += [key.path for key in signing.keys] if signing.source == "files" else []
         shown = [templates, *templates.rglob("*")] if templates else []
         read_once = [file.outgoing.ca_file, file.ui.logo, *shown]

@@ -7,10 +7,8 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from service.config.rules.supported import unsupported_protection
 from service.config.schema.file import ConfigurationFile
 from service.model import registry
-from service.model.catalogue import Catalogue
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
@@ -24,9 +22,7 @@ DELEGATION = registry.ExtensionGrantRegistration(
 )
 
 
-def build_registry(
-    file: ConfigurationFile, catalogue: Catalogue, *, generation: str
-) -> registry.Registry:
+def build_registry(file: ConfigurationFile, *, generation: str) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
     by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
@@ -35,7 +31,7 @@ def build_registry(
             by_scope[name] = (*by_scope.get(name, ()), resource)
     algorithms = file.signing.algorithms
     clients = {
-        entry.client_id: client_of(entry, resources, catalogue, algorithms=algorithms)
+        entry.client_id: client_of(entry, resources, algorithms=algorithms)
         for entry in file.clients
     }
     builtin = {
@@ -64,6 +60,7 @@ def build_registry(
             if client.enabled and (client.initiate_login_uri or client.client_uri)
         },
         permissions=_permissions(clients.values()),
+        client_authorities=file.client_ca.read_bytes() if file.client_ca else None,
         longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
@@ -95,7 +92,6 @@ def longest_token(client: ClientEntry) -> int:
 def client_of(
     entry: ClientEntry,
     resources: Mapping[str, registry.ApiResource],
-    catalogue: Catalogue,
     *,
     algorithms: Collection[str] = (),
 ) -> Client:
@@ -113,7 +109,6 @@ def client_of(
         api_resource=entry.api_resource or own_resource,
         allowed_cors_origins=tuple(dict.fromkeys((*entry.allowed_cors_origins, *origins))),
         dynamically_registered=False,
-        unsupported_feature=unsupported_protection(entry, catalogue),
         id_token_signed_response_alg=entry.id_token_signed_response_alg or default_alg,
         default_signing_alg=default_alg,
     )

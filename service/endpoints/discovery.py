@@ -29,6 +29,13 @@ JWKS = "/.well-known/jwks.json"
 MAX_AGE = 300
 """Seconds; much shorter than the time from a key's announcement to its first signature."""
 
+_ALIASED = (
+    *("token_endpoint", "revocation_endpoint", "introspection_endpoint", "userinfo_endpoint"),
+    "pushed_authorization_request_endpoint",
+    *("device_authorization_endpoint", "backchannel_authentication_endpoint"),
+)
+"""The endpoints at which a client may have to show its certificate (RFC 8705 §5)."""
+
 _FIELDS = document_fields(max_age=MAX_AGE)
 
 
@@ -42,6 +49,10 @@ class DiscoveryEndpoint:
     locales: tuple[str, ...]
     subject_types: tuple[str, ...]
     registrable: Registrable
+    certificates: bool
+    """Whether certificates of clients can reach this service."""
+    aliases_below: str | None
+    """`server.mtls_base_url`."""
     _document: tuple[object, bytes] = (None, b"")
 
     def routes(self) -> Iterable[Route]:
@@ -64,6 +75,7 @@ class DiscoveryEndpoint:
             **self.algorithms.metadata("id_token"),
             "ui_locales_supported": list(self.locales),
             "claims_parameter_supported": True,
+            **({"tls_client_certificate_bound_access_tokens": True} if self.certificates else {}),
         }
 
     async def configuration(self, _: Message) -> Answer:
@@ -80,14 +92,24 @@ class DiscoveryEndpoint:
         for endpoint in self.endpoints:
             if isinstance(endpoint, Described):
                 document |= endpoint.metadata()
-        base = self.issuer.rstrip("/")  # never the Host header
-        return {
-            name: base + value if isinstance(value, str) and value.startswith("/") else value
-            for name, value in document.items()
-        }
+        complete = _place_below(self.issuer, document)  # never the Host header
+        if self.aliases_below is None:
+            return complete
+        aliased = {name: document[name] for name in _ALIASED if name in document}
+        return {**complete, "mtls_endpoint_aliases": _place_below(self.aliases_below, aliased)}
 
     async def jwks(self, _: Message) -> Answer:
         return Answer(_FIELDS, self.algorithms.ring.public_jwks)
+
+
+def _place_below(base: str, document: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the metadata with all paths as URLs."""
+    return {
+        name: base.rstrip("/") + value
+        if isinstance(value, str) and value.startswith("/")
+        else value
+        for name, value in document.items()
+    }
 
 
 def _scopes(registry: Registry, registrable: Registrable) -> list[str]:

@@ -83,7 +83,7 @@ class TokenEndpoint:
             await self.rate_limit.count(client.client_id)
         grant_type = params.require("grant_type")
         grant = self._find_grant(grant_type, client)
-        cnf = await self.proofs.confirm(request, client)
+        cnf = await self.proofs.confirm(request, client, credentials)
         registry = self.registry.current
         scope = requested_scope(params, client, registry, grant.scope_rule)
         token_request = TokenRequest(
@@ -114,10 +114,6 @@ class TokenEndpoint:
         if grant_type not in client.allowed_grant_types:
             description = "the client is not registered for this grant_type"
             raise UnauthorizedClient(description, refused=refused)
-        if client.unsupported_feature is not None:
-            feature = client.unsupported_feature
-            description = f"the client requires {feature}, which this server does not support"
-            raise UnauthorizedClient(description)
         return grant
 
     def _emit_refusal(self, params: Params, client: Client | None, error: OAuthError) -> None:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import re
+import ssl
+import sys
 from base64 import b64decode
 from binascii import Error as NotBase64
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import TypeVar
+from typing import Protocol, cast
 from urllib.parse import unquote
-
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from service.clock import clock
 from service.http.endpoint import Message, WholeRequest
 from service.http.proxy import ClientAddress
+from service.keys.certificates import MAX_INTERMEDIATES
 from service.model.authorization import Confirmation
+from service.model.certificate import der_in_pem, parse_certificate
 from service.model.credentials import ClientCertificate, RequestCredentials
 from service.protocol.base64url import base64url
-from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 
-E = TypeVar("E", bound=OAuthError)
+CLIENT_CERT, CHAIN, X_SSL_CERT = "Client-Cert", "Client-Cert-Chain", "X-SSL-Cert"
+_SEQUENCE = re.compile(":([A-Za-z0-9+/=]+):")
+_DER = 2
+"""`_ssl.ENCODING_DER`."""
+
+
+class _Certificate(Protocol):
+    def public_bytes(self, encoding: int, /) -> bytes: ...
+
+
+class _Connection(Protocol):
+    def get_unverified_chain(self) -> list[_Certificate]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +61,16 @@ class CredentialReader:
         """
         header = self.certificate_header
         if header is None or not self.client_address.is_from_proxy(request):
-            der = _peer_certificate(request)
-            return None if der is None else _certificate(der)
+            certificates = _of_connection(request)
+            return _certificate(certificates) if certificates else None
         values = request.headers.getall(header, [])
         if len(values) > 1:
             raise InvalidRequest(f"the {header} header is sent more than once")
-        return _parse_header(header, values[0]) if values and values[0] else None
+        if not values or not values[0]:
+            return None
+        if header != CLIENT_CERT:
+            return _parse_pem(values[0])
+        return _parse_client_cert(values[0], ",".join(request.headers.getall(CHAIN, ())))
 
 
 def authorization(request: Message) -> str | None:
@@ -75,27 +92,56 @@ def dpop_proofs(request: Message) -> tuple[str, ...]:
     return tuple(request.headers.getall("DPoP", ()))
 
 
-def _peer_certificate(request: Message) -> bytes | None:
+def _of_connection(request: Message) -> tuple[bytes, ...]:
     if isinstance(request, WholeRequest):
-        return request.peer_certificate
-    tls = request.get_extra_info("ssl_object")
-    return tls.getpeercert(binary_form=True) if tls else None
+        return request.peer_certificates
+    return peer_certificates(request.get_extra_info("ssl_object"))
+
+
+def peer_certificates(tls: ssl.SSLObject | None) -> tuple[bytes, ...]:
+    """Return the client's certificates of a handshake, its own first; none where none was asked for."""
+    leaf = tls.getpeercert(binary_form=True) if tls else None
+    if tls is None or leaf is None:
+        return ()
+    if sys.version_info >= (3, 13):
+        chain = tls.get_unverified_chain()
+    else:  # it is there since 3.10, without a public name
+        native = cast("_Connection", vars(tls)["_sslobj"])
+        chain = [each.public_bytes(_DER) for each in native.get_unverified_chain()]
+    return leaf, *chain[1 : 1 + MAX_INTERMEDIATES]
 
 
 @lru_cache(maxsize=1000)  # a client sends the same certificate with every request
-def _parse_header(header: str, value: str) -> ClientCertificate:
-    """Read a byte sequence (RFC 9440 §2.1), or PEM in URL encoding."""
+def _parse_client_cert(value: str, chain: str) -> ClientCertificate:
+    """Read a byte sequence, and a list of them (RFC 9440 §2.1, §2.2)."""
+    members = chain.split(",") if chain.strip() else []
+    if len(members) > MAX_INTERMEDIATES:
+        raise InvalidRequest(f"the {CHAIN} header holds more than {MAX_INTERMEDIATES} certificates")
+    leaf = _parse_sequence(CLIENT_CERT, value)
+    return _certificate((leaf, *(_parse_sequence(CHAIN, each) for each in members)))
+
+
+def _parse_sequence(header: str, text: str) -> bytes:
+    """Return the certificate in a byte sequence (RFC 8941 §3.3.5)."""
+    encoded = _SEQUENCE.fullmatch(text.strip())
     try:
-        if header == "Client-Cert":
-            der = b64decode(value.removeprefix(":").removesuffix(":"), validate=True)
-            certificate = x509.load_der_x509_certificate(der)
-        else:
-            certificate = x509.load_pem_x509_certificate(unquote(value).encode())
+        der = b64decode(encoded[1] if encoded else "", validate=True)
+        parse_certificate(der)
     except (ValueError, NotBase64) as error:
         raise InvalidRequest(f"the {header} header does not hold a certificate") from error
-    return _certificate(certificate.public_bytes(Encoding.DER))
+    return der
 
 
-def _certificate(der: bytes) -> ClientCertificate:
+@lru_cache(maxsize=1000)
+def _parse_pem(value: str) -> ClientCertificate:
+    """Read a certificate in PEM and URL encoding."""
+    der = der_in_pem(unquote(value))
+    if der is None:
+        raise InvalidRequest(f"the {X_SSL_CERT} header does not hold a certificate")
+    return _certificate((der,))
+
+
+def _certificate(certificates: tuple[bytes, ...]) -> ClientCertificate:
+    der, *chain = certificates
     confirmation = Confirmation("x5t#S256", base64url(sha256(der).digest()))
-    return ClientCertificate(der=der, confirmation=confirmation)
+    return ClientCertificate(der=der, chain=tuple(chain), confirmation=confirmation)

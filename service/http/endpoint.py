@@ -19,8 +19,8 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: CIMultiDictProxy[str]
     body: bytes
     remote: str | None
-    peer_certificate: bytes | None = None
-    """The client certificate of the TLS handshake, as DER."""
+    peer_certificates: tuple[bytes, ...] = ()
+    """The client's certificates of the TLS handshake, as DER, its own first."""
 
 
 Message = web.Request | WholeRequest

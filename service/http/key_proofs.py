@@ -1,4 +1,4 @@
-"""Reads from a request the proof that its sender holds a key, and answers with the nonce for the next one (RFC 9449).
+"""Reads from a request the proof that its sender holds a key, and answers with the nonce for the next one (RFC 9449, RFC 8705 §3).
 
 Protected resources find the active token of a request, or ask for one (RFC 6750, RFC 9449 §7).
 """
@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
+from service.clock import clock
 from service.http.credentials import CredentialReader, dpop_proofs, presented_token
 from service.http.endpoint import Message
 from service.http.parameters import FORM, form_params, media_type
+from service.keys.certificates import is_valid_at
 from service.keys.jose import SIGNING_ALGORITHMS
 from service.model.authorization import Confirmation, token_type
 from service.model.client import Client
+from service.model.credentials import RequestCredentials
 from service.proofs.dpop import DpopProofs, ProofRequest
 from service.protocol.errors import (
     InvalidDpopProof,
@@ -34,11 +37,26 @@ E = TypeVar("E", bound=OAuthError)
 class KeyProofs:
     dpop: DpopProofs
 
-    async def confirm(self, request: Message, client: Client) -> Confirmation | None:
-        """Return the key that the client proves to hold, if it does or has to (RFC 9449 §5)."""
+    async def confirm(
+        self, request: Message, client: Client, credentials: RequestCredentials
+    ) -> Confirmation | None:
+        """Return the key or certificate that the client proves to hold, if it does or has to (RFC 9449 §5, RFC 8705 §3)."""
+        if client.tls_client_certificate_bound_access_tokens:
+            return self.read_certificate(request, credentials)
         if not dpop_proofs(request) and not client.dpop_bound_access_tokens:
             return None
         return await self.verify(request, client)
+
+    def read_certificate(self, request: Message, credentials: RequestCredentials) -> Confirmation:
+        """Return the certificate that tokens are bound to; raise InvalidRequest if there is none."""
+        if dpop_proofs(request):
+            raise InvalidRequest("the client's tokens are bound to its certificate, not by DPoP")
+        certificate = credentials.certificate
+        if certificate is None:
+            raise InvalidRequest("the client's tokens are bound to a certificate: none was shown")
+        if not is_valid_at(certificate, credentials.now):
+            raise InvalidRequest("the client's certificate has expired, or is not valid yet")
+        return certificate.confirmation
 
     async def verify(
         self, request: Message, client: Client | None, access_token: str | None = None
@@ -104,7 +122,8 @@ class TokenGuard:
                 proven = await self._prove_key(request, token, text)
             else:
                 certificate = self.credentials.read_certificate(request)
-                proven = certificate.confirmation if certificate else None
+                is_valid = certificate is not None and is_valid_at(certificate, clock())
+                proven = certificate.confirmation if certificate and is_valid else None
             if proven != token.cnf:
                 raise InvalidToken(
                     "the access token is bound to a key that the sender did not prove"

@@ -14,7 +14,7 @@ class Credential(Enum):
     SECRET_VALUE = "a client secret with its value"
     KEYS = "jwks or jwks_uri"
     CERTIFICATE_SUBJECT = "a tls_client_auth_… subject"
-    CERTIFICATE = "self_signed_certificates or jwks"
+    CERTIFICATE = "self_signed_certificates, or x5c in jwks or jwks_uri"
     NOTHING = "nothing"
 
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from service.model.catalogue import Feature
 from service.model.client_entry import ClientEntry, Secret
 from service.model.handle import digest, new_selector
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
@@ -64,8 +63,6 @@ class Client(ClientEntry):
     allowed_response_types: frozenset[str] = frozenset()
     dynamically_registered: bool
     """Whether it was registered by RFC 7591: then `outgoing.allowed_networks` limits where its URLs may lead."""
-    unsupported_feature: Feature | None
-    """A protection that its registration requires and this server does not support: it gets no token."""
     default_signing_alg: str | None = None
     """The algorithm of access tokens for APIs that name none; None: the service's first."""
 

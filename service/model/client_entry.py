@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
 from service.model import types
+from service.model.certificate import der_in_pem, parse_subject
 from service.model.profiles import ProfileName
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
 from service.protocol.errors import UnsupportedResponseType
@@ -23,7 +26,31 @@ def _response_type(value: str) -> str:
         raise types.expected(f"one of the response types {names}") from error
 
 
+def _subject(value: str) -> str:
+    try:
+        parse_subject(value)
+    except ValueError:
+        example = "CN=shop,O=Example (RFC 4514), without spaces after commas"
+        raise types.expected(f"a distinguished name such as {example}") from None
+    return value
+
+
+def _ip(value: str) -> str:
+    try:
+        ip_address(value)
+    except ValueError:
+        raise types.expected("an IP address") from None
+    return value
+
+
+def _certificate(value: str) -> str:
+    if der_in_pem(value) is None and not _THUMBPRINT.fullmatch(value):
+        raise types.expected("a certificate in PEM, or x5t#S256: its SHA-256 hash in base64url")
+    return value
+
+
 Uri = Annotated[str, Field(min_length=1, max_length=2048)]
+_THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +111,17 @@ class ClientEntry(types.Section):
     """The client's public keys (JWK set, RFC 7517), for private_key_jwt, signed requests and encryption. Give this or jwks_uri."""
     jwks_uri: types.WebUrl | None = None
     """The URL at which the client publishes its public keys. Give this or jwks."""
-    tls_client_auth_subject_dn: types.Text | None = None
-    """The subject of the client's certificate (RFC 8705 §2.1.2)."""
+    tls_client_auth_subject_dn: Annotated[types.Text, AfterValidator(_subject)] | None = None
+    """The subject of the client's certificate, such as CN=shop,O=Example (RFC 4514). Only one of the tls_client_auth_… may be
+    given (RFC 8705 §2.1.2)."""
     tls_client_auth_san_dns: types.Text | None = None
     """The DNS name in the client's certificate (RFC 8705 §2.1.2)."""
-    self_signed_certificates: types.Many[types.Text] = ()
-    """The client's own certificates, PEM or x5t#S256 (RFC 8705 §2.2)."""
+    self_signed_certificates: types.Many[
+        Annotated[str, Field(max_length=16384), AfterValidator(_certificate)]
+    ] = ()
+    """The client's own certificates (RFC 8705 §2.2). Each is PEM, whose key counts, so that a certificate for the same key is
+    accepted too; or x5t#S256, the SHA-256 hash of one certificate. A certificate may also be in x5c of a key in jwks or
+    jwks_uri."""
     token_endpoint_auth_method: types.Text | None = None
     """The only method by which the client may authenticate; null: any method for which it has a credential here."""
 
@@ -249,7 +281,7 @@ class ClientEntry(types.Section):
     """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
     tls_client_auth_san_uri: types.Text | None = None
     """The URI in the client's certificate (RFC 8705 §2.1.2)."""
-    tls_client_auth_san_ip: types.Text | None = None
+    tls_client_auth_san_ip: Annotated[types.Text, AfterValidator(_ip)] | None = None
     """The IP address in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_email: types.Text | None = None
     """The mail address in the client's certificate (RFC 8705 §2.1.2)."""

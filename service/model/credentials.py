@@ -16,6 +16,8 @@ class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True):
     """A certificate whose private key the sender holds, as a TLS handshake has shown."""
 
     der: bytes
+    chain: tuple[bytes, ...] = ()
+    """The certificates of authorities that were sent with it, the one that issued it first."""
     confirmation: Confirmation
 
 
@@ -37,6 +39,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     proof: str = ""
     """Empty for a method whose proof is the certificate, or that needs none."""
     request: RequestCredentials
+
+    @classmethod
+    def of_certificate(cls, request: RequestCredentials) -> Evidence | None:
+        """Return the client_id if a certificate comes with it (RFC 8705 §2)."""
+        client_id = request.params.get("client_id")
+        if request.certificate is None or client_id is None:
+            return None
+        return cls(client_id=client_id, request=request)
 
 
 class ClientAuthMethod(Protocol):

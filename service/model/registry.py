@@ -177,6 +177,8 @@ class Registry:
     users: tuple[User, ...]
     user_store: str | None
     """The import path of the operator's own `UserStore`, or None where `users` holds them."""
+    client_authorities: bytes | None
+    """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: the API resources of each scope value."""
     longest_token: int

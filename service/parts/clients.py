@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from service.client_auth import ClientAuthentication
+from functools import partial
+
+from service.client_auth import ClientAuthentication, MethodParts
 from service.client_auth.client_assertion import ClientAssertions
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.keys import ClientAlgorithms, ClientKeys
@@ -10,6 +12,10 @@ from service.clients.published_keys import PublishedKeys
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
 from service.clients.registration.registration import ClientRegistration, RegisteredOrigins
 from service.clock import clock
+from service.config.rules.mutual_tls import (
+    certificates_reach_the_service,
+    methods_without_evidence,
+)
 from service.config.rules.registered_client import Offered
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.keys.key_source import build_key_source, encryption_algorithms
@@ -73,6 +79,7 @@ class ClientParts:
                 algorithms=configuration.signing.algorithms,
                 pairwise=configuration.pairwise_salt is not None,
                 decryption=lambda: keys.ring.encryption_algorithms,
+                certificates=partial(certificates_reach_the_service, settings=configuration),
             ),
         )
         seal = Seal(configuration.signing.encryption_key)
@@ -91,14 +98,28 @@ class ClientParts:
             lifetime=configuration.registration.client_lifetime,
             emit=shared.emit,
         )
-        assertions = ClientAssertions(
-            issuer=shared.issuer,
-            token_endpoint=TOKEN_ENDPOINT,
-            keys=keys.of_clients,
-            stores=stores,
-            clock_skew=configuration.server.clock_skew,
-        )
-        self.authentication = ClientAuthentication(assertions, clients=self.directory)
+        self.authentication = build_client_authentication(shared, keys, self.directory)
+
+
+def build_client_authentication(
+    shared: Shared, keys: KeyParts, clients: Clients
+) -> ClientAuthentication:
+    """Build what authenticates clients, by the methods for which these settings leave evidence."""
+    configuration = shared.configuration
+    assertions = ClientAssertions(
+        issuer=shared.issuer,
+        token_endpoint=TOKEN_ENDPOINT,
+        keys=keys.of_clients,
+        stores=shared.stores,
+        clock_skew=configuration.server.clock_skew,
+    )
+    methods = MethodParts(
+        assertions=assertions,
+        registry=shared.registry,
+        published=keys.of_clients.published,
+        without=methods_without_evidence(configuration),
+    )
+    return ClientAuthentication(methods, clients=clients)
 
 
 class TokenParts:
@@ -131,10 +152,10 @@ class TokenParts:
 
 def build_dpop(shared: Shared, ring: KeyRing) -> DpopProofs:
     """Build what verifies proofs that clients hold the keys that their tokens are bound to."""
-    settings = shared.configuration.dpop
+    settings, alias = shared.configuration.dpop, shared.configuration.server.mtls_base_url
     always = settings.nonce == "always"
     return DpopProofs(
-        base_urls=(shared.issuer.rstrip("/"),),
+        base_urls=tuple(url.rstrip("/") for url in (shared.issuer, alias) if url is not None),
         lifetime=settings.proof_lifetime,
         clock_skew=shared.configuration.server.clock_skew,
         nonces=Nonces(keys=ring, lifetime=settings.nonce_lifetime, always=always),

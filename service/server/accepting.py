@@ -8,7 +8,6 @@ import ssl
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from socket import SOL_SOCKET, socket
 from struct import pack
 
@@ -42,31 +41,35 @@ CIPHERS_OF_TLS_1_2 = "ECDHE+AESGCM"
 log = structlog.stdlib.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
 class ServerTls:
     """A certificate that can be replaced; open connections keep the old one."""
 
-    settings: Tls
-    context: ssl.SSLContext = field(init=False)
-
-    def __post_init__(self) -> None:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.set_ciphers(CIPHERS_OF_TLS_1_2)
-        object.__setattr__(self, "context", context)
-        if self.settings.client_ca is not None:
-            # The client's authentication method requires a certificate (RFC 8705 §2).
-            context.verify_mode = ssl.CERT_OPTIONAL
-        self.reload()
+    def __init__(self, settings: Tls, *, asks_for_certificates: bool = False) -> None:
+        """Read the files; raise OSError (ssl.SSLError too) if they do not work together."""
+        self.settings = settings
+        self.asks_for_certificates = asks_for_certificates
+        self.context = self._read()
 
     def check(self) -> None:
         """Raise OSError (ssl.SSLError too) if the files, as they are now, do not work together."""
-        ServerTls(self.settings)
+        self._read()
 
     def reload(self) -> None:
-        """Read all files again, after a check; a `client_ca` is trusted in addition to earlier ones."""
-        if self.settings.client_ca is not None:
-            self.context.load_verify_locations(self.settings.client_ca)
-        self.context.load_cert_chain(self.settings.certificate, self.settings.private_key)
+        """Read all files again, after a check; an authority that is gone from `client_ca` is not trusted any more."""
+        self.context = self._read()
+
+    def _read(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.set_ciphers(CIPHERS_OF_TLS_1_2)
+        context.load_cert_chain(self.settings.certificate, self.settings.private_key)
+        if self.asks_for_certificates and self.settings.client_ca is not None:
+            # Which client needs a certificate says its registration (RFC 8705 §2).
+            context.verify_mode = ssl.CERT_OPTIONAL
+            context.load_verify_locations(self.settings.client_ca)
+            # A resumed session would not show the whole chain, and not be verified by newer authorities.
+            context.options |= ssl.OP_NO_TICKET
+            context.num_tickets = 0
+        return context
 
 
 class TlsAcceptor:
@@ -75,13 +78,13 @@ class TlsAcceptor:
     def __init__(
         self,
         listening: socket,
-        context: ssl.SSLContext,
+        tls: ServerTls,
         serve: Callable[[], asyncio.Protocol],
         connections: Connections,
     ) -> None:
         """Take what makes the protocol that serves a connection after its handshake."""
         self._listening = listening
-        self._context = context
+        self._tls = tls
         self._serve = serve
         self._connections = connections
         self._loop = asyncio.get_running_loop()
@@ -114,7 +117,7 @@ class TlsAcceptor:
     async def _establish(self, accepted: socket) -> None:
         try:
             await self._loop.connect_accepted_socket(
-                self._serve, accepted, ssl=self._context, ssl_handshake_timeout=HEAD_SECONDS
+                self._serve, accepted, ssl=self._tls.context, ssl_handshake_timeout=HEAD_SECONDS
             )
         except OSError:  # of the client or of the network; ssl.SSLError is one, too
             accepted.close()
@@ -150,7 +153,7 @@ class AcceptQueue:
     finds another process or is refused); connections that are complete are served.
     """
 
-    def __init__(self, listening: socket, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, listening: socket, tls: ServerTls | None) -> None:
         """Hold the queue open, also after the socket itself is closed."""
         self._listening = listening.dup()
         self._listening.setblocking(False)
@@ -167,7 +170,8 @@ class AcceptQueue:
         with self._listening:
             waiting = list(self._accept())
         loop = asyncio.get_running_loop()
-        taken = [loop.connect_accepted_socket(connection, each, ssl=self._tls) for each in waiting]
+        context = self._tls.context if self._tls else None
+        taken = [loop.connect_accepted_socket(connection, each, ssl=context) for each in waiting]
         await asyncio.gather(*taken, return_exceptions=True)  # a TLS handshake that fails
 
     def _accept(self) -> Iterator[socket]:

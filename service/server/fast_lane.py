@@ -17,6 +17,7 @@ from wsgiref.handlers import format_date_time
 
 import structlog
 
+from service.http.credentials import peer_certificates
 from service.http.endpoint import Answer, WholeRequest
 from service.server.connections import Connections
 from service.server.whole_requests import LARGEST, WholeRequestReader
@@ -118,9 +119,7 @@ class LaneConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         peer = cast("tuple[str, int] | None", transport.get_extra_info("peername"))
         self._reader.remote = peer[0] if peer else None  # none at a unix socket
-        tls = transport.get_extra_info("ssl_object")
-        if tls is not None:
-            self._reader.peer_certificate = tls.getpeercert(binary_form=True)
+        self._reader.peer_certificates = peer_certificates(transport.get_extra_info("ssl_object"))
         self._lane.connections.add(self)
         self._lane.accepted.add(self, transport.get_extra_info("socket"))
 

@@ -40,8 +40,7 @@ class Listening:
     """An application and the sockets where it is reached."""
 
     app: web.Application
-    sockets: Sequence[socket]
-    tls: ServerTls | None = None
+    sockets: Sequence[tuple[socket, ServerTls | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +77,7 @@ class Process:
     async def _serve(self, listening: Listening) -> Runner:
         runner = Runner(listening.app, shutdown_timeout=self.grace)
         await runner.setup()
-        tls = listening.tls.context if listening.tls else None
-        for each in listening.sockets:
+        for each, tls in listening.sockets:
             await runner.listen(each, tls)
         return runner
 
@@ -115,9 +113,9 @@ class Process:
 
     async def _reload(self) -> None:
         if await asyncio.to_thread(self.reload):
-            for each in self.listening:
-                if each.tls is not None:
-                    each.tls.reload()
+            for _, tls in (place for each in self.listening for place in each.sockets):
+                if tls is not None:
+                    tls.reload()
 
 
 def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Future[bool]:

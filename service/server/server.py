@@ -7,7 +7,6 @@ import socket as sockets
 import sys
 from http import HTTPStatus
 from socket import socket
-from ssl import SSLContext
 from typing import cast
 
 import structlog
@@ -17,7 +16,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from service.http.admission import MAX_HEAD_BYTES, readable
 from service.http.gate import GATE, REQUEST_ID, Handler, new_request_id
-from service.server.accepting import BACKLOG, AcceptQueue, TlsAcceptor
+from service.server.accepting import BACKLOG, AcceptQueue, ServerTls, TlsAcceptor
 from service.server.connections import CONNECTIONS, WRITE_SECONDS, Connections
 from service.server.fast_lane import Lane
 from service.server.whole_requests import LARGEST
@@ -54,7 +53,7 @@ class Runner(web.AppRunner):
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def listen(self, listening: socket, tls: SSLContext | None) -> None:
+    async def listen(self, listening: socket, tls: ServerTls | None) -> None:
         """Serve the connections of this socket."""
         if sys.platform == "linux" and listening.family in {sockets.AF_INET, sockets.AF_INET6}:
             # The system ends connections whose clients read nothing, where only its own buffers are full.

@@ -24,7 +24,7 @@ class WholeRequestReader:
 
     __slots__ = (
         *("_begun", "_body", "_complete", "_head", "_headers", "_largest", "_last", "_url"),
-        *("peer_certificate", "remote"),
+        *("peer_certificates", "remote"),
     )
 
     def __init__(self, largest: int) -> None:
@@ -32,7 +32,7 @@ class WholeRequestReader:
         self._head = b""
         self._last: WholeRequest | None = None
         self.remote: str | None = None
-        self.peer_certificate: bytes | None = None
+        self.peer_certificates: tuple[bytes, ...] = ()
 
     def read(self, data: bytes) -> WholeRequest | None:
         """Return the request if these bytes are exactly one, with nothing that only aiohttp understands.
@@ -64,7 +64,7 @@ class WholeRequestReader:
             headers=CIMultiDictProxy(self._headers),
             body=self._body,
             remote=self.remote,
-            peer_certificate=self.peer_certificate,
+            peer_certificates=self.peer_certificates,
         )
         # The head is remembered unless llhttp skipped something: line breaks before or after the request.
         head = data[: data.find(_END_OF_HEAD) + len(_END_OF_HEAD)]

@@ -22,16 +22,7 @@ pytestmark = [
 def config() -> dict[str, Any]:
     configuration = fresh_configuration()
     client_in(configuration, "consenting")["default_response_mode"] = "fragment"
-    for client_id, demand in DEMANDS.items():
-        client = client_in(configuration, "web") | {"client_id": client_id, demand: True}
-        configuration["clients"].append(client)
     return configuration
-
-
-DEMANDS = {
-    "pushing": "require_pushed_authorization_requests",
-    "certified": "tls_client_certificate_bound_access_tokens",
-}
 
 
 @pytest.mark.parametrize(
@@ -114,14 +105,6 @@ async def test_the_registration_parameter_is_refused(app: ClientApp) -> None:
 async def test_unknown_parameters_are_ignored(app: ClientApp) -> None:
     page = await app.login(unheard_of="1", audience="api1", display="touch")
     assert "code" in page.parameters
-
-
-@pytest.mark.parametrize("client_id", DEMANDS)
-async def test_a_client_that_requires_an_unsupported_feature_gets_no_code(
-    app: ClientApp, client_id: str
-) -> None:
-    page = await app.authorize(client_id=client_id)
-    assert page.error in {"invalid_request", "unauthorized_client"}
 
 
 async def test_a_refusal_without_a_response_type_goes_by_query(

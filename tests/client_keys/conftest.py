@@ -12,7 +12,6 @@ import time_machine
 from aiohttp import web
 from pydantic import TypeAdapter
 
-from service.catalogue import builtin_catalogue
 from service.clients.keys import ClientKeys
 from service.clients.published_keys import ClientHttp, PublishedKeys
 from service.config.registry import build_registry
@@ -100,7 +99,7 @@ async def party() -> AsyncIterator[Party]:
     file = TypeAdapter(ConfigurationFile).validate_python(
         {"issuer": "http://localhost", "clients": [entry]}
     )
-    client = build_registry(file, builtin_catalogue(), generation="1").clients["web"]
+    client = build_registry(file, generation="1").clients["web"]
     with time_machine.travel(time.time(), tick=False) as traveller:
         yield Party(keys, client, traveller)
     await free.close()

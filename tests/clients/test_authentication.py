@@ -38,7 +38,6 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     add("switched-off", enabled=False)
     add("only-basic", token_endpoint_auth_method="client_secret_basic")
     add("only-post", token_endpoint_auth_method="client_secret_post")
-    add("wants-mtls", tls_client_certificate_bound_access_tokens=True)
     config["registration"] = {"enabled": True}
     return config
 
@@ -200,14 +199,6 @@ async def test_a_client_uses_the_method_it_is_registered_for(service: RunningSer
     for name, status in (("only-basic", 401), ("only-post", 200)):
         answer = await by_post(service, client_id=name, client_secret=f"{name}-secret")
         assert answer.status == status
-
-
-@pytest.mark.rfc("9449#5", "8705#3", "9126#5")
-@pytest.mark.parametrize("name", ["wants-mtls"])
-async def test_a_client_that_requires_an_unsupported_feature_gets_no_token(
-    service: RunningService, name: str
-) -> None:
-    assert (await by_basic(service, name)).refusal == (400, "unauthorized_client")
 
 
 @pytest.mark.rfc("6749#2.1")

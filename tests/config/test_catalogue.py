@@ -30,9 +30,9 @@ USES = {
     "allowed_grant_types": ["authorization_code", "password"],
     "redirect_uris": ["https://app.example/callback"],
     "default_response_mode": "form_post",
-    "tls_client_certificate_bound_access_tokens": True,
+    "backchannel_user_code_parameter": True,
 }
-SUPPORTED = frozenset({"clients[app].tls_client_certificate_bound_access_tokens"})
+SUPPORTED = frozenset({"clients[app].backchannel_user_code_parameter"})
 
 
 @pytest.fixture
@@ -98,12 +98,10 @@ def test_a_name_that_nobody_has_added_is_an_error(found: Found, key: str, name: 
 def test_a_feature_is_supported_when_the_catalogue_names_it(
     found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "FEATURES", frozenset({Feature.MUTUAL_TLS}))
+    monkeypatch.setattr(catalogue, "FEATURES", frozenset({Feature.CIBA}))
     assert found() == {}
     client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
-    assert (
-        "Not supported" not in client["tls_client_certificate_bound_access_tokens"]["description"]
-    )
+    assert "Not supported" not in client["backchannel_user_code_parameter"]["description"]
 
 
 def test_a_grant_that_is_added_to_the_list_is_supported(

@@ -22,10 +22,8 @@ def test_a_generated_document_is_current(name: str) -> None:
 @pytest.mark.parametrize(
     ("section", "key"),
     [
-        ("ClientEntry", "tls_client_certificate_bound_access_tokens"),
+        ("ClientEntry", "backchannel_user_code_parameter"),
         ("ClientEntry", "device_code_lifetime"),
-        ("Tls", "client_ca"),
-        ("Server", "client_certificate_header"),
     ],
 )
 def test_a_key_that_is_not_supported_yet_says_so(section: Any, key: Any) -> None:
@@ -36,10 +34,7 @@ def test_a_key_that_is_not_supported_yet_says_so(section: Any, key: Any) -> None
 
 def test_a_value_that_is_not_supported_yet_is_named() -> None:
     client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
-    for key, value in (
-        ("allowed_grant_types", "urn:ietf:params:oauth:grant-type:device_code"),
-        ("token_endpoint_auth_method", "tls_client_auth"),
-    ):
+    for key, value in (("allowed_grant_types", "urn:ietf:params:oauth:grant-type:device_code"),):
         assert value in client[key]["description"].partition("**Not supported yet**")[2]
 
 
@@ -48,7 +43,7 @@ def test_the_readme_lists_what_is_not_supported_yet() -> None:
     listed = " ".join(row for row in rows if row.endswith("| not yet |"))
     catalogue = builtin_catalogue()
     grants = {feature for name, feature in GRANT_TYPES.items() if name not in catalogue.grant_types}
-    features = {*unsupported_keys(("clients",), catalogue).values(), *grants}
+    features = {*unsupported_keys(catalogue).values(), *grants}
     numbers = {number for each in features for number in re.findall(r"RFC \d+", each)}
     assert {number for number in numbers if number not in listed} == set()
     assert {"JARM", "CIBA"} <= {*re.findall(r"\w+", listed)}

@@ -34,6 +34,7 @@ REGISTRY = Registry(
     extension_grants=(),
     users=(ALICE, BOB, CAROL, DAVE),
     user_store=None,
+    client_authorities=None,
     resources_by_scope={},
     clients_by_mark={},
     permissions={},

@@ -52,7 +52,7 @@ async def service(
     tls = TypeAdapter(Tls).validate_python(
         dict.fromkeys(("certificate", "private_key", "client_ca"), str(pem))
     )
-    await runner.listen(socket, ServerTls(tls).context)
+    await runner.listen(socket, ServerTls(tls, asks_for_certificates=True))
     context = ssl.create_default_context(cafile=str(pem))
     context.load_cert_chain(pem)
     async with ClientSession(connector=TCPConnector(ssl=context)) as http:

@@ -53,6 +53,8 @@ REGISTRABLE = frozenset(
         # The logout specifications
         *("post_logout_redirect_uris", "frontchannel_logout_uri", "backchannel_logout_uri"),
         *("frontchannel_logout_session_required", "backchannel_logout_session_required"),
+        *("tls_client_auth_subject_dn", "tls_client_auth_san_dns", "tls_client_auth_san_uri"),
+        *("tls_client_auth_san_ip", "tls_client_auth_san_email"),
         # RFC 8705, 9101, 9126, 9449, 9701, JARM
         *("tls_client_certificate_bound_access_tokens", "require_signed_request_object"),
         *("require_pushed_authorization_requests", "dpop_bound_access_tokens"),
@@ -106,7 +108,7 @@ class RegistrationPolicy:
         digest, expires_at = record.secret_sha256, record.expires_at
         secret = digest and Secret(sha256=digest, value=secret_value, expires_at=expires_at)
         return replace(
-            client_of(self._entry(record.client_id, record.metadata), {}, self.offered.catalogue),
+            client_of(self._entry(record.client_id, record.metadata), {}),
             dynamically_registered=True,
             client_name=_read_names(record.metadata),
             client_secrets=(secret,) if secret else (),

@@ -10,6 +10,7 @@ from typing import cast
 
 from service.config.problem import Finding, warning
 from service.config.registry import response_types
+from service.config.rules.mutual_tls import holds_certificate
 from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.rules.supported import AUTH_METHODS, CERTIFICATE_SUBJECTS
 from service.config.schema.file import ConfigurationFile
@@ -61,7 +62,7 @@ _IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
     Credential.SECRET_VALUE: _knows_secret,
     Credential.KEYS: _has_keys,
     Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
-    Credential.CERTIFICATE: lambda client: client.self_signed_certificates or _has_keys(client),
+    Credential.CERTIFICATE: holds_certificate,
     Credential.NOTHING: lambda _: True,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 
 from service.config.problem import Finding
@@ -69,6 +69,8 @@ class Offered:
     """Whether there is a salt for pairwise subject identifiers."""
     decryption: Callable[[], Collection[str]]
     """Returns the algorithms by which this service can decrypt; they change with its keys."""
+    certificates: Callable[[ClientEntry], Iterable[Finding]]
+    """Finds what the client needs a certificate for that cannot reach this service."""
 
 
 RegistrationRule = Callable[[ClientEntry, Offered], Iterator[Finding]]
@@ -135,6 +137,13 @@ def algorithms_are_offered(client: ClientEntry, offered: Offered) -> Iterator[Fi
         yield Finding(("request_object_encryption_alg",), f"{alg} is not supported")
 
 
+def certificates_can_be_shown(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
+    """A client that needs a certificate can show it (RFC 8705 §2, §3)."""
+    for finding in offered.certificates(client):
+        if finding.severity == "error":
+            yield Finding(finding.location, finding.message.partition(":")[0])
+
+
 def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[Finding]:
     """Pairwise subjects need the service's salt, and one host or a document (OIDC Core §8.1)."""
     if client.subject_type != "pairwise":
@@ -182,5 +191,6 @@ RULES: tuple[RegistrationRule, ...] = (
     grant_types_and_response_types_fit,
     urls_are_safe,
     algorithms_are_offered,
+    certificates_can_be_shown,
     subjects_have_one_sector,
 )

@@ -35,6 +35,7 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
     tls, logo, templates = file.server.tls, file.ui.logo, file.ui.templates
     named: dict[Location, object] = {
         ("outgoing", "ca_file"): file.outgoing.ca_file,
+        ("mtls", "client_ca"): file.mtls.client_ca,
         ("ui", "logo"): logo,
         **{("signing", "keys", at, "path"): key.path for at, key in enumerate(file.signing.keys)},
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from service.config.problem import Finding, Location, warning
-from service.config.schema.file import ConfigurationFile
 from service.config.schema.findings import nearest
 from service.model.catalogue import Catalogue, Credential, Feature
 from service.model.client_entry import ClientEntry
@@ -36,16 +35,7 @@ CERTIFICATE_SUBJECTS = tuple(
     f"tls_client_auth_{kind}"
     for kind in ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
 )
-_PROTECTIONS: Mapping[str, Feature] = {
-    "require_pushed_authorization_requests": Feature.PAR,
-    "dpop_bound_access_tokens": Feature.DPOP,
-    "tls_client_certificate_bound_access_tokens": Feature.MUTUAL_TLS,
-}
-"""A client that requires one of these gets no token without it."""
 _CLIENT_KEYS: Mapping[str, Feature] = {
-    **_PROTECTIONS,
-    **dict.fromkeys(CERTIFICATE_SUBJECTS, Feature.MUTUAL_TLS),
-    "self_signed_certificates": Feature.MUTUAL_TLS,
     "authorization_signed_response_alg": Feature.JARM,
     "authorization_encrypted_response_alg": Feature.JARM,
     "authorization_encrypted_response_enc": Feature.JARM,
@@ -57,24 +47,13 @@ _CLIENT_KEYS: Mapping[str, Feature] = {
     "backchannel_authentication_request_signing_alg": Feature.CIBA,
     "backchannel_user_code_parameter": Feature.CIBA,
 }
-_KEYS: Mapping[tuple[str, ...], Mapping[str, Feature]] = {
-    ("clients",): _CLIENT_KEYS,
-    ("server",): {"client_certificate_header": Feature.MUTUAL_TLS},
-    ("server", "tls"): {"client_ca": Feature.MUTUAL_TLS},
-}
-"""The keys of each section that have no effect without a feature."""
+"""The keys of a client that have no effect without a feature."""
 
 
-def unsupported_keys(section: tuple[str, ...], catalogue: Catalogue) -> Mapping[str, Feature]:
-    """Return the keys of a section that this version accepts and does not support."""
-    keys = _KEYS[section].items()
+def unsupported_keys(catalogue: Catalogue) -> Mapping[str, Feature]:
+    """Return the keys of a client that this version accepts and does not support."""
+    keys = _CLIENT_KEYS.items()
     return {name: feature for name, feature in keys if feature not in catalogue.features}
-
-
-def unsupported_protection(client: ClientEntry, catalogue: Catalogue) -> Feature | None:
-    """Return the first protection that the client requires and this version does not support."""
-    required = (feature for name, feature in _PROTECTIONS.items() if getattr(client, name))
-    return next((each for each in required if each not in catalogue.features), None)
 
 
 def client_uses_supported_features(client: ClientEntry, catalogue: Catalogue) -> Iterator[Finding]:
@@ -91,21 +70,8 @@ def client_uses_supported_features(client: ClientEntry, catalogue: Catalogue) ->
             yield _report_unknown(location, method, {*catalogue.client_auth_methods, *AUTH_METHODS})
     if mode is not None and mode not in catalogue.response_modes:
         yield _report_unknown(("default_response_mode",), mode, catalogue.response_modes)
-    yield from _keys_in_use(client, unsupported_keys(("clients",), catalogue))
-
-
-def file_uses_supported_features(
-    file: ConfigurationFile, catalogue: Catalogue
-) -> Iterator[Finding]:
-    """Warn of features in the rest of the file that this version does not support."""
-    for section, values in ((("server",), file.server), (("server", "tls"), file.server.tls)):
-        for finding in _keys_in_use(values, unsupported_keys(section, catalogue)):
-            yield finding.below(*section)
-
-
-def _keys_in_use(section: object, features: Mapping[str, Feature]) -> Iterator[Finding]:
-    for name, feature in features.items():
-        if getattr(section, name, None):
+    for name, feature in unsupported_keys(catalogue).items():
+        if getattr(client, name):
             yield _not_supported((name,), feature)
 
 

@@ -14,6 +14,7 @@ from service.config.rules import (
     clients,
     credentials,
     extensions,
+    mutual_tls,
     names,
     profiles,
     service,
@@ -39,6 +40,7 @@ def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
         credentials.jwks_holds_public_keys,
         credentials.symmetric_algorithms_know_the_secret,
         credentials.encryption_has_an_algorithm_and_a_key,
+        mutual_tls.certificate_names_are_one,
     )
 
 
@@ -68,8 +70,10 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
         credentials.request_objects_can_be_decrypted,
         credentials.all_clients_can_sign,
-        partial(supported.file_uses_supported_features, catalogue=catalogue),
         profiles.clients_meet_their_profiles,
+        mutual_tls.each_certificate_reaches_the_service,
+        mutual_tls.own_tls_asks_for_certificates,
+        mutual_tls.certificate_settings_are_used,
         of_each_client(
             *client_rules(catalogue),
             clients.cors_origins_are_origins,

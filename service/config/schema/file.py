@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from service.config.schema.server import Dpop, Limits, Outgoing, Server, Session, Signing, Store
+from service.config.schema.server import (
+    Dpop,
+    Limits,
+    Mtls,
+    Outgoing,
+    Server,
+    Session,
+    Signing,
+    Store,
+)
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.profiles import with_profile_defaults
@@ -98,9 +108,15 @@ class Settings(types.Section):
     require_signed_request_object: bool = False
     """true: every client must sign its authorization requests (RFC 9101)."""
     dpop: Dpop = Dpop()
+    mtls: Mtls = Mtls()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
     ui: Ui = Ui()
+
+    @property
+    def client_ca(self) -> Path | None:
+        """The file with the authorities that tls_client_auth accepts."""
+        return self.mtls.client_ca or (self.server.tls.client_ca if self.server.tls else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from pydantic_core import core_schema
 from service.config.reading.source import LISTS
 from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES, unsupported_keys
 from service.config.schema.file import ConfigurationFile, Users
-from service.config.schema.server import Server, Tls
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
 
@@ -83,14 +82,8 @@ def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
 def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None:
     """Say in a key's description that this version does not support it, or which of its values."""
     client = definitions[ClientEntry.__name__]["properties"]
-    for location, section in (
-        (("clients",), ClientEntry),
-        (("server",), Server),
-        (("server", "tls"), Tls),
-    ):
-        for name in unsupported_keys(location, catalogue):
-            key = definitions[section.__name__]["properties"][name]
-            key["description"] += " **Not supported yet.**"
+    for name in unsupported_keys(catalogue):
+        client[name]["description"] += " **Not supported yet.**"
     if "urn:ietf:params:oauth:grant-type:device_code" not in catalogue.grant_types:
         client["device_code_lifetime"]["description"] += " **Not supported yet.**"
     for name, values in (

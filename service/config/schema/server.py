@@ -93,6 +93,9 @@ class Tls(types.Section):
     """A file with the private key of the certificate, PEM."""
     client_ca: types.FilePath | None = None
     """A file with the authorities that issue the clients' certificates, PEM (RFC 8705)."""
+    mtls_port: types.Port | None = None
+    """A further port, at which clients may show certificates of client_ca; null: nowhere. No browser should come here, because
+    it would ask its user for a certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +118,9 @@ class Server(types.Section):
     PEM)."""
     tls: Tls | None = None
     """TLS without a proxy."""
+    mtls_base_url: types.WebUrl | None = None
+    """The URL below which clients with certificates reach this service, if it is not that of the issuer; discovery lists the
+    endpoints there as mtls_endpoint_aliases (RFC 8705 §5)."""
     management_port: types.Port | None = None
     """A port of its own for /health/* and /metrics; null: they share `port`."""
     shutdown_grace: types.Duration = 20
@@ -126,6 +132,16 @@ class Server(types.Section):
     """How far the clocks of others, whose tokens are verified, may differ from this one's."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 65536
     """The largest request body."""
+
+    @property
+    def mtls_port(self) -> int | None:
+        """The port at which this service itself asks for certificates."""
+        return self.tls.mtls_port if self.tls else None
+
+    @property
+    def takes_certificates(self) -> bool:
+        """Whether certificates of clients can reach this service at all."""
+        return self.client_certificate_header is not None or self.mtls_port is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +227,15 @@ class Dpop(types.Section):
     `dpop_nonce_required`."""
     nonce_lifetime: types.Lifetime = 60
     """How long a nonce is given out; it is accepted for as long again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mtls(types.Section):
+    """Authentication of clients by certificates (mutual TLS, RFC 8705)."""
+
+    client_ca: types.FilePath | None = None
+    """A file with the authorities whose certificates tls_client_auth accepts, PEM; null: server.tls.client_ca. The service
+    verifies the chain itself, also behind a proxy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,143 @@
+"""Judges client certificates: their time, their key and their chain to an authority (RFC 8705 §2, RFC 5280 §6)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import sha256
+from typing import cast
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509 import verification
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from service.model.certificate import parse_certificate
+from service.model.credentials import ClientCertificate
+
+MAX_INTERMEDIATES = 4
+"""Certificates that a client may show besides its own; each multiplies the ways that a chain may go."""
+_MAX_DEPTH = 3
+
+_ANY_CRITICALITY = verification.Criticality.AGNOSTIC
+
+
+def is_valid_at(certificate: ClientCertificate, now: int) -> bool:
+    """Return whether the certificate is neither expired nor from the future (RFC 5280 §4.1.2.5)."""
+    parsed = parse_certificate(certificate.der)
+    begin, end = parsed.not_valid_before_utc, parsed.not_valid_after_utc
+    return begin.timestamp() <= now <= end.timestamp()
+
+
+@lru_cache(maxsize=1000)
+def key_digest(der: bytes) -> bytes | None:
+    """Return the SHA-256 hash of the SubjectPublicKeyInfo; None if the key is of an unknown kind."""
+    try:
+        key = parse_certificate(der).public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
+    return sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
+
+
+def der_in_x5c(x5c: object) -> bytes | None:
+    """Return the certificate of a JWK's key; None if there is none (RFC 7517 §4.7)."""
+    chain = cast("list[object]", x5c) if isinstance(x5c, list) else []
+    return _decode_der(chain[0]) if chain and isinstance(chain[0], str) else None
+
+
+@lru_cache(maxsize=1000)
+def _decode_der(text: str) -> bytes | None:
+    try:
+        der = b64decode(text, validate=True)
+        parse_certificate(der)
+    except (ValueError, NotBase64):
+        return None
+    return der
+
+
+def is_chained(certificate: ClientCertificate, authorities: bytes, now: int) -> bool:
+    """Return whether the certificate is valid, is for clients, and chains to an authority (RFC 8705 §2.1, RFC 5280 §6.1).
+
+    The authorities are PEM; each is an end of the chain, a root or not.
+    """
+    builder = (
+        verification.PolicyBuilder()
+        .store(_read_authorities(authorities))
+        .time(datetime.fromtimestamp(now, UTC))
+        .max_chain_depth(_MAX_DEPTH)
+        .extension_policies(ca_policy=_OF_AUTHORITIES, ee_policy=_OF_CLIENTS)
+    )
+    try:
+        leaf, *intermediates = map(parse_certificate, (certificate.der, *certificate.chain))
+        builder.build_client_verifier().verify(leaf, intermediates)
+    except (ValueError, UnsupportedAlgorithm, verification.VerificationError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=4)
+def _read_authorities(pem: bytes) -> verification.Store:
+    return verification.Store(x509.load_pem_x509_certificates(pem))
+
+
+def _client_is_no_authority(
+    _: object, __: object, constraints: x509.BasicConstraints | None
+) -> None:
+    if constraints is not None and constraints.ca:
+        raise ValueError("the certificate is that of an authority")
+
+
+def _key_signs(_: object, __: object, usage: x509.KeyUsage | None) -> None:
+    if usage is not None and not (usage.digital_signature or usage.key_agreement):
+        raise ValueError("the key may not authenticate anybody")
+
+
+def _is_for_clients(_: object, __: object, usage: x509.ExtendedKeyUsage | None) -> None:
+    """Take a certificate without the extension for any purpose (RFC 5280 §4.2.1.12)."""
+    if usage is not None and ExtendedKeyUsageOID.CLIENT_AUTH not in usage:
+        raise ValueError("the certificate is not for TLS clients")
+
+
+def _issuer_is_authority(_: object, __: object, constraints: x509.BasicConstraints) -> None:
+    if not constraints.ca:
+        raise ValueError("the issuer is no authority")
+
+
+def _key_signs_certificates(_: object, __: object, usage: x509.KeyUsage | None) -> None:
+    if usage is not None and not usage.key_cert_sign:
+        raise ValueError("the issuer's key may not sign certificates")
+
+
+def _issues_for_clients(_: object, __: object, usage: x509.ExtendedKeyUsage | None) -> None:
+    allowed = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
+    if usage is not None and allowed.isdisjoint(usage):
+        raise ValueError("the issuer may not issue certificates for TLS clients")
+
+
+def _constrains_no_subject(_: object, __: object, constraints: x509.NameConstraints | None) -> None:
+    """Refuse constraints on distinguished names, which the library does not apply to the subject."""
+    if constraints is None:
+        return
+    subtrees = [*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ())]
+    if any(isinstance(each, x509.DirectoryName) for each in subtrees):
+        raise ValueError("constraints on distinguished names are not supported")
+
+
+_OF_CLIENTS = (
+    verification.ExtensionPolicy.permit_all()
+    .may_be_present(x509.BasicConstraints, _ANY_CRITICALITY, _client_is_no_authority)
+    .may_be_present(x509.KeyUsage, _ANY_CRITICALITY, _key_signs)
+    .may_be_present(x509.ExtendedKeyUsage, _ANY_CRITICALITY, _is_for_clients)
+    .require_not_present(x509.NameConstraints)
+)
+_OF_AUTHORITIES = (
+    verification.ExtensionPolicy.permit_all()
+    .require_present(x509.BasicConstraints, _ANY_CRITICALITY, _issuer_is_authority)
+    .may_be_present(x509.KeyUsage, _ANY_CRITICALITY, _key_signs_certificates)
+    .may_be_present(x509.ExtendedKeyUsage, _ANY_CRITICALITY, _issues_for_clients)
+    .may_be_present(x509.NameConstraints, _ANY_CRITICALITY, _constrains_no_subject)
+)
+"""Authorities of an organisation often lack what those of browsers must have, such as the key's usage."""
