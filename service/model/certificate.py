@@ -40,11 +40,12 @@ def parse_certificate(der: bytes) -> x509.Certificate:
 
 @lru_cache(maxsize=1000)
 def der_in_pem(text: str) -> bytes | None:
-    """Return the certificate in a text; None if the text is none in PEM."""
+    """Return the one certificate in a text; None if the text is not one in PEM."""
     try:
-        return x509.load_pem_x509_certificate(text.encode()).public_bytes(Encoding.DER)
+        certificates = x509.load_pem_x509_certificates(text.encode())
     except ValueError:
         return None
+    return certificates[0].public_bytes(Encoding.DER) if len(certificates) == 1 else None
 
 
 def names_subject(der: bytes, name: str) -> bool:

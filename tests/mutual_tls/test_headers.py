@@ -1,0 +1,146 @@
+"""The one configured header of a trusted proxy holds the certificate (RFC 9440, RFC 8705 §6.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from multidict import CIMultiDict
+
+from tests.conftest import Start
+from tests.driving.authority import Certified, sequence
+from tests.driving.service import Answer, RunningService
+
+pytestmark = pytest.mark.rfc("9440#2", "8705#6.5")
+
+FORM = "grant_type=client_credentials&scope=api1&client_id=shop"
+
+
+async def ask(service: RunningService, *headers: tuple[str, str]) -> Answer:
+    sent = CIMultiDict([*headers, ("Content-Type", "application/x-www-form-urlencoded")])
+    return await service.request("POST", "/connect/token", headers=sent, data=FORM)
+
+
+@pytest.fixture
+def nested(authority: Certified) -> Certified:
+    """A certificate with two authorities below the accepted one."""
+    return authority.authority("CN=1").authority("CN=2").issue()
+
+
+async def test_the_header_of_an_untrusted_peer_is_ignored(
+    start: Start, config: dict[str, Any], shop: Certified
+) -> None:
+    config["server"]["trusted_proxies"] = ["192.0.2.1"]
+    service = await start(config)
+    for value in (sequence(shop.certificate), "malformed"):
+        assert (await ask(service, ("Client-Cert", value))).refusal == (401, "invalid_client")
+
+
+@pytest.mark.parametrize("header", ["Client-Cert", "X-SSL-Cert"])
+async def test_only_the_configured_header_is_read(
+    start: Start, config: dict[str, Any], shop: Certified, header: str
+) -> None:
+    config["server"]["client_certificate_header"] = header
+    service = await start(config)
+    values = shop.headers() | shop.escaped()
+    for sent, value in values.items():
+        answer = await ask(service, (sent, value))
+        assert answer.status == (200 if sent == header else 401)
+
+
+async def test_the_order_of_the_chain_in_several_fields_is_kept(
+    service: RunningService, nested: Certified
+) -> None:
+    fields = [("Client-Cert-Chain", sequence(each)) for each in nested.chain]
+    answer = await ask(service, ("Client-Cert", sequence(nested.certificate)), *fields)
+    assert answer.status == 200
+
+
+async def test_without_its_chain_a_certificate_is_refused(
+    service: RunningService, nested: Certified
+) -> None:
+    headers = nested.headers(chain=False)
+    assert (await ask(service, *headers.items())).refusal == (401, "invalid_client")
+
+
+async def test_a_chain_beside_pem_is_not_read(
+    start: Start, config: dict[str, Any], nested: Certified
+) -> None:
+    config["server"]["client_certificate_header"] = "X-SSL-Cert"
+    headers = nested.escaped() | {"Client-Cert-Chain": nested.headers()["Client-Cert-Chain"]}
+    answer = await ask(await start(config), *headers.items())
+    assert answer.refusal == (401, "invalid_client")
+
+
+@pytest.mark.parametrize("twice", ["Client-Cert", "X-SSL-Cert"])
+async def test_a_certificate_that_is_sent_twice_is_refused(
+    start: Start, config: dict[str, Any], shop: Certified, twice: str
+) -> None:
+    config["server"]["client_certificate_header"] = twice
+    value = (shop.headers() | shop.escaped())[twice]
+    service = await start(config)
+    assert (await ask(service, (twice, value), (twice, value))).refusal == (400, "invalid_request")
+    assert (await ask(service, (twice, f"{value}, {value}"))).refusal == (400, "invalid_request")
+
+
+MALFORMED = {
+    "text": "malformed",
+    "no colons": "{der}",
+    "one colon": ":{der}",
+    "a parameter": ":{der}:;a=1",
+    "not base64": ":!{der}:",
+    "base64url": ":_-_-:",
+    "nothing": "::",
+    "no certificate": ":bWFkZSB1cA==:",
+    "half a certificate": ":{half}:",
+    "more than a certificate": ":{more}:",
+    "PEM": "-----BEGIN CERTIFICATE-----",
+}
+
+
+@pytest.mark.parametrize("name", ["Client-Cert", "Client-Cert-Chain"])
+@pytest.mark.parametrize("value", MALFORMED.values(), ids=MALFORMED)
+async def test_a_malformed_header_is_refused(
+    service: RunningService, shop: Certified, name: str, value: str
+) -> None:
+    der = shop.headers()["Client-Cert"].strip(":")
+    half, more = der[: len(der) // 8 * 4], der.rstrip("=")[: len(der) // 4 * 4 - 4] + "AAAAAAAA"
+    spoiled = value.format(der=der, half=half, more=more)
+    headers = shop.headers() | {name: spoiled}
+    answer = await ask(service, *headers.items())
+    assert answer.refusal == (400, "invalid_request")
+    assert spoiled not in answer["error_description"]
+
+
+@pytest.mark.parametrize(
+    "value", ["malformed", "-----BEGIN%20CERTIFICATE-----", "%ff%00", ":AAAA:", "%0A"]
+)
+async def test_a_malformed_pem_header_is_refused(
+    start: Start, config: dict[str, Any], value: str
+) -> None:
+    config["server"]["client_certificate_header"] = "X-SSL-Cert"
+    answer = await ask(await start(config), ("X-SSL-Cert", value))
+    assert answer.refusal == (400, "invalid_request")
+
+
+async def test_a_chain_is_bounded(
+    service: RunningService, shop: Certified, authority: Certified
+) -> None:
+    for count, status in ((4, 200), (5, 400)):
+        chain = ", ".join([sequence(authority.certificate)] * count)
+        headers = shop.headers() | {"Client-Cert-Chain": chain}
+        assert (await ask(service, *headers.items())).status == status
+
+
+async def test_a_chain_without_a_certificate_is_ignored(
+    service: RunningService, authority: Certified
+) -> None:
+    for chain in (sequence(authority.certificate), "malformed"):
+        answer = await ask(service, ("Client-Cert-Chain", chain))
+        assert answer.refusal == (401, "invalid_client")
+
+
+async def test_a_malformed_certificate_at_userinfo_is_refused(service: RunningService) -> None:
+    headers = {"Client-Cert": "malformed", "Authorization": "Bearer x"}
+    answer = await service.get("/connect/userinfo", headers=headers)
+    assert answer.refusal == (401, "invalid_token")  # it is not looked at for a token that is none
