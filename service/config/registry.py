@@ -29,9 +29,8 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> registry.Regi
     for resource in resources.values():
         for name in resource.scopes:
             by_scope[name] = (*by_scope.get(name, ()), resource)
-    algorithms = file.signing.algorithms
     clients = {
-        entry.client_id: client_of(entry, resources, algorithms=algorithms)
+        entry.client_id: client_of(entry, resources, algorithms=file.signing.algorithms)
         for entry in file.clients
     }
     builtin = {
