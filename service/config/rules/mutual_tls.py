@@ -108,3 +108,10 @@ def certificate_settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
     if not server.takes_certificates:
         message = "is published, but no certificates of clients can reach this service"
         yield warning(at, message, _SET_HEADER)
+
+
+FILE_RULES = (
+    each_certificate_reaches_the_service,
+    own_tls_asks_for_certificates,
+    certificate_settings_are_used,
+)

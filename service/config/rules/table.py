@@ -71,9 +71,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         credentials.request_objects_can_be_decrypted,
         credentials.all_clients_can_sign,
         profiles.clients_meet_their_profiles,
-        mutual_tls.each_certificate_reaches_the_service,
-        mutual_tls.own_tls_asks_for_certificates,
-        mutual_tls.certificate_settings_are_used,
+        *mutual_tls.FILE_RULES,
         of_each_client(
             *client_rules(catalogue),
             clients.cors_origins_are_origins,
