@@ -9,7 +9,7 @@ import pytest
 from tests.certification.fapi2.client import PAR, TOKEN, FapiClient
 from tests.certification.fapi2.flow import finish
 from tests.certification.fapi2.keys import SigningKey, times
-from tests.certification.fapi2.rules.marks import NEEDS_A_PROFILE, mirrors
+from tests.certification.fapi2.rules.marks import mirrors
 from tests.certification.provider import ISSUER
 
 INVALID_CLIENT = (401, "invalid_client")
@@ -88,10 +88,7 @@ class AssertionsAtPar:
     @mirrors("par-test-par-endpoint-url-as-audience-fails")
     @mirrors("par-test-token-endpoint-url-as-audience-fails")
     @pytest.mark.rfc("fapi2#5.3.2.1")
-    @pytest.mark.parametrize(
-        "audience",
-        ["array", *(pytest.param(name, marks=NEEDS_A_PROFILE) for name in (PAR, TOKEN))],
-    )
+    @pytest.mark.parametrize("audience", ["array", PAR, TOKEN])
     async def test_an_assertion_for_more_than_the_issuer_is_refused(
         self, client: FapiClient, audience: str
     ) -> None:

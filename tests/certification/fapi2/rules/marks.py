@@ -8,7 +8,3 @@ import pytest
 def mirrors(module: str) -> pytest.MarkDecorator:
     """Mark a rule with the module that it is part of, by what follows the common beginning."""
     return pytest.mark.conformance(f"fapi2-security-profile-final-{module}")
-
-
-NEEDS_A_PROFILE = pytest.mark.xfail(strict=True, reason="no client has a profile yet")
-"""For what only `clients[].profile` brings."""

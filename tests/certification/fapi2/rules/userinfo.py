@@ -12,7 +12,7 @@ from service.protocol.base64url import base64url
 from tests.certification.fapi2.client import NO_PROOF, FapiClient
 from tests.certification.fapi2.flow import complete
 from tests.certification.fapi2.rules.dpop import now, resource_proof
-from tests.certification.fapi2.rules.marks import NEEDS_A_PROFILE, mirrors
+from tests.certification.fapi2.rules.marks import mirrors
 from tests.certification.provider import ISSUER
 from tests.driving.dpop import DpopKey
 from tests.driving.service import Answer, claims_in
@@ -101,7 +101,6 @@ class ProofsAtUserinfo:
         assert (await client.call(token, proof=proof(client, token))).status == 401
         assert (await client.call(token)).status == 200
 
-    @NEEDS_A_PROFILE
     @mirrors("dpop-negative-tests")
     @pytest.mark.rfc("fapi2#5.4.1")
     async def test_a_proof_signed_with_rs256_is_refused(self, client: FapiClient) -> None:
