@@ -157,6 +157,8 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             active_tokens=tokens.active_tokens,
             identifiers=tokens.identifiers,
             registry=shared.registry,
+            keys=parts.keys.of_clients,
+            algorithms=parts.keys.algorithms,
             credentials=pages.credentials,
             emit=shared.emit,
         ),
@@ -184,7 +186,11 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For users whom clients send here: a page for each step of `authorize/steps`."""
     shared = parts.shared
     return (
-        AuthorizeEndpoint(sign_in=pages.sign_in, registrable=parts.clients.registrable),
+        AuthorizeEndpoint(
+            sign_in=pages.sign_in,
+            registrable=parts.clients.registrable,
+            algorithms=parts.keys.algorithms,
+        ),
         LoginEndpoint(
             sign_in=pages.sign_in,
             local=parts.sign_in.local,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from service.authorize.response_modes import RESPONSE_MODES
+from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.client_auth import CLIENT_AUTH_METHODS
 from service.grants import BUILTIN_GRANTS
 from service.model.catalogue import Catalogue, Feature
 
-FEATURES: frozenset[Feature] = frozenset({Feature.DPOP, Feature.MUTUAL_TLS, Feature.PAR})
+FEATURES: frozenset[Feature] = frozenset(
+    {
+        Feature.DPOP,
+        Feature.ENCRYPTED_INTROSPECTION,
+        Feature.JARM,
+        Feature.MUTUAL_TLS,
+        Feature.PAR,
+    }
+)
 """To support one, name it here: its keys of config.yaml are no longer warned of, and clients may register them."""
 
 _BY_AUTHORIZE = frozenset({"implicit"})
@@ -21,6 +29,6 @@ def builtin_catalogue() -> Catalogue:
         grant_types=_BY_AUTHORIZE | {grant.grant_type for grant in BUILTIN_GRANTS},
         registrable_grant_types=_BY_AUTHORIZE | registrable,
         client_auth_methods={method.name: method.credential for method in CLIENT_AUTH_METHODS},
-        response_modes=tuple(RESPONSE_MODES),
+        response_modes=RESPONSE_MODE_NAMES,
         features=FEATURES,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from service.authorize.response_modes import RESPONSE_MODES
+from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.clients.directory import Clients
 from service.protocol.authorization_request import PROMPTS
 from service.protocol.errors import RefusedValue
@@ -20,7 +20,7 @@ async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple
     accepted: dict[str, Iterable[str]] = {
         "client_id": registry.permissions,
         "resource": registry.api_resources,
-        "response_mode": RESPONSE_MODES,
+        "response_mode": RESPONSE_MODE_NAMES,
         "prompt": PROMPTS,
     }
     client = await clients.find(refused.client_id) if refused.client_id else None

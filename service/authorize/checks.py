@@ -14,6 +14,7 @@ from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
 from service.clients.directory import Clients
+from service.clients.keys import ClientKeys
 from service.model.client import Client
 from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
@@ -130,6 +131,7 @@ class RequestReader:
     clients: Clients
     request_objects: RequestObjects
     id_tokens: IdTokens
+    client_keys: ClientKeys
     push_required: bool
     """Whether every client has to push its requests."""
 
@@ -143,7 +145,7 @@ class RequestReader:
         if endpoint is not DEVICE:
             arrival = await self.request_objects.open(arrival)
         if endpoint in (AUTHORIZE, PAR):
-            self._require_redirect_uri(arrival)
+            await self._require_reply_to(arrival)
         return arrival
 
     async def reopen(self, params: Params) -> Arrival:
@@ -151,9 +153,14 @@ class RequestReader:
         client = await find_client(params, self.clients)
         return Arrival(endpoint=AUTHORIZE, client=client, params=params)
 
-    def reply_to(self, arrival: Arrival) -> ReplyTo:
-        """Return the place of the answer; raise InvalidRequest if the redirect URI is not registered."""
-        return find_reply_to(arrival.params, arrival.client, issuer=self.issuer)
+    async def reply_to(self, arrival: Arrival) -> ReplyTo:
+        """Return the place of the answer.
+
+        Raise InvalidRequest if the redirect URI is not registered, UnauthorizedClient if the answer
+        has to be encrypted and the client has no key for that.
+        """
+        reply_to = find_reply_to(arrival.params, arrival.client, issuer=self.issuer)
+        return await reply_to.with_keys(self.client_keys)
 
     async def read_parameters(self, arrival: Arrival) -> AuthorizeRequest:
         """Return what the parameters of this endpoint say; raise OAuthError if one is malformed."""
@@ -179,9 +186,9 @@ class RequestReader:
             check(request, self.clients.registry.current)
         return request
 
-    def _require_redirect_uri(self, arrival: Arrival) -> None:
+    async def _require_reply_to(self, arrival: Arrival) -> None:
         try:
-            self.reply_to(arrival)
+            await self.reply_to(arrival)
         except InvalidRequest as untrusted:
             refusal = arrival.refusal or untrusted
             refusal.refused = untrusted.refused  # it is the reason why the refusal is a page

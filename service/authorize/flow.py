@@ -102,7 +102,11 @@ class AuthorizeFlow:
                 "request_uri is unknown, expired or used: begin again at the application"
             )
         params = Params({**pushed.params.values, "request_uri": sent.every("request_uri")})
-        return Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
+        arrival = Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
+        await self.reader.reply_to(
+            arrival
+        )  # raises for a page, as for a request that is not pushed
+        return arrival
 
     def _claim(self, arrival: Arrival, parked: ParkedRequest | None) -> Claim | None:
         """Return the attempt to answer a request that can be answered once; a pushed one wherever it is parked."""
@@ -119,7 +123,7 @@ class AuthorizeFlow:
         except errors.TooManyRequests:
             raise
         except OAuthError as error:
-            return self.refuse_with(self.reader.reply_to(arrival), error)
+            return await self.refuse_with(await self.reader.reply_to(arrival), error)
 
     async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """Go on with a parked request after the user has answered something."""
@@ -128,16 +132,16 @@ class AuthorizeFlow:
     async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Delivery:
         """End a parked request, because the user refused or cannot meet it."""
         arrival = await self.reader.reopen(parked.params)
-        reply_to = self.reader.reply_to(arrival)
+        reply_to = await self.reader.reply_to(arrival)
         if (claim := self._claim(arrival, parked)) is not None:
             await claim.make()
-        return self.refuse_with(reply_to.in_browser(visitor.browser_state), error)
+        return await self.refuse_with(reply_to.in_browser(visitor.browser_state), error)
 
     async def advance(
         self, arrival: Arrival, visitor: Visitor, parked: ParkedRequest | None = None
     ) -> Outcome:
         """Return the answer or the next page, for which a request that has just come in is parked."""
-        reply_to = self.reader.reply_to(arrival).in_browser(visitor.browser_state)
+        reply_to = (await self.reader.reply_to(arrival)).in_browser(visitor.browser_state)
         claim = self._claim(arrival, parked)
         try:
             request = await self.reader.read(arrival)
@@ -155,11 +159,11 @@ class AuthorizeFlow:
         except (errors.AlreadyAnswered, errors.TooManyRequests):
             raise  # a page: the client has its answer, or would only send the user again
         except errors.TemporarilyUnavailable as error:
-            return self.refuse_with(reply_to, error)  # what is parked may be tried again
+            return await self.refuse_with(reply_to, error)  # what is parked may be tried again
         except OAuthError as error:
             if claim is not None:
                 await claim.make()
-            return self.refuse_with(reply_to, error)
+            return await self.refuse_with(reply_to, error)
 
     async def _park(self, arrival: Arrival, path: str, *, browser: str | None) -> NextStep:
         address = arrival.client_address
@@ -223,12 +227,12 @@ class AuthorizeFlow:
         parameters = await self.answering.grant(interaction, session, reply_to, claim)
         if interaction.consented_scope:
             await self.consents.prolong(session.subject, request.client)
-        return reply_to.deliver(parameters)
+        return await reply_to.deliver(parameters)
 
-    def refuse_with(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
+    async def refuse_with(self, reply_to: ReplyTo, error: OAuthError) -> Delivery:
         """Send an error to the client."""
         self.emit(AuthorizationRefused.by(error, reply_to.client.client_id))
-        return reply_to.refuse(error)
+        return await reply_to.refuse(error)
 
 
 def _pushed_id(params: Params) -> str | None:

@@ -8,13 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
+from service.clients.keys import ClientKeys
 from service.model.client import Client
 from service.protocol.authorization_request import (
+    JWT_SUFFIX,
     NO_RESPONSE,
     OPAQUE_ORIGIN,
-    check_response_mode,
+    choose_response_mode,
     parse_response_type,
     session_state,
 )
@@ -22,6 +25,9 @@ from service.protocol.errors import InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import Delivery, origin_of
 from service.protocol.scope import OPENID
+
+_FOR_TOKENS = {"query": "fragment", "query.jwt": "fragment.jwt"}
+"""The mode by which an error is sent where the one that was asked for cannot carry tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,8 @@ class ReplyTo:
     """Whether it is an authentication request (OIDC Core §3.1.2.1)."""
     session_state: str | None = None
     """Lets the client notice that the login has changed; None before the browser is known."""
+    jwts: ResponseJwts | None = None
+    """Makes the JWT of a response mode that sends one."""
 
     @property
     def host(self) -> str:
@@ -61,15 +69,24 @@ class ReplyTo:
         )
         return replace(self, session_state=state)
 
-    def deliver(self, parameters: Mapping[str, str]) -> Delivery:
-        """Send parameters to the client, with `state`, `session_state` and `iss` (RFC 9207 §2)."""
+    async def with_keys(self, keys: ClientKeys) -> ReplyTo:
+        """Add what the response mode needs; UnauthorizedClient if the client has no key to encrypt to (JARM §2.2)."""
+        if not self.response_mode.endswith(JWT_SUFFIX):
+            return self
+        return replace(self, jwts=await ResponseJwts.find_keys(self.client, keys))
+
+    async def deliver(self, parameters: Mapping[str, str]) -> Delivery:
+        """Send parameters to the client, with `state`, `session_state` and `iss` (RFC 9207 §2), or all in a JWT (JARM §2.1)."""
         carried = {"state": self.state, "session_state": self.session_state, "iss": self.issuer}
         present = {name: value for name, value in carried.items() if value is not None}
-        return RESPONSE_MODES[self.response_mode](self.redirect_uri, {**parameters, **present})
+        response = {**parameters, **present}
+        if self.jwts is not None:
+            response = {"response": await self.jwts.make(response)}
+        return RESPONSE_MODES[self.response_mode](self.redirect_uri, response)
 
-    def refuse(self, error: OAuthError) -> Delivery:
+    async def refuse(self, error: OAuthError) -> Delivery:
         """Send an error to the client (RFC 6749 §4.1.2.1)."""
-        return self.deliver({"error": error.code, "error_description": error.description})
+        return await self.deliver({"error": error.code, "error_description": error.description})
 
 
 async def find_client(params: Params, clients: Clients) -> Client:
@@ -123,13 +140,11 @@ def _choose_mode(params: Params, client: Client) -> str:
     response_type = NO_RESPONSE
     with suppress(OAuthError):
         response_type = parse_response_type(_only(params, "response_type") or "")
+    encrypted = client.authorization_encrypted_response_alg is not None
     asked = _only(params, "response_mode")
-    if asked == "query" and response_type.from_front_channel:
-        return "fragment"
-    for mode in filter(None, (asked, client.default_response_mode)):
+    for name in filter(None, (asked, _FOR_TOKENS.get(asked or ""), client.default_response_mode)):
         with suppress(InvalidRequest):
-            check_response_mode(mode, response_type, RESPONSE_MODES)
-            return mode
+            return choose_response_mode(name, response_type, RESPONSE_MODES, encrypted=encrypted)
     return response_type.default_mode
 
 

@@ -15,7 +15,7 @@ from service.protocol import errors
 from service.protocol.authorization_request import (
     NO_RESPONSE,
     ResponseType,
-    check_response_mode,
+    choose_response_mode,
     parse_prompt,
     parse_response_type,
 )
@@ -100,7 +100,8 @@ async def read_request(
         response_type = parse_response_type(params.require("response_type"))
     mode = params.get("response_mode")
     if mode is not None:
-        check_response_mode(mode, response_type, RESPONSE_MODES)
+        encrypted = client.authorization_encrypted_response_alg is not None
+        choose_response_mode(mode, response_type, RESPONSE_MODES, encrypted=encrypted)
     scope = _read_scope(params, response_type)
     acr_values = _read_acr_values(params, client)
     claims = parse_claims(params.get("claims"))

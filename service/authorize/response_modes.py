@@ -1,10 +1,14 @@
-"""Sends an authorization response to the client; each mode is a function, and one line of the table."""
+"""Sends an authorization response to the client; each mode is a function, and one line of the table.
+
+A mode whose name ends with `.jwt` is given one parameter, `response`, which is made by `response_jwt.py` (JARM §2.3).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
+from service.protocol.authorization_request import JWT
 from service.protocol.redirect_uri import Delivery, FormPost, Redirect, with_query
 
 
@@ -22,4 +26,9 @@ RESPONSE_MODES: Mapping[str, Callable[[str, Mapping[str, str]], Delivery]] = {
     "query": query,
     "fragment": fragment,
     "form_post": FormPost,
+    "query.jwt": query,
+    "fragment.jwt": fragment,
+    "form_post.jwt": FormPost,
 }
+RESPONSE_MODE_NAMES = (*RESPONSE_MODES, JWT)
+"""What a client may ask for; `jwt` stands for one of the others (JARM §2.3.4)."""

@@ -13,8 +13,23 @@ from service.keys.foreign_keys import UnknownKey, accepted_header
 from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
-from service.model.registry import LiveRegistry
+from service.model.registry import KeyOwner, LiveRegistry
 from service.protocol.errors import UnauthorizedClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipient:
+    """A client's or API's key, with the algorithm for the content that is encrypted to it."""
+
+    key: Key
+    enc: str
+
+    def encrypt(self, content: bytes, *, cty: str | None) -> str:
+        """Return a JWE; raise UnauthorizedClient if the key turns out to be unusable."""
+        try:
+            return jwe.encrypt(content, self.key, enc=self.enc, cty=cty)
+        except ValueError as error:
+            raise UnauthorizedClient(f"the client's key does not fit {self.key.alg}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,21 +65,24 @@ class ClientKeys:
             raise UnauthorizedClient(f"the client has no secret that can be a key for {alg}")
         return key
 
-    async def encrypt(
-        self, content: bytes, client: Client, *, alg: str, enc: str, cty: str | None
-    ) -> str:
-        """Return a JWE for this client; raise UnauthorizedClient if it has no key (OIDC Core §10.2)."""
+    async def find_recipient(self, owner: KeyOwner, *, alg: str, enc: str) -> Recipient:
+        """Return the key to encrypt to; raise UnauthorizedClient if the client or API has none (OIDC Core §10.2)."""
         if alg in jwe.SECRET_ALGORITHMS:
-            key = next(self._keys_of_secrets(client, alg, enc), None)
+            secrets = self._keys_of_secrets(owner, alg, enc) if isinstance(owner, Client) else ()
+            key = next(iter(secrets), None)
         else:
-            key = (await self.published.find(client)).find_recipient(alg)
-            key = key or (await self.published.find(client, renewed=True)).find_recipient(alg)
+            key = (await self.published.find(owner)).find_recipient(alg)
+            key = key or (await self.published.find(owner, renewed=True)).find_recipient(alg)
         if key is None:
             raise UnauthorizedClient(f"the client has no key that {alg} can encrypt to")
-        try:
-            return jwe.encrypt(content, key, enc=enc, cty=cty)
-        except ValueError as error:
-            raise UnauthorizedClient(f"the client's key does not fit {alg}") from error
+        return Recipient(key=key, enc=enc)
+
+    async def encrypt(
+        self, content: bytes, owner: KeyOwner, *, alg: str, enc: str, cty: str | None
+    ) -> str:
+        """Return a JWE for this client or API; raise UnauthorizedClient if it has no key (OIDC Core §10.2)."""
+        recipient = await self.find_recipient(owner, alg=alg, enc=enc)
+        return recipient.encrypt(content, cty=cty)
 
     async def decrypt(self, token: str, client: Client | None) -> str:
         """Decrypt by a key of the service or the client's secret; raise JwtRefused otherwise (OIDC Core §6.1, §10.2)."""
@@ -103,21 +121,40 @@ class ClientAlgorithms:
     """Whether clients may register, with any keys."""
 
     def metadata(self, name: str) -> Mapping[str, object]:
-        """Return those of `id_token` or `userinfo`; encryption only if some client can decrypt."""
-        clients = self.registry.current.clients.values()
-        secrets = [secret.value or "" for client in clients for secret in client.client_secrets]
-        longest = max((len(secret.encode()) for secret in secrets), default=0)
-        if self.registration:  # the service generates secrets that are long enough for all
-            longest = max(MAC_ALGORITHMS.values())
+        """Return those of `id_token` or `userinfo`, which a client's secret may sign, too."""
+        longest = self._longest_secret()
         macs = [alg for alg, length in MAC_ALGORITHMS.items() if length <= longest]
-        signing = {f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs]}
-        has_keys = self.registration or any(client.jwks or client.jwks_uri for client in clients)
-        encryption = list(jose.ENCRYPTION_ALGORITHMS if has_keys else ())
-        encryption += jwe.SECRET_ALGORITHMS if longest else ()
-        if not encryption:
-            return signing
         return {
-            **signing,
-            f"{name}_encryption_alg_values_supported": encryption,
+            f"{name}_signing_alg_values_supported": [*self.ring.algorithms, *macs],
+            **self._encryption(name, self.registry.current.clients.values()),
+        }
+
+    def response_metadata(self, name: str) -> Mapping[str, object]:
+        """Return those of `authorization` or `introspection` responses, which the service's own keys sign."""
+        registry = self.registry.current
+        owners = [*registry.clients.values()]
+        apis = registry.api_resources.values() if name == "introspection" else ()
+        return {
+            f"{name}_signing_alg_values_supported": list(self.ring.algorithms),
+            **self._encryption(name, [*owners, *apis]),
+        }
+
+    def _encryption(self, name: str, owners: Iterable[KeyOwner]) -> Mapping[str, object]:
+        """Return the algorithms of encryption, only if somebody can decrypt."""
+        has_keys = self.registration or any(owner.jwks or owner.jwks_uri for owner in owners)
+        algorithms = list(jose.ENCRYPTION_ALGORITHMS if has_keys else ())
+        algorithms += jwe.SECRET_ALGORITHMS if self._longest_secret() else ()
+        if not algorithms:
+            return {}
+        return {
+            f"{name}_encryption_alg_values_supported": algorithms,
             f"{name}_encryption_enc_values_supported": list(jwe.CONTENT_ENCRYPTION),
         }
+
+    def _longest_secret(self) -> int:
+        """Return the bytes of the longest secret that is known by its value."""
+        if self.registration:  # the service generates secrets that are long enough for all
+            return max(MAC_ALGORITHMS.values())
+        clients = self.registry.current.clients.values()
+        secrets = [secret.value or "" for client in clients for secret in client.client_secrets]
+        return max((len(secret.encode()) for secret in secrets), default=0)

@@ -1,4 +1,4 @@
-"""Finds the keys of clients, and fetches those behind `jwks_uri` when they are needed (RFC 7591 §2)."""
+"""Finds the keys of clients and APIs, and fetches those behind `jwks_uri` when they are needed (RFC 7591 §2)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import structlog
 from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys
-from service.model.client import Client
 from service.model.outgoing import HttpClient, Unreachable
+from service.model.registry import KeyOwner
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -45,13 +45,13 @@ _Place = tuple[HttpClient, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHttp:
-    """The HTTP clients for clients' URLs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
+    """The HTTP clients for the URLs of clients and APIs: unrestricted, or guarded against SSRF (RFC 7591 §5)."""
 
     free: HttpClient
     guarded: HttpClient
 
-    def choose(self, client: Client) -> HttpClient:
-        return self.guarded if client.dynamically_registered else self.free
+    def choose(self, owner: KeyOwner) -> HttpClient:
+        return self.guarded if owner.dynamically_registered else self.free
 
 
 class PublishedKeys:
@@ -62,16 +62,16 @@ class PublishedKeys:
         self._fetched: BoundedCache[_Place, _Fetched] = BoundedCache(size)
         self._fetches: SingleFlight[_Place, _Fetched] = SingleFlight()
 
-    async def find(self, client: Client, *, renewed: bool = False) -> ForeignKeys:
-        """Return the client's registered keys, or those behind `jwks_uri` as they were fetched a while ago.
+    async def find(self, owner: KeyOwner, *, renewed: bool = False) -> ForeignKeys:
+        """Return the registered keys, or those behind `jwks_uri` as they were fetched a while ago.
 
         `renewed` fetches them now, unless an unknown key id has just caused a request.
         """
-        if client.jwks is not None:
-            return _parse_registered_keys(json.dumps(client.jwks))
-        if client.jwks_uri is None:
+        if owner.jwks is not None:
+            return _parse_registered_keys(json.dumps(owner.jwks))
+        if owner.jwks_uri is None:
             return NO_KEYS
-        place = self.http.choose(client), client.jwks_uri
+        place = self.http.choose(owner), owner.jwks_uri
         fetched = self._fetched.get_stale(place) if renewed else self._fetched.get(place)
         if fetched is None or (renewed and clock() >= fetched.renewable_from):
             renewable_from = clock() + PAUSE if renewed else 0
@@ -87,7 +87,7 @@ class PublishedKeys:
                 raise Unreachable(f"status {answer.status}")  # noqa: TRY301 - logged below
             fetched, seconds = _Fetched(ForeignKeys.parse(answer.body), renewable_from), LIFETIME
         except (Unreachable, ValueError) as error:
-            log.warning("a client's keys cannot be read", jwks_uri=uri, reason=str(error))
+            log.warning("published keys cannot be read", jwks_uri=uri, reason=str(error))
             before = self._fetched.get_stale(place)
             fetched, seconds = _Fetched(before.keys if before else NO_KEYS, now + PAUSE), PAUSE
         self._fetched.put(place, fetched, seconds=seconds)

@@ -9,7 +9,8 @@ import structlog
 from aiohttp import web
 
 from service.authorize.request_object import Arrival
-from service.authorize.response_modes import RESPONSE_MODES
+from service.authorize.response_modes import RESPONSE_MODE_NAMES
+from service.clients.keys import ClientAlgorithms
 from service.http.parameters import query_params, raw_form_params
 from service.model.catalogue import Registrable
 from service.pages.sign_in_pages import SignInPages
@@ -38,6 +39,7 @@ class AuthorizeEndpoint:
 
     sign_in: SignInPages
     registrable: Registrable
+    algorithms: ClientAlgorithms
 
     def routes(self) -> Iterable[web.RouteDef]:
         return (
@@ -53,12 +55,13 @@ class AuthorizeEndpoint:
         return {
             "authorization_endpoint": PATH,
             "response_types_supported": [kind.name for kind in RESPONSE_TYPES if kind.name in used],
-            "response_modes_supported": list(RESPONSE_MODES),
+            "response_modes_supported": list(RESPONSE_MODE_NAMES),
             "code_challenge_methods_supported": [S256, PLAIN] if plain else [S256],
             "prompt_values_supported": list(PROMPTS),
             "display_values_supported": DISPLAYS,
             "authorization_response_iss_parameter_supported": True,
             **self.sign_in.flow.reader.request_objects.metadata(),
+            **self.algorithms.response_metadata("authorization"),
         }
 
     async def by_get(self, request: web.Request) -> web.Response:
@@ -73,11 +76,11 @@ class AuthorizeEndpoint:
         except AlreadyAnswered as late:
             raise InvalidRequestUri("request_uri is used: begin again at the application") from late
         except TemporarilyUnavailable as error:
-            outcome = flow.refuse_with(flow.reader.reply_to(arrival), error)
+            outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), error)
         except Exception:
             log.exception("unforeseen error in an authorization request")
             unforeseen = ServerError("something unforeseen happened")
-            outcome = flow.refuse_with(flow.reader.reply_to(arrival), unforeseen)
+            outcome = await flow.refuse_with(await flow.reader.reply_to(arrival), unforeseen)
         return self.sign_in.send(request, outcome, visitor, arrival.params.get("ui_locales"))
 
     async def by_post(self, request: web.Request) -> web.Response:

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
+from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clock import clock
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer, jwt_fields
 from service.http.parameters import JSON, form_params
+from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import token_type
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenIntrospected
-from service.model.registry import Api, ApiResource, LiveRegistry
+from service.model.registry import Api, ApiResource, ApiScope, LiveRegistry
 from service.protocol.errors import InvalidClient
 from service.protocol.http_headers import prefers
 from service.protocol.scope import format_scope
@@ -40,6 +42,8 @@ class IntrospectionEndpoint:
     active_tokens: ActiveTokens
     identifiers: SubjectIdentifiers
     registry: LiveRegistry
+    keys: ClientKeys
+    algorithms: ClientAlgorithms
     credentials: CredentialReader
     emit: Emit
 
@@ -50,7 +54,7 @@ class IntrospectionEndpoint:
         return {
             "introspection_endpoint": PATH,
             **self.client_auth.metadata("introspection_endpoint", without="none"),
-            "introspection_signing_alg_values_supported": list(self.active_tokens.keys.algorithms),
+            **self.algorithms.response_metadata("introspection"),
         }
 
     async def introspect(self, request: Message) -> Answer:
@@ -65,11 +69,12 @@ class IntrospectionEndpoint:
             raise
         answer = await self._find_claims(params.require("token"), caller)
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
-        if _wants_signature(request, caller):
-            return await self._sign(answer, caller)
-        return json_answer(answer)
+        if not _wants_jwt(request, caller):
+            return json_answer(answer)
+        jwt = await self._sign(answer, caller)
+        return Answer(_SIGNED, (await self._encrypt(jwt, caller)).encode())
 
-    async def _sign(self, answer: Mapping[str, object], caller: Caller) -> Answer:
+    async def _sign(self, answer: Mapping[str, object], caller: Caller) -> str:
         """Return the answer as a JWT for this caller (RFC 9701 §5)."""
         alg = caller.introspection_signed_response_alg if isinstance(caller, Client) else None
         claims = {
@@ -78,10 +83,17 @@ class IntrospectionEndpoint:
             "iat": clock(),
             "token_introspection": answer,
         }
-        jwt = await self.active_tokens.keys.signing_key(alg).sign(
+        return await self.active_tokens.keys.signing_key(alg).sign(
             claims, typ="token-introspection+jwt"
         )
-        return Answer(_SIGNED, jwt.encode())
+
+    async def _encrypt(self, jwt: str, caller: Caller) -> str:
+        """Return the JWT as it is, or encrypted if the caller is registered for that (RFC 9701 §5, §6)."""
+        alg = _encryption_of(caller)
+        if alg is None or isinstance(caller, ApiScope):
+            return jwt
+        enc = caller.introspection_encrypted_response_enc or DEFAULT_ENC
+        return await self.keys.encrypt(jwt.encode(), caller, alg=alg, enc=enc, cty="JWT")
 
     async def _find_claims(self, token: str, caller: Caller) -> Mapping[str, object]:
         found = await self.active_tokens.find(token)
@@ -134,10 +146,20 @@ class IntrospectionEndpoint:
         }
 
 
-def _wants_signature(request: Message, caller: Caller) -> bool:
-    """Return whether the request or the registration asks for a signed answer (RFC 9701 §4)."""
-    registered = isinstance(caller, ApiResource) and caller.introspection_signed_response
-    return registered or prefers(",".join(request.headers.getall("Accept", ())), SIGNED, to=JSON)
+def _encryption_of(caller: Caller) -> str | None:
+    return None if isinstance(caller, ApiScope) else caller.introspection_encrypted_response_alg
+
+
+def _wants_jwt(request: Message, caller: Caller) -> bool:
+    """Return whether the request or the registration asks for a JWT (RFC 9701 §4).
+
+    Accept cannot make the answer to a caller that is registered for encryption readable (§5).
+    """
+    if isinstance(caller, ApiResource) and caller.introspection_signed_response:
+        return True
+    if _encryption_of(caller) is not None:
+        return True
+    return prefers(",".join(request.headers.getall("Accept", ())), SIGNED, to=JSON)
 
 
 def _name(caller: Caller) -> str:

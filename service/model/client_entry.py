@@ -135,7 +135,8 @@ class ClientEntry(types.Section):
     """What the authorize endpoint may answer with. null: what the grant types imply (authorization_code: code; implicit:
     id_token, token, id_token token; both: the combinations of these, too)."""
     default_response_mode: types.Text | None = None
-    """How answers are sent to redirect_uris; null: query for a code, fragment for an answer with a token."""
+    """How answers are sent to redirect_uris; null: query for a code, fragment for an answer with a token. jwt and those
+    that end with .jwt send a signed JWT (JARM)."""
     allowed_scopes: types.Several[types.ScopeValue] = frozenset()
     """The scope values that the client may ask for."""
     api_resource: types.Text | None = None
@@ -226,7 +227,7 @@ class ClientEntry(types.Section):
     request_object_signing_alg: types.RegisteredAlgorithm | Literal["none"] | None = None
     """The only algorithm for signing the client's request objects, none if they are unsigned; null: any signature."""
     authorization_signed_response_alg: types.SigningAlgorithm | None = None
-    """The algorithm that signs authorization responses (JARM §3)."""
+    """The algorithm that signs authorization responses whose response mode is jwt or ends with .jwt (JARM §3); null: the first of signing.algorithms."""
     introspection_signed_response_alg: types.SigningAlgorithm | None = None
     """The algorithm that signs introspection responses (RFC 9701 §6)."""
     subject_type: Literal["public", "pairwise"] = "public"
@@ -272,13 +273,13 @@ class ClientEntry(types.Section):
     request_object_encryption_enc: types.ContentEncryption | None = None
     """The algorithm by which the client encrypts the content of request objects."""
     authorization_encrypted_response_alg: types.KeyManagementAlgorithm | None = None
-    """The algorithm that encrypts the content key of authorization responses (JARM §3)."""
+    """The algorithm that encrypts the content key of those authorization responses (JARM §3); null: they are not encrypted."""
     authorization_encrypted_response_enc: types.ContentEncryption | None = None
-    """The algorithm that encrypts the content of authorization responses (JARM §3)."""
+    """The algorithm that encrypts the content of authorization responses (JARM §3); null: A128CBC-HS256."""
     introspection_encrypted_response_alg: types.KeyManagementAlgorithm | None = None
-    """The algorithm that encrypts the content key of introspection responses (RFC 9701 §6)."""
+    """The algorithm that encrypts the content key of introspection responses (RFC 9701 §6); null: they are not encrypted."""
     introspection_encrypted_response_enc: types.ContentEncryption | None = None
-    """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
+    """The algorithm that encrypts the content of introspection responses (RFC 9701 §6); null: A128CBC-HS256."""
     tls_client_auth_san_uri: types.Text | None = None
     """The URI in the client's certificate (RFC 8705 §2.1.2)."""
     tls_client_auth_san_ip: Annotated[types.Text, AfterValidator(_ip)] | None = None

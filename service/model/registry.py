@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 from pydantic import Field, JsonValue
 
@@ -52,6 +52,15 @@ class ApiResourceEntry(types.Section):
     """true: only requests that name the API by `resource` (RFC 8707) get tokens for it."""
     introspection_signed_response: bool = False
     """true: introspection responses to the API are signed JWTs (RFC 9701)."""
+    introspection_encrypted_response_alg: types.PublicKeyAlgorithm | None = None
+    """The algorithm that encrypts the content key of introspection responses to a key of the API; null: they are not encrypted.
+    With one, each response is a signed JWT that is encrypted (RFC 9701 §6)."""
+    introspection_encrypted_response_enc: types.ContentEncryption = "A128CBC-HS256"
+    """The algorithm that encrypts the content of introspection responses (RFC 9701 §6)."""
+    jwks: dict[str, JsonValue] | None = None
+    """The API's public keys (JWK set, RFC 7517) for that encryption. Give this or jwks_uri."""
+    jwks_uri: types.WebUrl | None = None
+    """The URL at which the API publishes its public keys. Give this or jwks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,8 @@ class ApiResource(ApiResourceEntry):
     """A resource server, which is an audience of access tokens (RFC 8707 §2) and may introspect (RFC 7662 §2.1)."""
 
     scopes: frozenset[str] = frozenset()
+    dynamically_registered: ClassVar[bool] = False
+    """The operator names the URL of its keys, which may therefore lead anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +104,9 @@ class ApiScope(Scope):
         """Itself, so that it can stand for an API resource."""
         return frozenset({self.name})
 
+
+KeyOwner = Client | ApiResource
+"""A party with public keys of its own."""
 
 Api = ApiResource | ApiScope
 """A caller that introspects with a name and a secret of its own."""

@@ -275,10 +275,10 @@ SigningAlgorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
 RegisteredAlgorithm = Literal[SigningAlgorithm, "HS256", "HS384", "HS512"]
-_AsymmetricAlgorithm = Literal[
+PublicKeyAlgorithm = Literal[
     "RSA-OAEP", "RSA-OAEP-256", "ECDH-ES", "ECDH-ES+A128KW", "ECDH-ES+A256KW"
 ]
-KeyManagementAlgorithm = Literal[_AsymmetricAlgorithm, "A128KW", "A256KW", "dir"]
+KeyManagementAlgorithm = Literal[PublicKeyAlgorithm, "A128KW", "A256KW", "dir"]
 ContentEncryption = Literal[
     "A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM", "A256GCM"
 ]

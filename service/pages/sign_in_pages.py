@@ -96,7 +96,7 @@ class SignInPages:
         arrival = await self.flow.reader.reopen(parked.params)
         return WaitingRequest(
             parked=parked,
-            reply_to=self.flow.reader.reply_to(arrival),
+            reply_to=await self.flow.reader.reply_to(arrival),
             request=await self.flow.reader.read(arrival),
         )
 

@@ -107,6 +107,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
             clients=parts.clients.directory,
             request_objects=request_objects,
             id_tokens=tokens.id_tokens,
+            client_keys=parts.keys.of_clients,
             push_required=shared.configuration.require_pushed_authorization_requests,
         ),
         registry=shared.registry,

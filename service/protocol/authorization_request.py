@@ -1,6 +1,6 @@
 """Response types, response modes and prompts of authorization requests, and `session_state` in the responses.
 
-OAuth 2.0 Multiple Response Types §3, §5; OpenID Connect Session Management §3.
+OAuth 2.0 Multiple Response Types §3, §5; JARM §2.3; OpenID Connect Session Management §3.
 """
 
 from __future__ import annotations
@@ -13,6 +13,12 @@ from service.protocol.errors import InvalidRequest, RefusedValue, UnsupportedRes
 
 PROMPTS = ("none", "login", "consent", "select_account")
 """The pages that the client demands, or none at all (OIDC Core §3.1.2.1)."""
+
+JWT = "jwt"
+"""The response mode that is the response type's default, in a JWT (JARM §2.3.4)."""
+
+JWT_SUFFIX = ".jwt"
+"""Of the response modes that send a JWT (JARM §2.3)."""
 
 OPAQUE_ORIGIN = "null"
 """The origin of a URI that is not of a web page (RFC 6454 §6.1)."""
@@ -64,13 +70,23 @@ def parse_response_type(text: str) -> ResponseType:
     return known
 
 
-def check_response_mode(mode: str, response_type: ResponseType, supported: Collection[str]) -> None:
-    """Raise InvalidRequest unless it is supported; query never carries a token (Multiple Response Types §2.1, §5)."""
+def choose_response_mode(
+    name: str, response_type: ResponseType, supported: Collection[str], *, encrypted: bool
+) -> str:
+    """Return the mode that a name stands for; raise InvalidRequest unless it is supported.
+
+    A query never carries a token (Multiple Response Types §2.1, §5), unless the client gets its
+    JWTs `encrypted` (JARM §2.3.1).
+    """
+    mode = response_type.default_mode + JWT_SUFFIX if name == JWT else name
     if mode not in supported:
-        refused = RefusedValue("response_mode", mode)
-        raise InvalidRequest(f"response_mode is not one of {', '.join(supported)}", refused=refused)
-    if mode == "query" and response_type.from_front_channel:
-        raise InvalidRequest("response_mode query is not allowed where a token is returned")
+        refused = RefusedValue("response_mode", name)
+        known = ", ".join((*supported, JWT))
+        raise InvalidRequest(f"response_mode is not one of {known}", refused=refused)
+    is_readable = mode == "query" or (mode == "query.jwt" and not encrypted)
+    if is_readable and response_type.from_front_channel:
+        raise InvalidRequest(f"response_mode {mode} is not allowed where a token is returned")
+    return mode
 
 
 def parse_prompt(text: str | None) -> frozenset[str]:

@@ -35,7 +35,7 @@ def config() -> dict[str, Any]:
         ({"response_type": "code,id_token"}, "unsupported_response_type"),
         ({"response_type": "none"}, "unsupported_response_type"),
         ({"response_type": "id_token"}, "unauthorized_client"),
-        ({"response_mode": "jwt"}, "invalid_request"),
+        ({"response_mode": "header"}, "invalid_request"),
         ({"scope": None}, "invalid_scope"),
         ({"scope": "openid unknown"}, "invalid_scope"),
         ({"nonce": "n" * 301}, "invalid_request"),

@@ -38,7 +38,7 @@ def refusal_in(events: list[object]) -> tuple[str | None, str | None, str | None
         ({"scope": 'a"b'}, "web", "scope", 'a"b'),
         ({"response_type": "token"}, "web", "response_type", "token"),
         ({"response_type": "cod"}, "web", "response_type", "cod"),
-        ({"response_mode": "jwt"}, "web", "response_mode", "jwt"),
+        ({"response_mode": "header"}, "web", "response_mode", "header"),
         ({"resource": "api9"}, "web", "resource", "api9"),
         ({"prompt": "create"}, "web", "prompt", "create"),
         ({"max_age": "soon"}, "web", "max_age", "soon"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 import time_machine
-from aiohttp import web
 from pydantic import TypeAdapter
 
 from service.clients.keys import ClientKeys
@@ -21,44 +20,17 @@ from service.keys.keyring import KeyRing
 from service.model.client import Client
 from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
+from tests.driving.key_server import KeyServer, publishing
 
 JWT = {"jwt"}
 RS256 = {"RS256"}
 
 
-@dataclass
-class KeyServer:
-    """Publishes the keys of a test, and counts the requests."""
-
-    url: str = ""
-    answer: Any = None
-    status: int = 200
-    asked: list[str] = field(default_factory=list)
-
-    def publish(self, *keys: Key | Mapping[str, Any]) -> None:
-        """Show these keys from now on."""
-        self.answer = {
-            "keys": [key.public_jwk if isinstance(key, Key) else dict(key) for key in keys]
-        }
-
-    async def serve(self, request: web.Request) -> web.Response:
-        """The JWK set."""
-        self.asked.append(request.path)
-        return web.json_response(self.answer, status=self.status)
-
-
 @pytest.fixture
 async def server() -> AsyncIterator[KeyServer]:
     """A server on loopback."""
-    server = KeyServer()
-    app = web.Application()
-    app.router.add_get("/{path:.*}", server.serve)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = "http://{}:{}/jwks".format(*runner.addresses[0])
-    yield server
-    await runner.cleanup()
+    async with publishing() as server:
+        yield server
 
 
 @dataclass

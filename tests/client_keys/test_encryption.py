@@ -16,7 +16,8 @@ from service.keys.jwe import (
     encryption_key_of_secret,
 )
 from service.protocol.errors import UnauthorizedClient
-from tests.client_keys.conftest import KeyServer, Party
+from tests.client_keys.conftest import Party
+from tests.driving.key_server import KeyServer
 from tests.driving.service import header_of
 
 pytestmark = pytest.mark.rfc("openid-core#10.2")

@@ -11,7 +11,8 @@ import pytest
 from service.clients import published_keys
 from service.clients.published_keys import PublishedKeys
 from service.keys.jose import JwtRefused, Key
-from tests.client_keys.conftest import KeyServer, Party
+from tests.client_keys.conftest import Party
+from tests.driving.key_server import KeyServer
 
 pytestmark = pytest.mark.rfc("openid-core#10.1.1")
 

@@ -14,7 +14,8 @@ from joserfc.jws import serialize_compact
 
 from service.keys.jose import JwtRefused, Key
 from service.protocol.errors import UnauthorizedClient
-from tests.client_keys.conftest import KeyServer, Party
+from tests.client_keys.conftest import Party
+from tests.driving.key_server import KeyServer
 
 pytestmark = pytest.mark.rfc("openid-core#10.1")
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from service import catalogue
-from service.authorize.response_modes import RESPONSE_MODES
+from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.catalogue import builtin_catalogue
 from service.client_auth.client_assertion import PrivateKeyJwt
 from service.config.load import inspect
@@ -76,7 +76,8 @@ def test_a_method_without_an_implementation_is_not_supported(
 def test_a_response_mode_without_an_implementation_is_not_supported(
     found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without(monkeypatch, "RESPONSE_MODES", "form_post")
+    left = tuple(name for name in RESPONSE_MODE_NAMES if name != "form_post")
+    monkeypatch.setattr(catalogue, "RESPONSE_MODE_NAMES", left)
     problem = found()["clients[app].default_response_mode"]
     assert (problem.severity, problem.message) == ("error", "this value is not supported")
 
@@ -118,7 +119,7 @@ def test_a_grant_that_is_added_to_the_list_is_supported(
 
 
 def test_the_json_schema_lists_the_names_of_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
-    added = {"json_fragment": RESPONSE_MODES["fragment"]}
-    monkeypatch.setattr(catalogue, "RESPONSE_MODES", {**RESPONSE_MODES, **added})
+    names = (*RESPONSE_MODE_NAMES, "json_fragment")
+    monkeypatch.setattr(catalogue, "RESPONSE_MODE_NAMES", names)
     client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
     assert "json_fragment" in client["default_response_mode"]["anyOf"][0]["enum"]

@@ -116,3 +116,39 @@ def test_a_key_that_lacks_a_part_is_told_with_it(
 
 def test_a_key_of_a_type_that_is_none_is_no_harm(problems: Any) -> None:
     assert problems(file(jwks={"keys": [EC, {"kty": ["RSA"]}]})) == {}
+
+
+INTROSPECTION = "introspection_encrypted_response_alg"
+
+
+def api(**keys: Any) -> str:
+    """One API with these keys and those that it always needs."""
+    return yaml.dump({"api_resources": [{"name": "api", "secrets": [{"sha256": "0" * 64}]} | keys]})
+
+
+@pytest.mark.rfc("9701#6")
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ({INTROSPECTION: "ECDH-ES"}, INTROSPECTION),
+        ({INTROSPECTION: "dir"}, INTROSPECTION),
+        ({INTROSPECTION: "RSA-OAEP", "jwks": {"keys": [EC]}}, INTROSPECTION),
+        ({"jwks": {"keys": [EC]}, "jwks_uri": "https://a/"}, "jwks_uri"),
+        ({"jwks": {}}, "jwks"),
+        ({"jwks": {"keys": [EC | {"d": "…"}]}}, "jwks.keys[0]"),
+    ],
+    ids=["no keys", "a secret", "another type", "twice", "no set", "private"],
+)
+def test_the_keys_of_an_api_are_checked(problems: Any, keys: dict[str, Any], name: str) -> None:
+    (found,) = problems(api(**keys)).values()
+    assert (found.path, found.severity) == (f"api_resources[api].{name}", "error")
+
+
+@pytest.mark.rfc("9701#6")
+@pytest.mark.parametrize(
+    "keys", [{"jwks": {"keys": [EC]}}, {"jwks_uri": "https://a/"}], ids=["in place", "by a link"]
+)
+def test_an_api_with_a_key_may_have_its_answers_encrypted(
+    problems: Any, keys: dict[str, Any]
+) -> None:
+    assert problems(api(**{INTROSPECTION: "ECDH-ES"}, **keys)) == {}

@@ -46,7 +46,7 @@ def test_the_readme_lists_what_is_not_supported_yet() -> None:
     features = {*unsupported_keys(catalogue).values(), *grants}
     numbers = {number for each in features for number in re.findall(r"RFC \d+", each)}
     assert {number for number in numbers if number not in listed} == set()
-    assert {"JARM", "CIBA"} <= {*re.findall(r"\w+", listed)}
+    assert {"CIBA"} <= {*re.findall(r"\w+", listed)}
 
 
 def test_every_key_is_documented() -> None:

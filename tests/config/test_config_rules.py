@@ -108,6 +108,14 @@ IMPOSSIBLE = {
         client(allowed_grant_types=["implicit"], default_response_mode="query"),
         "clients[web].default_response_mode",
     ),
+    "query.jwt for tokens": (
+        client(allowed_grant_types=["implicit"], default_response_mode="query.jwt"),
+        "clients[web].default_response_mode",
+    ),
+    "a response mode in a JWT that is none": (
+        client(default_response_mode="header.jwt"),
+        "clients[web].default_response_mode",
+    ),
     "a scope that is not there": (
         client(allowed_scopes=["apo"]),
         "clients[web].allowed_scopes[apo]",
@@ -323,10 +331,6 @@ DOUBTFUL = {
     "device grant": (
         client(allowed_grant_types=["authorization_code", DEVICE]),
         f"clients[web].allowed_grant_types[{DEVICE}]",
-    ),
-    "encrypted introspection": (
-        client(introspection_encrypted_response_alg="RSA-OAEP"),
-        "clients[web].introspection_encrypted_response_alg",
     ),
     "certificates from nobody": (
         {"server": {"client_certificate_header": "Client-Cert"}},

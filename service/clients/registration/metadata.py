@@ -59,6 +59,8 @@ REGISTRABLE = frozenset(
         *("tls_client_certificate_bound_access_tokens", "require_signed_request_object"),
         *("require_pushed_authorization_requests", "dpop_bound_access_tokens"),
         *("introspection_signed_response_alg", "authorization_signed_response_alg"),
+        *("authorization_encrypted_response_alg", "authorization_encrypted_response_enc"),
+        *("introspection_encrypted_response_alg", "introspection_encrypted_response_enc"),
     }
 )
 """All others are ignored (RFC 7591 §2), except `scope` and `software_statement`."""
@@ -228,6 +230,7 @@ def _with_defaults(sent: Mapping[str, object], *, algorithms: tuple[str, ...]) -
         "token_endpoint_auth_method": "client_secret_basic",
         "subject_type": "public",
         "id_token_signed_response_alg": signing,
+        "authorization_signed_response_alg": signing,  # JARM §3
         "require_auth_time": False,
         **sent,
     }

@@ -142,8 +142,10 @@ def responses_have_a_use(client: ClientEntry) -> Iterator[Finding]:
         message = "is empty, so this client gets no token"
         hint = "leave it out for authorization_code, or list what the client uses"
         yield warning(("allowed_grant_types",), message, hint)
-    if client.default_response_mode == "query" and "code" not in response_types(client):
-        message = "query is for the response type code, which this client may not use"
+    mode, encrypted = client.default_response_mode, client.authorization_encrypted_response_alg
+    is_readable = mode == "query" or (mode == "query.jwt" and encrypted is None)
+    if is_readable and "code" not in response_types(client):
+        message = f"{mode} is for the response type code, which this client may not use"
         yield Finding(("default_response_mode",), message, "use fragment or form_post")
     if uses_authorize and not client.redirect_uris:
         message = "is empty, so the authorize endpoint refuses this client"

@@ -42,6 +42,7 @@ _ARGON2ID = re.compile(
 _NOTHING_TO_SIGN_WITH = "this client has no key, and no secret with its value, to sign with"
 _ADD_KEYS = "add jwks or jwks_uri"
 _SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
+_TWICE = "jwks is given too; only one may be (RFC 7591 §2)"
 _WRITE_HASH = "write sha256 in its place, which `python -m service hash-secret` makes"
 
 
@@ -83,11 +84,11 @@ def auth_method_fits_the_credentials(
         yield Finding(location, f"{method} needs {needed.value}")
 
 
-def jwks_holds_public_keys(client: ClientEntry) -> Iterator[Finding]:
-    """A JWK set is a list of whole keys, and private keys stay with the client (RFC 7517 §4, §5)."""
-    if client.jwks is None:
+def jwks_holds_public_keys(owner: ClientEntry | ApiResourceEntry) -> Iterator[Finding]:
+    """A JWK set is a list of whole keys, and private keys stay with their owner (RFC 7517 §4, §5)."""
+    if owner.jwks is None:
         return
-    keys = client.jwks.get("keys")
+    keys = owner.jwks.get("keys")
     if not isinstance(keys, list):
         yield Finding(("jwks",), 'expected a JWK set, {"keys": [...]} (RFC 7517 §5)')
         return
@@ -159,10 +160,10 @@ def encryption_has_an_algorithm_and_a_key(client: ClientEntry) -> Iterator[Findi
             yield Finding((name,), message)
 
 
-def _publishes_key(client: ClientEntry, alg: str) -> bool:
-    if client.jwks is None:
-        return client.jwks_uri is not None
-    kty, keys = "RSA" if alg.startswith("RSA") else "EC", client.jwks.get("keys")
+def _publishes_key(owner: ClientEntry | ApiResourceEntry, alg: str) -> bool:
+    if owner.jwks is None:
+        return owner.jwks_uri is not None
+    kty, keys = "RSA" if alg.startswith("RSA") else "EC", owner.jwks.get("keys")
     listed = cast("list[object]", keys) if isinstance(keys, list) else []
     known = [cast("dict[str, object]", key) for key in listed if isinstance(key, dict)]
     return any(
@@ -184,10 +185,26 @@ def request_objects_can_be_decrypted(file: ConfigurationFile) -> Iterator[Findin
             yield Finding(("clients", at, _REQUEST_OBJECTS), message)
 
 
+def api_resources_can_decrypt(file: ConfigurationFile) -> Iterator[Finding]:
+    """An API whose introspection responses are encrypted publishes a key for that, once (RFC 9701 §6)."""
+    for at, api in enumerate(file.api_resources):
+        for finding in (*jwks_holds_public_keys(api), *_judge_keys_of_api(api)):
+            yield finding.below("api_resources", at)
+
+
+def _judge_keys_of_api(api: ApiResourceEntry) -> Iterator[Finding]:
+    alg = api.introspection_encrypted_response_alg
+    if api.jwks is not None and api.jwks_uri is not None:
+        yield Finding(("jwks_uri",), _TWICE)
+    if alg is not None and not _publishes_key(api, alg):
+        message = f"{alg} needs a key for it in jwks, or jwks_uri (RFC 9701 §6)"
+        yield Finding(("introspection_encrypted_response_alg",), message)
+
+
 def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
     """Keys are given once (RFC 7591 §2), and signed requests can be verified (RFC 9101 §10.5)."""
     if client.jwks is not None and client.jwks_uri is not None:
-        yield Finding(("jwks_uri",), "jwks is given too; only one may be (RFC 7591 §2)")
+        yield Finding(("jwks_uri",), _TWICE)
     if not client.require_signed_request_object:
         return
     if client.request_object_signing_alg == "none":

@@ -32,6 +32,8 @@ ENCRYPTED = (
     "id_token_encrypted_response_alg",
     "userinfo_encrypted_response_alg",
     "request_object_encryption_alg",
+    "authorization_encrypted_response_alg",
+    "introspection_encrypted_response_alg",
 )
 SIGNED_HERE = (
     "id_token_signed_response_alg",

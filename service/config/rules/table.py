@@ -70,6 +70,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         partial(extensions.grant_types_have_one_handler, catalogue=catalogue),
         credentials.request_objects_can_be_decrypted,
         credentials.all_clients_can_sign,
+        credentials.api_resources_can_decrypt,
         profiles.clients_meet_their_profiles,
         *mutual_tls.FILE_RULES,
         of_each_client(
