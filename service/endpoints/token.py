@@ -27,6 +27,7 @@ from service.protocol.errors import (
 )
 from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
+from service.tokens import expiration
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.scope import requested_resources, requested_scope
@@ -55,7 +56,9 @@ class TokenEndpoint:
     def metadata(self) -> Mapping[str, object]:
         clients = [each for each in self.registry.current.clients.values() if each.enabled]
         usable = self.registrable.grant_types.union(*(each.allowed_grant_types for each in clients))
+        tells_expiration = any(each.token_expiration_members for each in clients)
         return {
+            **(expiration.METADATA if tells_expiration or self.issuer.expiration_members else {}),
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
             **self.client_auth.metadata("token_endpoint"),

@@ -205,6 +205,8 @@ class ClientEntry(types.Section):
     """How long after the sign-in the last refresh token expires."""
     sliding_refresh_token_lifetime: types.Lifetime = 15 * 86400
     """With expiration sliding: how long a refresh token is valid without being used."""
+    token_expiration_members: bool = False
+    """true: token responses with a refresh token say when it expires, as `token_expiration_members` does for all clients."""
     update_access_token_claims_on_refresh: bool = False
     """true: a new access token has the user's present claims, not those of the sign-in."""
 

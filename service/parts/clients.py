@@ -146,6 +146,7 @@ class TokenParts:
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
             revocation=self.revocation,
+            expiration_members=shared.configuration.token_expiration_members,
             emit=shared.emit,
         )
 

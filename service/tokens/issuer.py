@@ -14,6 +14,7 @@ from service.protocol.scope import OPENID
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
 from service.tokens.active import ActiveToken
+from service.tokens.expiration import expiration_members
 from service.tokens.granting import (
     ContinuedGrant,
     DerivedGrant,
@@ -40,6 +41,8 @@ class TokenIssuer:
     access_tokens: AccessTokens
     id_tokens: IdTokens
     revocation: Revocation
+    expiration_members: bool
+    """Whether every client learns when its refresh tokens expire."""
     emit: Emit
 
     async def issue(
@@ -64,6 +67,8 @@ class TokenIssuer:
         response = access.describe()
         if refresh is not None:
             response["refresh_token"] = refresh.handle.text
+            if self.expiration_members or request.client.token_expiration_members:
+                response |= expiration_members(refresh)
         if id_token is not None:
             response["id_token"] = id_token
         if not isinstance(grant, ContinuedGrant) and grant.members:

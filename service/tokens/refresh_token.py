@@ -62,6 +62,9 @@ class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
 
     handle: Handle
     lifetime: int
+    """Seconds until it expires, unless it is used."""
+    ends_at: int
+    """The end of its family, whatever is used."""
     write: Command
 
 
@@ -81,7 +84,7 @@ def begin_family(
     )
     ttl = _lifetime(client, record)
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
-    return MintedRefreshToken(handle=handle, lifetime=ttl, write=write)
+    return MintedRefreshToken(handle=handle, lifetime=ttl, ends_at=record.ends_at, write=write)
 
 
 def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
@@ -104,14 +107,15 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
     # Only where it does not exist yet: it may be in use, or spent already. But a repeat writes it,
     # too: the failure that lost the first answer may have lost the write.
     write = stores.refresh_tokens.put_new(record, following.selector, following.digest, ttl=ttl)
-    return MintedRefreshToken(handle=following, lifetime=ttl, write=write)
+    return MintedRefreshToken(handle=following, lifetime=ttl, ends_at=record.ends_at, write=write)
 
 
 def keep(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:
     """Return the same token, for a client whose tokens are not rotated; a sliding one lives on."""
     ttl = _lifetime(client, token.record)
     write = stores.refresh_tokens.extend(token.handle.selector, token.handle.digest, ttl=ttl)
-    return MintedRefreshToken(handle=token.handle, lifetime=ttl, write=write)
+    ends_at = token.record.ends_at
+    return MintedRefreshToken(handle=token.handle, lifetime=ttl, ends_at=ends_at, write=write)
 
 
 def use_up(stores: Stores, token: ActiveRefreshToken, client: Client) -> SingleUse:

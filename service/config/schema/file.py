@@ -107,6 +107,9 @@ class Settings(types.Section):
     """true: every client must push its authorization requests (PAR, RFC 9126)."""
     require_signed_request_object: bool = False
     """true: every client must sign its authorization requests (RFC 9101)."""
+    token_expiration_members: bool = False
+    """true: token responses with a refresh token say when it and the authorization expire, by `refresh_token_timeout` and
+    `authorization_expires_in` (draft-ietf-oauth-refresh-token-expiration-03)."""
     dpop: Dpop = Dpop()
     mtls: Mtls = Mtls()
     outgoing: Outgoing = Outgoing()
