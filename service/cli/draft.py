@@ -67,6 +67,8 @@ class Draft:
     issuer: str
     """Without a slash at its end."""
     secret: str
+    algorithm: str | None
+    """The algorithm of its ID tokens; None: the service's default."""
 
     @property
     def identifier(self) -> str:
@@ -97,6 +99,7 @@ class Draft:
             "allow_offline_access": True if is_offline else None,
             "allowed_scopes": [scope for scope in self.scopes if scope != OFFLINE_ACCESS],
             "redirect_uris": [self.redirect_uri] if self.redirect_uri else None,
+            "id_token_signed_response_alg": self.algorithm if self.kind in SIGNS_IN else None,
         }
         return {name: value for name, value in entry.items() if value is not None}
 
@@ -154,8 +157,7 @@ class Draft:
     def snippet(self, framework: str, *, algorithm: str) -> str:
         """Return the code for a framework, complete but for the secret."""
         return _SNIPPETS.get_template(f"{self.kind}-{framework}.txt").render(
-            asdict(self),
+            asdict(self) | {"algorithm": algorithm},
             client_id=self.identifier,
-            algorithm=algorithm,
             redirect=urlsplit(self.redirect_uri),
         )

@@ -70,6 +70,7 @@ def client(  # noqa: PLR0917 - click calls it by name
         usual = drafts.REDIRECT_URIS.get(framework)
         redirect_uri = _ask("--redirect-uri", "What is its redirect URI?", usual)
     scopes = scopes or _ask("--scopes", *_scope_question(kind, name, settings))
+    algorithm = _algorithm(framework, settings)
     draft = Draft(
         kind=kind,
         name=name,
@@ -77,11 +78,19 @@ def client(  # noqa: PLR0917 - click calls it by name
         redirect_uri=redirect_uri if redirect_uri and kind in SIGNS_IN else "",
         issuer=settings.issuer.rstrip("/"),
         secret=make_secret(),
+        algorithm=None if algorithm == settings.signing.algorithms[0] else algorithm,
     )
     _require_sound(draft, framework, settings)
     if kind == "native" and not draft.redirect_uri.startswith("http:"):
         framework = "none"  # the code is for a loopback address
-    _print(draft, framework, algorithm=settings.signing.algorithms[0])
+    _print(draft, framework, algorithm=algorithm)
+
+
+def _algorithm(framework: str, settings: Configuration) -> str:
+    """Return the algorithm of ID tokens: ES256 if the service has it, but for a library that knows RS256 only."""
+    preferred = "RS256" if framework == "spring" else "ES256"
+    known = settings.signing.algorithms
+    return preferred if preferred in known else known[0]
 
 
 def _framework(kind: str, given: str | None) -> str:
@@ -154,7 +163,8 @@ def _findings(draft: Draft, settings: Configuration) -> list[Finding]:
     }
     at = (draft.section, len(entries[draft.section]))
     entries[draft.section].append(cast("Value", draft.entry()))
-    values: dict[str, Value] = {"issuer": settings.issuer, **entries}
+    signing: Value = {"algorithms": [*settings.signing.algorithms]}
+    values: dict[str, Value] = {"issuer": settings.issuer, "signing": signing, **entries}
     _, findings = judge(values, settings.catalogue, replaced={}, directory=Path())
     return [finding for finding in findings if finding.location[:2] == at]
 

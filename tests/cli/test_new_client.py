@@ -62,6 +62,29 @@ def test_printed_entry_and_requests_work_as_they_are(
     assert "curl -s " in made.stderr
 
 
+@pytest.mark.parametrize(
+    ("framework", "algorithms", "written"),
+    [
+        ("express", "[ES256, RS256]", None),
+        ("express", "[RS256, ES256]", "ES256"),
+        ("express", "[RS256]", None),
+        ("spring", "[ES256, RS256]", "RS256"),
+        ("spring", "[ES256]", None),
+    ],
+)
+def test_id_tokens_are_es256_where_the_library_knows_it(
+    tmp_path: Path, framework: str, algorithms: str, written: str | None
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(f"issuer: http://localhost:8080\nsigning: {{algorithms: {algorithms}}}\n")
+    chosen = ["--kind", "web", "--framework", framework]
+    made = new_client(*chosen, *SHOP, *REDIRECT, config=str(file))
+    client = yaml.safe_load(made.stdout)["clients"][0]
+    assert client.get("id_token_signed_response_alg") == written
+    if framework == "express":
+        assert f"'{written or algorithms[1:6]}'" in made.stderr
+
+
 @pytest.mark.parametrize("kind", ["web", "machine", "api"])
 def test_the_secret_is_shown_once_and_not_in_the_yaml(kind: str) -> None:
     more = {"web": [*SHOP, *REDIRECT], "machine": JOB[2:], "api": ["--name", "x", "--scopes", "x"]}

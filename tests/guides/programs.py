@@ -155,6 +155,6 @@ def endpoints(site: Site, issuer: str) -> dict[str, Any]:
 def id_token_claims(site: Site, tokens: dict[str, Any], *, audience: str) -> dict[str, Any]:
     """The claims of a verified ID token."""
     keys = KeySet.import_key_set(site.document(site.issuer, "jwks.json"))  # type: ignore[arg-type]
-    claims: dict[str, Any] = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"]).claims
+    claims: dict[str, Any] = jwt.decode(tokens["id_token"], keys, algorithms=["ES256"]).claims
     assert (claims["iss"], claims["aud"]) == (site.issuer, audience)
     return claims
