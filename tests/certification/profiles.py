@@ -197,7 +197,16 @@ PROFILES: Mapping[str, Profile] = {
         title="FAPI 2.0 Security Profile OP",
         plans=("fapi2-security-profile-final-test-plan",),
         modules=SECURITY_PROFILE,
-        clients=("fapi2-private-key-jwt-dpop", "fapi2-private-key-jwt-dpop-2"),
+        clients=(
+            "fapi2-private-key-jwt-dpop",
+            "fapi2-private-key-jwt-dpop-2",
+            "fapi2-private-key-jwt-mtls",
+            "fapi2-private-key-jwt-mtls-2",
+            "fapi2-mtls-dpop",
+            "fapi2-mtls-dpop-2",
+            "fapi2-mtls-mtls",
+            "fapi2-mtls-mtls-2",
+        ),
         has_keys=True,
     ),
 }

@@ -49,9 +49,11 @@ async def test_every_client_of_the_table_has_the_secret_that_the_page_says(
 async def test_every_other_client_has_the_key_that_the_page_says(
     provider: Provider, browser: Browser, client_id: str
 ) -> None:
-    client = FapiClient(
-        provider=provider, browser=browser, plan=FapiPlan(client_id=client_id), client_id=client_id
+    by_certificate = client_id.startswith("fapi2-mtls")
+    plan = FapiPlan(
+        client_id=client_id, client_auth_type="mtls" if by_certificate else "private_key_jwt"
     )
+    client = FapiClient(provider=provider, browser=browser, plan=plan, client_id=client_id)
     assert (await client.push(client.request())).status == 201
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from service.protocol.pkce import s256
+from tests.certification.fapi2.certificates import certificate_of, passed_on, thumbprint
 from tests.certification.fapi2.keys import SigningKey, identifier, times
 from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.provider import ISSUER, Provider
@@ -20,8 +21,11 @@ from tests.driving.service import Answer
 
 PAR = "pushed_authorization_request_endpoint"
 TOKEN = "token_endpoint"
+USERINFO = "userinfo_endpoint"
 NO_PROOF = ""
 """Instead of a proof, where one is due."""
+NO_CERTIFICATE = b""
+"""Instead of a certificate, where one is due."""
 
 
 @dataclass(kw_only=True)
@@ -36,10 +40,19 @@ class FapiClient:
     verifier: str = field(default_factory=lambda: token_urlsafe(48))
     dpop: DpopKey = field(default_factory=lambda: DpopKey(ISSUER))
     key: SigningKey = field(init=False)
+    certificate: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         self.key = SigningKey.of_client(self.client_id)
+        self.certificate = certificate_of(self.client_id)
         self.redirect_uri = self.redirect_uri or self.provider.redirect_uri
+
+    @property
+    def confirmation(self) -> dict[str, str]:
+        """The `cnf` of its tokens."""
+        if self.plan.sender_constrain == "dpop":
+            return {"jkt": self.dpop.thumbprint}
+        return {"x5t#S256": thumbprint(self.certificate)}
 
     def request(self, **changes: str | None) -> dict[str, str]:
         """An authorization request as the suite makes it, with some parameters changed or (None) left out."""
@@ -75,12 +88,24 @@ class FapiClient:
         *,
         proof: str | None = None,
         credentials: Mapping[str, str] | None = None,
+        certificate: bytes | None = None,
     ) -> Answer:
         """A form to one of the endpoints for clients, which is authenticated unless `credentials` says how it is."""
-        authenticated = self.assertion() if credentials is None else credentials
-        headers = {"DPoP": proof} if proof else {}
+        authenticated = self._credentials() if credentials is None else credentials
+        shown = self._certificate(endpoint) if certificate is None else certificate
+        headers = ({"DPoP": proof} if proof else {}) | (passed_on(shown) if shown else {})
         path = self.provider.path(endpoint)
         return await self.provider.service.post(path, headers=headers, **{**form, **authenticated})
+
+    def _credentials(self) -> dict[str, str]:
+        by_key = self.plan.client_auth_type == "private_key_jwt"
+        return self.assertion() if by_key else {"client_id": self.client_id}
+
+    def _certificate(self, endpoint: str) -> bytes:
+        """What the connection shows: the suite shows nothing where it need not."""
+        binds = self.plan.sender_constrain == "mtls" and endpoint != PAR
+        authenticates = self.plan.client_auth_type == "mtls" and endpoint != USERINFO
+        return self.certificate if binds or authenticates else NO_CERTIFICATE
 
     async def push(self, request: Mapping[str, str], **how: Any) -> Answer:
         """Push a request (RFC 9126 §2.1)."""
@@ -129,9 +154,10 @@ class FapiClient:
         *,
         proof: str | None = None,
         credentials: Mapping[str, str] | None = None,
+        certificate: bytes | None = None,
         **changes: str | None,
     ) -> Answer:
-        """Exchange a code, with a proof unless there is to be another or none."""
+        """Exchange a code, with a proof and a certificate unless there are to be others or none."""
         usual = {
             "grant_type": "authorization_code",
             "code": code,
@@ -139,34 +165,37 @@ class FapiClient:
             "code_verifier": self.verifier,
         }
         form = {name: value for name, value in (usual | changes).items() if value is not None}
-        return await self.token(form, proof=proof, credentials=credentials)
+        return await self.token(form, proof=proof, credentials=credentials, certificate=certificate)
 
-    async def refresh(self, refresh_token: str, *, proof: str | None = None, **more: str) -> Answer:
-        """Use a refresh token."""
-        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        return await self.token(form | more, proof=proof)
-
-    async def token(
+    async def refresh(
         self,
-        form: Mapping[str, str],
+        refresh_token: str,
         *,
         proof: str | None = None,
-        credentials: Mapping[str, str] | None = None,
+        certificate: bytes | None = None,
+        **more: str,
+    ) -> Answer:
+        """Use a refresh token."""
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        return await self.token(form | more, proof=proof, certificate=certificate)
+
+    async def token(
+        self, form: Mapping[str, str], *, proof: str | None = None, **how: Any
     ) -> Answer:
         """A request to the token endpoint."""
         if proof is None and self.plan.sender_constrain == "dpop":
             proof = self.dpop.proof(self.provider.path(TOKEN))
-        return await self.send(TOKEN, form, proof=proof, credentials=credentials)
+        return await self.send(TOKEN, form, proof=proof, **how)
 
     async def call(
         self, access_token: str, *, scheme: str = "", proof: str | None = None, **headers: str
     ) -> Answer:
         """The protected resource, which is userinfo, with the token and a proof of the key."""
-        path = self.provider.path("userinfo_endpoint")
+        path = self.provider.path(USERINFO)
         bound = self.plan.sender_constrain == "dpop"
         sent = {"Authorization": f"{scheme or ('DPoP' if bound else 'Bearer')} {access_token}"}
         if proof is None and bound:
             proof = self.dpop.proof(path, "GET", access_token=access_token)
-        return await self.provider.service.get(
-            path, headers=sent | headers | ({"DPoP": proof} if proof else {})
-        )
+        shown = self._certificate(USERINFO)
+        proven = ({"DPoP": proof} if proof else {}) | (passed_on(shown) if shown else {})
+        return await self.provider.service.get(path, headers=sent | headers | proven)

@@ -19,8 +19,8 @@ async def admits(client: FapiClient, access_token: str) -> bool:
     told = await introspected(client, access_token)
     if not told["active"]:
         return False
-    assert told["token_type"] == "DPoP"
-    return bool(told["cnf"] == {"jkt": client.dpop.thumbprint})
+    assert told["token_type"] == ("DPoP" if client.plan.sender_constrain == "dpop" else "Bearer")
+    return bool(told["cnf"] == client.confirmation)
 
 
 async def introspected(client: FapiClient, access_token: str) -> Answer:

@@ -57,10 +57,10 @@ class RefreshTokens:
     ) -> None:
         asking = client if which == "client" else second_client
         flow = await complete(asking, prompt="consent")
-        scope = {"scope": asking.plan.scope} if asking is client else {}
         asking.dpop = DpopKey(ISSUER)
         after = FapiFlow(client=asking, response=flow.response, code=flow.code)
-        await after.check(await asking.refresh(flow.refresh_token, **scope), is_refreshed=True)
+        tokens = await asking.refresh(flow.refresh_token, scope=asking.plan.scope)
+        await after.check(tokens, is_refreshed=True)
         assert after.access_token != flow.access_token
         assert after.refresh_token == flow.refresh_token
         same = [{name: one.claims.get(name) for name in _SAME} for one in (flow, after)]

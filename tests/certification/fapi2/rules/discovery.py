@@ -68,7 +68,7 @@ class Discovery:
         if fapi_plan.client_auth_type == "private_key_jwt":
             assert "private_key_jwt" in methods
         else:
-            assert {"tls_client_auth", "self_signed_tls_client_auth"} <= methods
+            assert {"tls_client_auth", "self_signed_tls_client_auth"} & methods
 
     def test_scopes_and_subject_types_are_listed(self, provider: Provider) -> None:
         assert "openid" in provider.metadata["scopes_supported"]

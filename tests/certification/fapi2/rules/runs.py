@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.certification.fapi2.rules.assertions import Assertions, AssertionsAtPar
+from tests.certification.fapi2.rules.certificates import BoundTokens, Certificates, MtlsEndpoints
 from tests.certification.fapi2.rules.codes import Codes, RefreshTokens
 from tests.certification.fapi2.rules.discovery import Discovery
 from tests.certification.fapi2.rules.dpop import BoundCodes, Proofs
@@ -33,3 +34,15 @@ class OpenIdConnect(Identity, Userinfo):
 
 class OpenIdConnectByDpop(OpenIdConnect, ProofsAtUserinfo):
     """openid=openid_connect, sender_constrain=dpop."""
+
+
+class MtlsAuthentication(Certificates, MtlsEndpoints):
+    """client_auth_type=mtls."""
+
+
+class MtlsConstraint(BoundTokens, MtlsEndpoints):
+    """sender_constrain=mtls."""
+
+
+class Mtls(Certificates, BoundTokens, MtlsEndpoints):
+    """Both."""

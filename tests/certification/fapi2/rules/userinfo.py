@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from service.protocol.base64url import base64url
+from tests.certification.fapi2.certificates import passed_on
 from tests.certification.fapi2.client import NO_PROOF, FapiClient
 from tests.certification.fapi2.flow import complete
 from tests.certification.fapi2.rules.dpop import now, resource_proof
@@ -173,5 +174,9 @@ class Userinfo:
 async def in_query(client: FapiClient, access_token: str) -> Answer:
     """Userinfo, asked by a URL with the token in it."""
     path = client.provider.path("userinfo_endpoint")
-    headers = {"DPoP": resource_proof(client, access_token)}
-    return await client.provider.service.get(f"{path}?access_token={access_token}", headers=headers)
+    by_dpop = client.plan.sender_constrain == "dpop"
+    proof = {"DPoP": resource_proof(client, access_token)}
+    return await client.provider.service.get(
+        f"{path}?access_token={access_token}",
+        headers=proof if by_dpop else passed_on(client.certificate),
+    )
