@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from service.clients.published_keys import PublishedKeys
-from service.keys.certificates import der_in_x5c, is_valid_at, key_digest
+from service.keys.certificates import is_valid_at, key_digest
 from service.keys.foreign_keys import ForeignKeys
 from service.model.catalogue import Credential
-from service.model.certificate import der_in_pem
+from service.model.certificate import der_in_pem, der_in_x5c
 from service.model.client import Client
 from service.model.credentials import ClientCertificate, Evidence, RequestCredentials
 

@@ -38,11 +38,11 @@ class TlsClientAuth:
         chained = is_chained(certificate, authorities, evidence.request.now)
         if client is None:
             return False
-        named = _names(certificate, client)
-        if named and not chained:
-            reason = "its chain, its time or its use is wrong"
-            log.info("client certificate refused", client_id=client.client_id, reason=reason)
-        return chained and named
+        if chained and _names(certificate, client):
+            return True
+        reason = "it names another client" if chained else "its chain, its time or its use is wrong"
+        log.info("client certificate refused", client_id=client.client_id, reason=reason)
+        return False
 
 
 def _names(certificate: ClientCertificate, client: Client) -> bool:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as NotBase64
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
-from typing import cast
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -27,7 +24,10 @@ _ANY_CRITICALITY = verification.Criticality.AGNOSTIC
 
 def is_valid_at(certificate: ClientCertificate, now: int) -> bool:
     """Return whether the certificate is neither expired nor from the future (RFC 5280 §4.1.2.5)."""
-    parsed = parse_certificate(certificate.der)
+    try:
+        parsed = parse_certificate(certificate.der)
+    except ValueError:  # OpenSSL, which made the handshake, takes some that this library does not
+        return False
     begin, end = parsed.not_valid_before_utc, parsed.not_valid_after_utc
     return begin.timestamp() <= now <= end.timestamp()
 
@@ -40,22 +40,6 @@ def key_digest(der: bytes) -> bytes | None:
     except (ValueError, UnsupportedAlgorithm):
         return None
     return sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
-
-
-def der_in_x5c(x5c: object) -> bytes | None:
-    """Return the certificate of a JWK's key; None if there is none (RFC 7517 §4.7)."""
-    chain = cast("list[object]", x5c) if isinstance(x5c, list) else []
-    return _decode_der(chain[0]) if chain and isinstance(chain[0], str) else None
-
-
-@lru_cache(maxsize=1000)
-def _decode_der(text: str) -> bytes | None:
-    try:
-        der = b64decode(text, validate=True)
-        parse_certificate(der)
-    except (ValueError, NotBase64):
-        return None
-    return der
 
 
 def is_chained(certificate: ClientCertificate, authorities: bytes, now: int) -> bool:

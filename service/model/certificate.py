@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from base64 import b64decode
+from binascii import Error as NotBase64
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, cast
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
@@ -29,23 +32,50 @@ _HEXADECIMAL = re.compile(r"(?<==)#((?:[0-9A-Fa-f]{2})+)(?=[,+]|$)")
 _TEXT_TAGS = (0x0C, 0x13, 0x16)
 """Of UTF8String, PrintableString and IA5String (X.690 §8.23)."""
 
+_UNREADABLE = (
+    *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
+    *(UnsupportedAlgorithm, TypeError),
+)
 DistinguishedName = Sequence[frozenset[tuple[str, str]]]
 
 
 @lru_cache(maxsize=1000)  # a client shows the same certificate with every request
 def parse_certificate(der: bytes) -> x509.Certificate:
-    """Return the certificate; ValueError if it is none."""
-    return x509.load_der_x509_certificate(der)
+    """Return the certificate; ValueError if it is none, or holds what cannot be read."""
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        _ = certificate.subject, certificate.extensions  # which are read when they are first needed
+    except _UNREADABLE as error:
+        raise ValueError(str(error)) from error
+    return certificate
 
 
 @lru_cache(maxsize=1000)
 def der_in_pem(text: str) -> bytes | None:
     """Return the one certificate in a text; None if the text is not one in PEM."""
     try:
-        certificates = x509.load_pem_x509_certificates(text.encode())
-    except ValueError:
+        (certificate,) = x509.load_pem_x509_certificates(text.encode())
+        der = certificate.public_bytes(Encoding.DER)
+        parse_certificate(der)
+    except (ValueError, *_UNREADABLE):
         return None
-    return certificates[0].public_bytes(Encoding.DER) if len(certificates) == 1 else None
+    return der
+
+
+def der_in_x5c(x5c: object) -> bytes | None:
+    """Return the certificate of a JWK's key; None if there is none (RFC 7517 §4.7)."""
+    chain = cast("list[object]", x5c) if isinstance(x5c, list) else []
+    return _decode_der(chain[0]) if chain and isinstance(chain[0], str) else None
+
+
+@lru_cache(maxsize=1000)
+def _decode_der(text: str) -> bytes | None:
+    try:
+        der = b64decode(text, validate=True)
+        parse_certificate(der)
+    except (ValueError, NotBase64):
+        return None
+    return der
 
 
 def names_subject(der: bytes, name: str) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from base64 import b64encode
 from typing import Any
 
 import pytest
+from cryptography import x509
 from multidict import CIMultiDict
 
 from tests.conftest import Start
-from tests.driving.authority import Certified, sequence
+from tests.driving.authority import FOR_CLIENTS, Certified, sequence
 from tests.driving.service import Answer, RunningService
 
 pytestmark = pytest.mark.rfc("9440#2", "8705#6.5")
@@ -144,3 +147,39 @@ async def test_a_malformed_certificate_at_userinfo_is_refused(service: RunningSe
     headers = {"Client-Cert": "malformed", "Authorization": "Bearer x"}
     answer = await service.get("/connect/userinfo", headers=headers)
     assert answer.refusal == (401, "invalid_token")  # it is not looked at for a token that is none
+
+
+def replaced(certificate: Certified, old: str, new: str) -> bytes:
+    """The certificate with some bytes that are others."""
+    return certificate.der.replace(bytes.fromhex(old), bytes.fromhex(new), 1)
+
+
+async def ask_with(service: RunningService, der: bytes) -> Answer:
+    return await ask(service, ("Client-Cert", f":{b64encode(der).decode()}:"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("a003020102", "a003020172"), ("0c0473686f70", "030473686f70"), ("551d11", "551d25")],
+    ids=["its version", "the type of a name", "an extension twice"],
+)
+async def test_a_certificate_that_cannot_be_read_is_refused(
+    service: RunningService, authority: Certified, old: str, new: str
+) -> None:
+    names = x509.SubjectAlternativeName([x509.DNSName("shop.example")])
+    der = replaced(authority.issue(extensions=(*FOR_CLIENTS, names)), old, new)
+    assert (await ask_with(service, der)).refusal == (400, "invalid_request")
+
+
+@pytest.mark.filterwarnings("ignore::cryptography.utils.CryptographyDeprecationWarning")
+async def test_no_spoiled_certificate_is_accepted_or_an_error_here(
+    service: RunningService, authority: Certified
+) -> None:
+    made = authority.issue(extensions=(*FOR_CLIENTS, x509.SubjectKeyIdentifier(b"x" * 20)))
+    dice = random.Random(8705)  # noqa: S311 - the same spoiled certificates each time
+    for _ in range(300):
+        der = bytearray(made.der)
+        place = dice.randrange(len(der))
+        der[place] ^= 1 << dice.randrange(8)
+        answer = await ask_with(service, bytes(der))
+        assert answer.refusal in {(400, "invalid_request"), (401, "invalid_client")}

@@ -9,6 +9,7 @@ from service.config.problem import Finding, warning
 from service.config.rules.supported import CERTIFICATE_SUBJECTS
 from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile, Settings
+from service.model.certificate import der_in_x5c
 from service.model.client_entry import ClientEntry
 
 CA_METHOD = "tls_client_auth"
@@ -74,7 +75,8 @@ def holds_certificate(client: ClientEntry) -> bool:
         return True
     keys = (client.jwks or {}).get("keys")
     listed = cast("list[object]", keys) if isinstance(keys, list) else []
-    return any(isinstance(key, dict) and "x5c" in key for key in listed)
+    known = [cast("dict[str, object]", key) for key in listed if isinstance(key, dict)]
+    return any(der_in_x5c(key.get("x5c")) is not None for key in known)
 
 
 def own_tls_asks_for_certificates(file: ConfigurationFile) -> Iterator[Finding]:
