@@ -14,6 +14,7 @@ FEATURES: frozenset[Feature] = frozenset(
         Feature.JARM,
         Feature.MUTUAL_TLS,
         Feature.PAR,
+        Feature.RAR,
     }
 )
 """To support one, name it here: its keys of config.yaml are no longer warned of, and clients may register them."""

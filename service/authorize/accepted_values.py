@@ -31,6 +31,7 @@ async def find_accepted_values(refused: RefusedValue, clients: Clients) -> tuple
             "response_type": client.allowed_response_types,
             "grant_type": client.allowed_grant_types,
             "request_uri": client.request_uris or (),
+            "authorization_details": client.authorization_details_types or (),
         }
     ordered = sorted(accepted.get(refused.parameter or "", ()))
     return tuple(get_close_matches((refused.value or "")[:200], ordered, n=MOST, cutoff=0))

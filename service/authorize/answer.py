@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from service.authorize.interaction import Interaction
 from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
@@ -50,7 +52,7 @@ class Answering:
             )
         parameters: dict[str, str] = {"code": code.text} if code else {}
         if access:
-            parameters |= {name: str(value) for name, value in access.describe().items()}
+            parameters |= {name: _text(value) for name, value in access.describe().items()}
         if kind.id_token:
             parameters["id_token"] = await self.id_tokens.mint(
                 authorization,
@@ -106,6 +108,11 @@ class Answering:
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
 
+def _text(value: object) -> str:
+    """Return a member of a token response as a parameter; authorization_details are JSON (RFC 9396 §2)."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
 def _hashed(parameters: Mapping[str, str], reply_to: ReplyTo) -> HashedArtifacts:
     code = parameters.get("code")
     state = reply_to.state if code else None
@@ -131,6 +138,7 @@ def _authorization(interaction: Interaction, session: Session) -> Authorization:
         client_id=request.client.client_id,
         scope=scope,
         resources=request.resources,
+        authorization_details=request.authorization_details,
         subject=session.subject,
         amr=session.methods,
         acr=interaction.acr,

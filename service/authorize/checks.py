@@ -20,8 +20,9 @@ from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
 from service.protocol.params import Params
 from service.protocol.pkce import PLAIN
-from service.protocol.scope import OFFLINE_ACCESS, OPENID
+from service.protocol.scope import OPENID
 from service.tokens.id_token import IdTokens
+from service.tokens.permitted import gives_access
 from service.tokens.scope import check_allowed, check_resources
 
 _CHECKED_BEFORE = frozenset({"redirect_uri", "client_id"})
@@ -70,7 +71,7 @@ def code_challenge_is_sent_when_required(request: AuthorizeRequest, _: Registry)
 
 def scope_is_allowed(request: AuthorizeRequest, registry: Registry) -> None:
     """Every scope value is known and in the client's registration (RFC 6749 §3.3)."""
-    if not request.scope - {OFFLINE_ACCESS}:
+    if not gives_access(request.scope, request.authorization_details):
         raise InvalidScope("scope holds nothing to give access to")
     check_allowed(request.scope, request.client, registry)
 
@@ -89,7 +90,7 @@ def scope_fits_response_type(request: AuthorizeRequest, registry: Registry) -> N
 
 def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
     """Every resource is known and understands some of the scope (RFC 8707 §2.1)."""
-    check_resources(registry, request.resources, request.scope)
+    check_resources(registry, request.resources, request.scope, request.authorization_details)
 
 
 def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:
@@ -105,6 +106,14 @@ def userinfo_claims_can_be_fetched(request: AuthorizeRequest, _: Registry) -> No
         raise InvalidRequest("claims.userinfo needs a response_type that brings an access token")
 
 
+def authorization_details_come_with_an_access_token(request: AuthorizeRequest, _: Registry) -> None:
+    """Only an access token can carry them (RFC 9396 §7)."""
+    kind = request.response_type
+    if request.authorization_details and not kind.code and not kind.token:
+        message = "authorization_details needs a response_type that brings an access token"
+        raise InvalidRequest(message)
+
+
 CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
     response_type_is_allowed: (AUTHORIZE, PAR),
     access_token_is_allowed_in_browser: (AUTHORIZE, PAR),
@@ -115,6 +124,7 @@ CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
     resources_fit_scope: (AUTHORIZE, PAR, DEVICE, CIBA),
     nonce_is_sent_for_id_token: (AUTHORIZE, PAR),
     userinfo_claims_can_be_fetched: (AUTHORIZE, PAR),
+    authorization_details_come_with_an_access_token: (AUTHORIZE, PAR),
 }
 
 

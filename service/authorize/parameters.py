@@ -27,6 +27,8 @@ _JWT_CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "jti"})
 """Claims about the request object itself (RFC 7519 §4.1)."""
 
 _OBJECTS = frozenset({"claims", "registration"})
+_ARRAYS = frozenset({"authorization_details"})
+"""An array of objects (RFC 9396 §2)."""
 _NUMBERS = frozenset({"max_age"})
 _KNOWN = frozenset(
     {
@@ -42,10 +44,10 @@ _KNOWN = frozenset(
         ),
         *("code_challenge", "code_challenge_method", "prompt", "display", "id_token_hint"),
         *("login_hint", "ui_locales", "claims_locales", "acr_values"),
-        *(*_OBJECTS, *_NUMBERS, *REPEATABLE),
+        *(*_OBJECTS, *_ARRAYS, *_NUMBERS, *REPEATABLE),
     }
 )
-_DEVICE = frozenset({"client_id", "scope"}) | REPEATABLE
+_DEVICE = frozenset({"client_id", "scope"}) | _ARRAYS | REPEATABLE
 
 KEPT = _KNOWN | {"request_uri"}
 """Those that are kept while the user is asked; request_uri is the name of a pushed request (RFC 9126 §4)."""
@@ -74,7 +76,7 @@ def _values(name: str, value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         return (value,)
-    if name in _OBJECTS and isinstance(value, dict):
+    if isinstance(value, dict if name in _OBJECTS else list) and name in _OBJECTS | _ARRAYS:
         return (_encode(name, cast("object", value)),)
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)

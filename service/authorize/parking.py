@@ -17,6 +17,7 @@ from service.keys.sealing import cipher_from_id
 from service.model.client import MARK_LENGTH, client_mark
 from service.model.handle import digest, new_selector
 from service.model.session import Answers, SealedRequest
+from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.errors import AlreadyAnswered, InvalidRequest
 from service.protocol.params import Params
 from service.store.keyvalue import StoreUnavailable
@@ -107,7 +108,9 @@ class Parking:
         Raise InvalidRequest if it is too long, TooManyRequests if its network has sent too many.
         """
         kept = msgspec.json.encode(params.only(self.parameters).values)
-        if len(kept) > MAX_BYTES:
+        # They have a limit of their own.
+        details = msgspec.json.encode(params.get(AUTHORIZATION_DETAILS) or "")
+        if len(kept) - len(details) > MAX_BYTES:
             raise InvalidRequest("the parameters are too long to be kept while the user is asked")
         if address is not None:
             await self.rate_limit.count(network_of(address), 1 + len(kept) // KIB)

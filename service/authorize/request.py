@@ -12,6 +12,7 @@ from service.model.client import Client
 from service.model.registry import Registry, Tenant
 from service.model.session import Session
 from service.protocol import errors
+from service.protocol.authorization_details import Detail
 from service.protocol.authorization_request import (
     NO_RESPONSE,
     ResponseType,
@@ -23,6 +24,7 @@ from service.protocol.claims import ClaimsParameter, ClaimsRequest, parse_claims
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
+from service.tokens.authorization_details import requested_details
 from service.tokens.claims import askable, claims_of_scope
 from service.tokens.id_token import IdTokens
 from service.tokens.subject import RequestedUser
@@ -72,6 +74,7 @@ class AuthorizeRequest:
     response_type: ResponseType
     scope: frozenset[str]
     resources: tuple[str, ...]
+    authorization_details: tuple[Detail, ...]
     code_challenge: CodeChallenge | None
     nonce: str | None
     cnf: Confirmation | None
@@ -102,7 +105,8 @@ async def read_request(
     if mode is not None:
         encrypted = client.authorization_encrypted_response_alg is not None
         choose_response_mode(mode, response_type, RESPONSE_MODES, encrypted=encrypted)
-    scope = _read_scope(params, response_type)
+    details = requested_details(params, client, registry)
+    scope = _read_scope(params, response_type, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
     claims = parse_claims(params.get("claims"))
     return AuthorizeRequest(
@@ -110,6 +114,7 @@ async def read_request(
         response_type=response_type,
         scope=scope,
         resources=tuple(dict.fromkeys(params.every("resource"))),
+        authorization_details=details,
         code_challenge=parse_code_challenge(
             params.get("code_challenge"), params.get("code_challenge_method")
         ),
@@ -168,9 +173,13 @@ def _limit_claims(
     return AskedClaims(request=request, beyond_scope=beyond_scope, at_userinfo=at_userinfo)
 
 
-def _read_scope(params: Params, response_type: ResponseType) -> frozenset[str]:
+def _read_scope(
+    params: Params, response_type: ResponseType, *, may_be_missing: bool
+) -> frozenset[str]:
     """Return the scope; offline_access means nothing in a response without a code (OIDC Core §11)."""
     text = params.get("scope")
+    if text is None and may_be_missing:  # RFC 9396 §3.1
+        return frozenset()
     if text is None:
         raise errors.InvalidScope("scope is missing")
     scope = parse_scope(text)

@@ -49,11 +49,14 @@ def _password_can_meet_acr(interaction: Interaction) -> bool:
 
 
 def _needs_consent(interaction: Interaction) -> bool:
-    """Return whether the request or the client's registration demands a consent that is missing."""
+    """Return whether the request or the client's registration demands a consent that is missing.
+
+    One for authorization_details is never remembered: each of them may be another payment.
+    """
     if interaction.answers.consented_scope is not None:
         return False
     request, client = interaction.request, interaction.request.client
-    if "consent" in request.prompt:
+    if "consent" in request.prompt or request.authorization_details:
         return True
     is_remembered = (
         client.allow_remember_consent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -11,6 +11,7 @@ from json import JSONEncoder
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from service.config.detail_schemas import read_types
 from service.config.judge import judge
 from service.config.problem import ConfigError, Finding, Location, Problem
 from service.config.reading.files import FilesRead
@@ -83,11 +84,13 @@ def load(
     source, file, problems = _read(path, environ, catalogue, files, (note, *rules))
     configuration = None
     if file is not None and all(problem.severity == "warning" for problem in problems):
+        details_types = read_types(file.authorization_details_types, files)
+        generation = _hash_registry(source.values, [each.schema for each in details_types.values()])
         configuration = Configuration(
             file=path,
             files=files,
             catalogue=catalogue,
-            registry=build_registry(file, generation=_hash_registry(source.values)),
+            registry=build_registry(file, details_types, generation=generation),
             warnings=problems,
             places=_places(file, source),
             **{name: getattr(file, name) for name in _SETTINGS},
@@ -135,7 +138,8 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
 
     def note(file: ConfigurationFile) -> Iterable[Finding]:
         tls, signing, templates = file.server.tls, file.signing, file.ui.templates
-        read_again = [tls.certificate, tls.private_key, tls.client_ca] if tls else []
+        read_again: list[object] = [each.schema for each in file.authorization_details_types]
+        read_again += [tls.certificate, tls.private_key, tls.client_ca] if tls else []
         read_again.append(file.mtls.client_ca)
         read_again += [key.path for key in signing.keys] if signing.source == "files" else []
         shown = [templates, *templates.rglob("*")] if templates else []
@@ -155,8 +159,10 @@ def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Proble
     return {location: source.problem(Finding(location, "")) for location in kept}
 
 
-def _hash_registry(values: Value) -> str:
+def _hash_registry(values: Value, schemas: Sequence[object]) -> str:
     """Return a short hash of the registry, the same in every replica that reads the same files.
+
+    The schemas may be in files of their own.
 
     It goes entry by entry, because encoding one long text would hold up all other threads.
     """
@@ -165,6 +171,8 @@ def _hash_registry(values: Value) -> str:
     for location, value in _split((), values):
         if location[:1] not in _NO_CONTENT:
             hashed.update(encode([location, value]).encode())
+    if schemas:
+        hashed.update(encode(schemas).encode())
     return hashed.hexdigest()[:16]
 
 

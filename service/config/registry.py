@@ -22,7 +22,12 @@ DELEGATION = registry.ExtensionGrantRegistration(
 )
 
 
-def build_registry(file: ConfigurationFile, *, generation: str) -> registry.Registry:
+def build_registry(
+    file: ConfigurationFile,
+    details_types: Mapping[str, registry.AuthorizationDetailsType],
+    *,
+    generation: str,
+) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
     resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
     by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
@@ -38,9 +43,6 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> registry.Regi
         for name, claims in registry.IDENTITY_RESOURCES.items()
     }
     undescribed = {name: registry.ApiScope(name=name) for name in sorted(by_scope)}
-    grants = file.extension_grants
-    if all(grant.handler != DELEGATION.handler for grant in grants):  # it need not be listed
-        grants = (*grants, DELEGATION)
     return registry.Registry(
         clients=clients,
         api_resources=resources,
@@ -49,7 +51,8 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> registry.Regi
         identity_providers=_by_name(file.identity_providers),
         tenants=_by_name(file.tenants),
         authentication_contexts=file.authentication_contexts,
-        extension_grants=grants,
+        authorization_details_types=details_types,
+        extension_grants=_extension_grants(file),
         users=file.users.list,
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=by_scope,
@@ -63,6 +66,13 @@ def build_registry(file: ConfigurationFile, *, generation: str) -> registry.Regi
         longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
+
+
+def _extension_grants(file: ConfigurationFile) -> tuple[registry.ExtensionGrantRegistration, ...]:
+    """Return those of the file, and delegation, which need not be listed."""
+    listed = file.extension_grants
+    is_listed = any(grant.handler == DELEGATION.handler for grant in listed)
+    return listed if is_listed else (*listed, DELEGATION)
 
 
 def _by_name(entries: Iterable[Named]) -> Mapping[str, Named]:

@@ -1,4 +1,4 @@
-"""/account/consent: the user allows what the client asks for (OIDC Core §3.1.2.4, §5.5, RFC 6749 §10.2)."""
+"""/account/consent: the user allows what the client asks for (OIDC Core §3.1.2.4, §5.5, RFC 6749 §10.2, RFC 9396 §12)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.identity.access import Wishes
 from service.model.events import ConsentDenied, ConsentGiven
 from service.model.registry import IdentityResource, Scope
 from service.model.session import Session
-from service.pages.display import shown_scopes, shown_values
+from service.pages.display import shown_details, shown_scopes, shown_values
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied
 from service.protocol.params import Params
@@ -25,7 +25,7 @@ PATH = CONSENT.path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentEndpoint:
-    """Shows each scope value, and each claim that was requested individually."""
+    """Shows each scope value, each claim that was requested individually, and all authorization_details."""
 
     sign_in: SignInPages
 
@@ -44,7 +44,10 @@ class ConsentEndpoint:
             "identity_scopes": [each for each in scopes if isinstance(each, IdentityResource)],
             "api_scopes": [each for each in scopes if not isinstance(each, IdentityResource)],
             "claims": sorted(claims),
-            "can_remember": waiting.request.client.allow_remember_consent,
+            "details": shown_details(
+                self.sign_in.flow.registry.current, waiting.request.authorization_details
+            ),
+            "can_remember": _can_remember(waiting.request),
             "values": {each.name: self._values(each, visitor) for each in scopes},
             "claim_values": dict(shown_values(visitor.user_claims, claims)),
             "answer_host": waiting.reply_to.host,
@@ -57,7 +60,9 @@ class ConsentEndpoint:
         if session is None:
             return await self.sign_in.advance(visit, waiting)
         allowed = self._read_allowed(visit.params, waiting.request)
-        if visit.params.get("action") == "allow" and allowed.scope:
+        if visit.params.get("action") == "allow" and (
+            allowed.scope or waiting.request.authorization_details
+        ):
             return await self._allow(visit, waiting, session, allowed)
         error = AccessDenied("the user did not allow it")
         response = await self.sign_in.refuse(visit, waiting, error)
@@ -69,7 +74,7 @@ class ConsentEndpoint:
         self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes
     ) -> web.Response:
         request, client = waiting.request, waiting.request.client
-        remembered = client.allow_remember_consent and visit.params.get("remember") is not None
+        remembered = _can_remember(request) and visit.params.get("remember") is not None
         if remembered:
             asked = Wishes(scope=request.scope, claims=request.claims.beyond_scope)
             await self.sign_in.flow.consents.remember(
@@ -113,3 +118,8 @@ class ConsentEndpoint:
         """Return the scope values to show; openid is required, or it would not be a sign-in."""
         shown = shown_scopes(self.sign_in.flow.registry.current, scope)
         return [replace(each, required=True) if each.name == OPENID else each for each in shown]
+
+
+def _can_remember(request: AuthorizeRequest) -> bool:
+    """Return whether the person may choose that a consent like this one is not asked for again."""
+    return request.client.allow_remember_consent and not request.authorization_details

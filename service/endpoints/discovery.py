@@ -73,6 +73,7 @@ class DiscoveryEndpoint:
             "subject_types_supported": list(self.subject_types),
             "acr_values_supported": [each.acr for each in registry.authentication_contexts],
             **self.algorithms.metadata("id_token"),
+            **_details_types(registry),
             "ui_locales_supported": list(self.locales),
             "claims_parameter_supported": True,
             **({"tls_client_certificate_bound_access_tokens": True} if self.certificates else {}),
@@ -118,6 +119,12 @@ def _scopes(registry: Registry, registrable: Registrable) -> list[str]:
     offline = any(client.allow_offline_access for client in registry.clients.values())
     offline |= OFFLINE_ACCESS in registrable.scopes
     return [*shown, OFFLINE_ACCESS] if offline else shown
+
+
+def _details_types(registry: Registry) -> Mapping[str, object]:
+    """Return the types of authorization_details, if there are any (RFC 9396 §10)."""
+    types = sorted(registry.authorization_details_types)
+    return {"authorization_details_types_supported": types} if types else {}
 
 
 def _claims(registry: Registry) -> list[str]:

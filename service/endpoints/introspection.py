@@ -16,10 +16,12 @@ from service.model.authorization import token_type
 from service.model.client import Client
 from service.model.events import ClientRefused, Emit, TokenIntrospected
 from service.model.registry import Api, ApiResource, ApiScope, LiveRegistry
+from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidClient
 from service.protocol.http_headers import prefers
 from service.protocol.scope import format_scope
 from service.tokens.active import ActiveToken, ActiveTokens
+from service.tokens.authorization_details import details_for
 from service.tokens.claims import foreign_claims
 from service.tokens.refresh_token import ActiveRefreshToken
 from service.tokens.subject import SubjectIdentifiers
@@ -107,17 +109,26 @@ class IntrospectionEndpoint:
     def _claims_for_api(self, token: ActiveToken, api: Api) -> Mapping[str, object]:
         """Return the token's claims, with scope and user claims cut to those of this API."""
         granted, audience = token.scope, token.audience
-        scope = granted & api.scopes
-        if not scope or (isinstance(api, ApiResource) and api.name not in audience):
+        scope, details = granted & api.scopes, self._find_details(token, api)
+        if not (scope or details) or (isinstance(api, ApiResource) and api.name not in audience):
             return INACTIVE
         others = foreign_claims(self.registry.current, audience, granted, api)
         claims = {name: value for name, value in token.claims.items() if name not in others}
-        return {
+        answer = {
             "active": True,
             **claims,
             "scope": format_scope(scope),
             "token_type": token_type(token.cnf),
         }
+        if PARAMETER in claims:
+            put_details(answer, details)
+        return answer
+
+    def _find_details(self, token: ActiveToken, api: Api) -> tuple[Detail, ...]:
+        """Return the authorization_details that this API understands (RFC 9396 §9.2)."""
+        if PARAMETER not in token.claims or not isinstance(api, ApiResource):
+            return ()
+        return details_for(self.registry.current, token.authorization_details, (api.name,))
 
     def _claims_for_client(self, token: ActiveToken, client: Client) -> Mapping[str, object]:
         """Return the token's claims, with the `sub` that this client knows (OIDC Core §8)."""
@@ -134,6 +145,7 @@ class IntrospectionEndpoint:
         authorization = token.authorization
         if authorization.client_id != client.client_id:
             return INACTIVE
+        details = authorization.authorization_details
         # The record does not say when a sliding one expires; only its time to live does.
         slides = client.refresh_token_expiration == "sliding"
         return {
@@ -141,6 +153,7 @@ class IntrospectionEndpoint:
             "client_id": authorization.client_id,
             "sub": self.identifiers.find_sub(client, str(authorization.subject)),
             "scope": format_scope(authorization.scope),
+            **({PARAMETER: details} if details else {}),
             **({} if slides else {"exp": token.record.ends_at}),
             "token_type": "refresh_token",
         }

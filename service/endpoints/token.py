@@ -19,6 +19,7 @@ from service.model.credentials import RequestCredentials
 from service.model.events import Emit, TokenRefused
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
+    InvalidAuthorizationDetails,
     InvalidGrant,
     OAuthError,
     RefusedValue,
@@ -28,6 +29,7 @@ from service.protocol.errors import (
 from service.protocol.params import Params
 from service.store.rate_limit import RateLimit
 from service.tokens import expiration
+from service.tokens.authorization_details import requested_details
 from service.tokens.granting import Grant, TokenRequest
 from service.tokens.issuer import TokenIssuer
 from service.tokens.scope import requested_resources, requested_scope
@@ -88,13 +90,17 @@ class TokenEndpoint:
         grant = self._find_grant(grant_type, client)
         cnf = await self.proofs.confirm(request, client, credentials)
         registry = self.registry.current
-        scope = requested_scope(params, client, registry, grant.scope_rule)
+        details = requested_details(params, client, registry)
+        if details and not grant.takes_authorization_details:
+            raise InvalidAuthorizationDetails("this grant_type takes no authorization_details")
+        scope = requested_scope(params, client, registry, grant.scope_rule, details)
         token_request = TokenRequest(
             client=client,
             grant_type=grant_type,
             params=params,
             scope=scope,
-            resources=requested_resources(params, registry, scope),
+            resources=requested_resources(params, registry, grant.scope_rule, scope, details),
+            authorization_details=details,
             now=credentials.now,
             address=self.credentials.client_address.find(request),
             cnf=cnf,

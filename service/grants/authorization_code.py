@@ -10,6 +10,7 @@ from service.model.authorization import Authorization, AuthorizationCode, Spent
 from service.model.events import CodeReplayed
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
+from service.protocol.authorization_details import narrow_details
 from service.protocol.errors import InvalidGrant, RefusedValue
 from service.protocol.params import Params
 from service.store.stores import REPLAY_WINDOW
@@ -26,6 +27,7 @@ class AuthorizationCodeGrant:
     grant_type: ClassVar[str] = "authorization_code"
     is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
+    takes_authorization_details: ClassVar[bool] = True
     registry: LiveRegistry
     revocation: Revocation
 
@@ -60,13 +62,33 @@ class AuthorizationCodeGrant:
             if not single_use.was_won(before):
                 mismatch = await self.revocation.end_replayed(authorization, CodeReplayed)
             return mismatch
+        return self._continue(authorization, request, single_use, nonce=code.nonce)
+
+    def _continue(
+        self,
+        authorization: Authorization,
+        request: TokenRequest,
+        single_use: SingleUse,
+        *,
+        nonce: str | None,
+    ) -> ContinuedGrant:
+        """Grant what was authorized, or less where the request asks for less."""
+        scope, asked = authorization.scope, request.authorization_details
+        details = narrow_details(authorization.authorization_details, asked)
         return ContinuedGrant(
             authorization=request.bind(authorization),
-            scope=authorization.scope,
-            resources=narrowed_resources(self.registry.current, authorization, request.resources),
+            scope=scope,
+            resources=narrowed_resources(
+                self.registry.current,
+                authorization,
+                request.resources,
+                scope=scope,
+                details=details,
+            ),
+            authorization_details=details,
             issue_id_token=True,
             single_use=single_use,
-            nonce=code.nonce,
+            nonce=nonce,
         )
 
 

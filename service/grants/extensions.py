@@ -49,6 +49,7 @@ class ExtensionGrant:
     needs_timer: bool
     """Whether the handler waits for something other than the store, whose time is limited already."""
     scope_rule: ClassVar[ScopeRule] = ScopeRule.REQUIRED
+    takes_authorization_details: ClassVar[bool] = False
 
     async def handle(self, request: TokenRequest) -> NewGrant | DerivedGrant | OAuthError:
         """Return the handler's result, or invalid_grant with the cause in the log."""

@@ -18,6 +18,7 @@ class PasswordGrant:
     grant_type: ClassVar[str] = "password"
     is_registrable: ClassVar[bool] = False
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
+    takes_authorization_details: ClassVar[bool] = False
     sign_in: LocalSignIn
     registry: LiveRegistry
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,12 +11,12 @@ from service.model.client import Client
 from service.model.events import RefreshTokenReused
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
+from service.protocol.authorization_details import Detail, narrow_details
 from service.protocol.errors import InvalidGrant, InvalidScope
-from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens import refresh_token
 from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse
-from service.tokens.permitted import continue_offline
+from service.tokens.permitted import continue_offline, gives_access
 from service.tokens.refresh_token import ActiveRefreshToken, MintedRefreshToken, is_of_family
 from service.tokens.scope import narrowed_resources
 
@@ -27,6 +28,7 @@ class RefreshTokenGrant:
     grant_type: ClassVar[str] = "refresh_token"
     is_registrable: ClassVar[bool] = True
     scope_rule: ClassVar[ScopeRule] = ScopeRule.OF_AUTHORIZATION
+    takes_authorization_details: ClassVar[bool] = True
     registry: LiveRegistry
     revocation: Revocation
 
@@ -50,13 +52,22 @@ class RefreshTokenGrant:
         _check_record(record, request)
         authorization = continue_offline(authorization, request.client.permissions)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
-        scope = _narrow_scope(authorization, request)
+        asked = request.authorization_details
+        details = narrow_details(authorization.authorization_details, asked)
+        scope = _narrow_scope(authorization, request, details)
         single_use, following = self._rotate(token, request, is_spent=isinstance(found, Spent))
         keep_claims = not request.client.update_access_token_claims_on_refresh
         return ContinuedGrant(
             authorization=request.bind(authorization),
             scope=scope,
-            resources=narrowed_resources(self.registry.current, authorization, request.resources),
+            resources=narrowed_resources(
+                self.registry.current,
+                authorization,
+                request.resources,
+                scope=scope,
+                details=details,
+            ),
+            authorization_details=details,
             issue_id_token=authorization.session_id is not None,
             single_use=single_use,
             refresh_token=following,
@@ -92,10 +103,12 @@ def _check_record(record: RefreshToken, request: TokenRequest) -> None:
         raise InvalidGrant("the refresh token is bound to a key that the request does not prove")
 
 
-def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
+def _narrow_scope(
+    authorization: Authorization, request: TokenRequest, details: Collection[Detail]
+) -> frozenset[str]:
     if not request.scope <= authorization.scope:
         raise InvalidScope("scope is wider than what was granted and is still allowed")
     scope = request.scope or authorization.scope
-    if not scope - {OFFLINE_ACCESS}:
+    if not gives_access(scope, details):
         raise InvalidScope("scope holds nothing to give access to")
     return scope

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import CodeChallenge
 from service.protocol.scope import OFFLINE_ACCESS
@@ -48,6 +49,8 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """It ends when the client may no longer use this grant; None in older records."""
     family_key: str | None = None
     """The key that recognises its used refresh tokens; None where it has none."""
+    authorization_details: tuple[Detail, ...] = ()
+    """What was granted beyond the scope (RFC 9396 §7)."""
     cnf: Confirmation | None = None
     """The key that its tokens are bound to, unless a token request proves possession of another one."""
     created_at: int

@@ -45,6 +45,7 @@ class Permissions:
 
     grant_types: frozenset[str]
     scope: frozenset[str]
+    authorization_details_types: frozenset[str]
     enable_local_login: bool
     identity_providers: frozenset[str]
     """Empty for all of them."""
@@ -92,6 +93,7 @@ class Client(ClientEntry):
         return Permissions(
             grant_types=self.allowed_grant_types,
             scope=self.allowed_scopes | offline,
+            authorization_details_types=frozenset(self.authorization_details_types or ()),
             enable_local_login=self.enable_local_login,
             identity_providers=frozenset(self.identity_provider_restrictions),
         )

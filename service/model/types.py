@@ -20,8 +20,10 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    JsonValue,
     PlainSerializer,
     PlainValidator,
+    TypeAdapter,
     ValidationInfo,
     WithJsonSchema,
 )
@@ -36,7 +38,7 @@ _MILLISECONDS = re.compile(r"([0-9]{1,6})ms")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _LONGEST_TEXT = 1000
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
-
+_JSON_OBJECT = TypeAdapter(dict[str, JsonValue])
 
 NO_LANGUAGE = ""
 """The key of a text without a language tag."""
@@ -169,6 +171,12 @@ def _logo(value: object, info: ValidationInfo) -> Path | str:
     return _path(value, info)
 
 
+def _json_schema(value: object, info: ValidationInfo) -> Path | Mapping[str, object]:
+    if not isinstance(value, dict):
+        return _path(value, info)
+    return _JSON_OBJECT.validate_python(value)
+
+
 def _texts(value: object) -> str | LocalText:
     if not isinstance(value, dict):
         return _text(value)
@@ -243,6 +251,12 @@ NetworkRange = Annotated[Network, PlainValidator(_network), written_as(_STRING)]
 FilePath = Annotated[Path, PlainValidator(_path), written_as(_STRING)]
 Logo = Annotated[Path | str, PlainValidator(_logo), written_as(_STRING)]
 """A file, or the URL of one."""
+JsonSchema = Annotated[
+    Path | Mapping[str, object],
+    PlainValidator(_json_schema),
+    written_as(_STRING, {"type": "object"}),
+]
+"""A JSON Schema, or the file that has it."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
 Texts = Annotated[

@@ -6,13 +6,17 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from babel.dates import format_date, format_datetime, format_timedelta
 
-from service.model.registry import Registry, Scope
+from service.config.rules.registered_client import INVISIBLE
+from service.model.registry import ApiResource, Registry, Scope
 from service.model.types import LocalText
+from service.protocol.authorization_details import Detail
+from service.protocol.detail_summary import fill_placeholders, list_members
 from service.protocol.scope import OFFLINE_ACCESS
 
 # The first that is found counts: most browsers also claim to be those further down.
@@ -43,6 +47,45 @@ def shown_scopes(registry: Registry, scope: AbstractSet[str]) -> list[Scope]:
     others = sorted(scope - set(known), key=lambda name: (name == OFFLINE_ACCESS, name))
     names = [*(name for name in known if name in scope), *others]
     return [registry.scope(name) or Scope(name=name) for name in names]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownDetail:
+    """An object of authorization_details as a person reads it (RFC 9396 §12)."""
+
+    api: ApiResource
+    type: str
+    summary: str | LocalText | None
+    members: list[tuple[str, str]]
+    """Names and values, without `type`."""
+
+
+def shown_details(registry: Registry, details: Iterable[Detail]) -> list[ShownDetail]:
+    """Return the objects without characters that cannot be seen, by which a value could pretend to be another."""
+    shown: list[ShownDetail] = []
+    for detail in details:
+        known = registry.authorization_details_types[str(detail["type"])]
+        members = {name: value for name, value in detail.items() if name != "type"}
+        shown.append(
+            ShownDetail(
+                api=registry.api_resources[known.api_resource],
+                type=known.type,
+                summary=_summarise(known.summary, detail),
+                members=[(_visible(name), _visible(text)) for name, text in list_members(members)],
+            )
+        )
+    return shown
+
+
+def _summarise(summary: str | LocalText | None, detail: Detail) -> str | LocalText | None:
+    if isinstance(summary, LocalText):
+        texts = summary.by_language.items()
+        return LocalText({tag: _visible(fill_placeholders(text, detail)) for tag, text in texts})
+    return None if summary is None else _visible(fill_placeholders(summary, detail))
+
+
+def _visible(text: str) -> str:
+    return INVISIBLE.sub("", " ".join(text.split()))
 
 
 def shown_values(user_claims: Mapping[str, object], names: Iterable[str]) -> list[tuple[str, str]]:

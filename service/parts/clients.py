@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 from service.client_auth import ClientAuthentication, MethodParts
@@ -72,12 +73,17 @@ class ClientParts:
 
     def __init__(self, shared: Shared, keys: KeyParts) -> None:
         configuration, stores = shared.configuration, shared.stores
+
+        def details_types() -> AbstractSet[str]:
+            return shared.registry.current.authorization_details_types.keys()
+
         policy = RegistrationPolicy(
             allowed_scopes=configuration.registration.allowed_scopes,
             offered=Offered(
                 catalogue=configuration.catalogue,
                 algorithms=configuration.signing.algorithms,
                 pairwise=configuration.pairwise_salt is not None,
+                details_types=details_types,
                 decryption=lambda: keys.ring.encryption_algorithms,
                 certificates=partial(certificates_reach_the_service, settings=configuration),
             ),

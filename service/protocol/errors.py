@@ -123,6 +123,10 @@ class InvalidTarget(OAuthError, code="invalid_target"):
     """The resource is unknown or not allowed (RFC 8707 §2)."""
 
 
+class InvalidAuthorizationDetails(OAuthError, code="invalid_authorization_details"):
+    """The authorization_details are malformed, of an unknown type, or not allowed (RFC 9396 §5)."""
+
+
 class AccessDenied(OAuthError, code="access_denied"):
     """The resource owner refused (RFC 6749 §4.1.2.1)."""
 

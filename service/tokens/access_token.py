@@ -14,6 +14,7 @@ from service.keys.keyring import KeyRing
 from service.model.authorization import Authorization, token_type
 from service.model.client import Client
 from service.model.handle import new_handle
+from service.protocol.authorization_details import Detail, put_details
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
@@ -34,16 +35,20 @@ class MintedToken(msgspec.Struct, frozen=True, kw_only=True):
     lifetime: int
     expires_at: int
     scope: frozenset[str]
+    authorization_details: tuple[Detail, ...]
     writes: tuple[Command, ...]
 
     def describe(self) -> dict[str, object]:
-        """Return the members of a response with it (RFC 6749 §4.2.2, §5.1)."""
-        return {
+        """Return the members of a response with it (RFC 6749 §4.2.2, §5.1, RFC 9396 §7)."""
+        members: dict[str, object] = {
             "access_token": self.token,
             "token_type": self.token_type,
             "expires_in": self.lifetime,
             "scope": format_scope(self.scope),
         }
+        if self.authorization_details:
+            put_details(members, self.authorization_details)
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +68,14 @@ class AccessTokens:
         user_claims: Mapping[str, object],
         scope: frozenset[str] | None = None,
         resources: tuple[str, ...] | None = None,
+        details: tuple[Detail, ...] | None = None,
         at_most: int = sys.maxsize,
         ends_at: int = sys.maxsize,
     ) -> MintedToken:
         """Make an access token, for less than was authorized, `at_most` seconds or until `ends_at` if given."""
         now = clock()
         lifetime = min(client.access_token_lifetime, at_most, ends_at - now)
-        target = self.targets.find(
-            authorization.scope if scope is None else scope,
-            authorization.resources if resources is None else resources,
-        )
+        target, details = self.targets.find(authorization, scope, resources, details)
         is_reference = client.access_token_type == "reference"
         handle = new_handle("access_token", authorization.id) if is_reference else None
         # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).
@@ -91,6 +94,8 @@ class AccessTokens:
             **_authentication_claims(authorization),
             **_custom_claims(authorization, client, target, user_claims),
         }
+        if details:
+            put_details(claims, details)
         if handle is None:
             key = self.keys.signing_key(target.signing_algorithm or client.default_signing_alg)
             token, name, write = await key.sign(claims, typ="at+jwt"), jti, None
@@ -104,6 +109,7 @@ class AccessTokens:
             lifetime=lifetime,
             expires_at=now + lifetime,
             scope=target.scope,
+            authorization_details=details,
             writes=() if write is None else (write,),
         )
 

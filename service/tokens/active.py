@@ -20,16 +20,20 @@ from service.model.authorization import (
     Spent,
     read_confirmation,
 )
+from service.model.client import Permissions
 from service.model.handle import Handle, parse_handle
 from service.model.user import UserStore
+from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope
 from service.store.stores import Stores
+from service.tokens.authorization_details import permitted_details
 from service.tokens.permitted import (
     check_derived,
     check_permissions,
     continue_offline,
     find_permissions,
+    gives_access,
     permitted_scope,
 )
 from service.tokens.refresh_token import ActiveRefreshToken, is_of_family
@@ -68,6 +72,11 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
         """The names of the API resources that it is for."""
         audience = self.claims["aud"]
         return (audience,) if isinstance(audience, str) else tuple(cast("list[str]", audience))
+
+    @property
+    def authorization_details(self) -> tuple[Detail, ...]:
+        """What it is for beyond its scope (RFC 9396 §9)."""
+        return tuple(cast("list[Detail]", self.claims.get(PARAMETER, ())))
 
     @property
     def subject(self) -> str | None:
@@ -117,6 +126,8 @@ class ActiveTokens:
         scope = permitted_scope(found.scope, own)
         if scope is None:
             raise Inactive("its client is no longer allowed any of its scope")
+        if PARAMETER in found.claims:
+            return _cut_details(found, scope, own)
         if scope is found.scope:
             return found
         claims = VerifiedClaims({**found.claims, "scope": format_scope(scope)})
@@ -223,6 +234,18 @@ class ActiveTokens:
         if revoked is not None:
             raise Inactive("it was revoked")
         return claims, authorization
+
+
+def _cut_details(
+    token: ActiveToken, scope: frozenset[str], permissions: Permissions
+) -> ActiveToken:
+    """Return the token with the scope and the details that are still allowed."""
+    details = permitted_details(token.authorization_details, permissions)
+    if not gives_access(scope, details):
+        raise Inactive("its client is no longer allowed anything that it is for")
+    claims = {**token.claims, "scope": format_scope(scope)}
+    put_details(claims, details)
+    return msgspec.structs.replace(token, scope=scope, claims=VerifiedClaims(claims))
 
 
 def is_bound(jti: str) -> bool:

@@ -13,7 +13,7 @@ PROTOCOL_CLAIMS = frozenset(
     (
         *("iss", "aud", "sub", "client_id", "iat", "nbf", "exp", "jti", "scope", "auth_time"),
         *("amr", "acr", "azp", "idp", "sid", "cnf", "act", "nonce", "at_hash", "c_hash", "s_hash"),
-        *("token_type", "active", "typ", "events"),
+        *("token_type", "active", "typ", "events", "authorization_details"),
     )
 )
 """Claims of the protocol itself: no user, client or grant can set them."""

@@ -17,6 +17,7 @@ from service.model.events import Emit
 from service.model.handle import new_selector
 from service.model.registry import LiveRegistry
 from service.model.user import LOCAL, UserStore
+from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
@@ -43,6 +44,8 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     """Allowed for the client; empty where the authorization decides and none was asked for."""
     resources: tuple[str, ...]
+    authorization_details: tuple[Detail, ...]
+    """Allowed for the client; empty where none were asked for (RFC 9396 §6)."""
     now: int
     address: str
     """Where the request came from, according to the trusted proxies."""
@@ -112,6 +115,8 @@ class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     """The scope of this access token, at most that of the authorization."""
     resources: tuple[str, ...]
+    authorization_details: tuple[Detail, ...]
+    """Those of this access token, likewise."""
     issue_id_token: bool
     """Whether an ID token is issued if `openid` was granted."""
     single_use: SingleUse | None
@@ -165,6 +170,8 @@ class Grant(Protocol):
     """The handler of one grant type, without the checks that all grants share."""
 
     scope_rule: ClassVar[ScopeRule]
+    takes_authorization_details: ClassVar[bool]
+    """Whether a token request may ask for authorization_details; those of another grant are refused."""
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Judge the request; an OAuthError may be returned or raised."""

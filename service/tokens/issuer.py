@@ -27,7 +27,10 @@ from service.tokens.liveness import Revocation, begin, is_reference, make_room, 
 from service.tokens.refresh_token import MintedRefreshToken, begin_family
 
 _STANDARD_MEMBERS = frozenset(
-    ("access_token", "token_type", "expires_in", "scope", "refresh_token", "id_token")
+    (
+        *("access_token", "token_type", "expires_in", "scope", "authorization_details"),
+        *("refresh_token", "id_token"),
+    )
 )
 
 _Tokens = tuple[MintedToken, MintedRefreshToken | None, str | None]
@@ -122,6 +125,7 @@ class TokenIssuer:
             user_claims=kept_claims,
             scope=grant.scope,
             resources=grant.resources,
+            details=grant.authorization_details,
         )
         refresh = grant.refresh_token or begin_family(stores, authorization, client, kept_claims)
         id_token = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 from msgspec.structs import replace
@@ -14,10 +14,17 @@ from service.model.client import Permissions
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.model.user import LOCAL, UserStore
+from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS
+from service.tokens.authorization_details import permitted_details
 
 _DISABLED = "its client or user is disabled or unknown"
+
+
+def gives_access(scope: frozenset[str], details: Collection[Detail]) -> bool:
+    """Return whether there is anything that a token would be for; offline_access alone is nothing."""
+    return bool(details) or bool(scope - {OFFLINE_ACCESS})
 
 
 def permitted_scope(granted: frozenset[str], permissions: Permissions) -> frozenset[str] | None:
@@ -50,7 +57,18 @@ def continue_authorization(authorization: Authorization, permissions: Permission
     scope = permitted_scope(authorization.scope, permissions)
     if scope is None:
         raise InvalidGrant("the client is no longer allowed any of the scope that was granted")
+    if authorization.authorization_details:
+        return _continue_details(authorization, scope, permissions)
     return authorization if scope is authorization.scope else replace(authorization, scope=scope)
+
+
+def _continue_details(
+    authorization: Authorization, scope: frozenset[str], permissions: Permissions
+) -> Authorization:
+    details = permitted_details(authorization.authorization_details, permissions)
+    if not gives_access(scope, details):
+        raise InvalidGrant("the client is no longer allowed anything that was granted")
+    return replace(authorization, scope=scope, authorization_details=details)
 
 
 def continue_offline(authorization: Authorization, permissions: Permissions) -> Authorization:

@@ -10,9 +10,11 @@ from service.caching import BoundedCache
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import LiveRegistry, Registry
+from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
+from service.tokens.authorization_details import details_for, resources_of
 from service.tokens.claims import api_claims
 from service.tokens.granting import ScopeRule
 
@@ -21,9 +23,16 @@ MAX_TARGETS = 1000
 
 
 def requested_scope(
-    params: Params, client: Client, registry: Registry, rule: ScopeRule
+    params: Params,
+    client: Client,
+    registry: Registry,
+    rule: ScopeRule,
+    details: Collection[Detail],
 ) -> frozenset[str]:
-    """Return the scope asked for, or the one that the rule gives for a request without scope."""
+    """Return the scope asked for, or the one that the rule gives for a request without scope.
+
+    A request for authorization_details alone is one for no scope (RFC 9396 §3.1).
+    """
     asked = params.get("scope")
     if asked is not None:
         scope = parse_scope(asked)
@@ -32,7 +41,7 @@ def requested_scope(
         return scope
     if rule is ScopeRule.REQUIRED:
         raise InvalidScope("scope is missing")
-    if rule is ScopeRule.OF_AUTHORIZATION:
+    if rule is ScopeRule.OF_AUTHORIZATION or details:
         return frozenset()
     scope = client.allowed_scopes & frozenset(registry.api_scopes)
     resources = params.every("resource")
@@ -58,33 +67,57 @@ def check_allowed(scope: frozenset[str], client: Client, registry: Registry) -> 
 
 
 def requested_resources(
-    params: Params, registry: Registry, scope: frozenset[str]
+    params: Params,
+    registry: Registry,
+    rule: ScopeRule,
+    scope: frozenset[str],
+    details: Collection[Detail],
 ) -> tuple[str, ...]:
-    """Return the API resources asked for; InvalidTarget if one is unknown or does not fit the scope."""
+    """Return the API resources asked for; InvalidTarget if one is unknown or understands nothing that is asked for.
+
+    Where the authorization decides, `narrowed_resources` has the second check.
+    """
     asked = params.every("resource")
     if not asked:
         return ()
     resources = tuple(dict.fromkeys(asked))
-    check_resources(registry, resources, scope or None)
+    if rule is ScopeRule.OF_AUTHORIZATION:
+        _check_known(registry, resources)
+    else:
+        check_resources(registry, resources, scope, details)
     return resources
 
 
 def check_resources(
-    registry: Registry, resources: Collection[str], scope: frozenset[str] | None
+    registry: Registry,
+    resources: Collection[str],
+    scope: frozenset[str],
+    details: Collection[Detail],
 ) -> None:
-    """Refuse a resource that is unknown or understands none of the scope, if any (RFC 8707 §2)."""
+    """Refuse a resource that is unknown, or understands nothing of scope and details (RFC 8707 §2)."""
+    _check_known(registry, resources)
+    for name in resources:
+        if registry.api_resources[name].scopes.isdisjoint(scope) and not details_for(
+            registry, details, (name,)
+        ):
+            message = "resource understands nothing of what is asked for"
+            raise InvalidTarget(message, refused=RefusedValue("resource", name))
+
+
+def _check_known(registry: Registry, resources: Collection[str]) -> None:
     for name in resources:
         if name not in registry.api_resources:
             message = "resource names no API resource of this service"
             raise InvalidTarget(message, refused=RefusedValue("resource", name))
-    for name in resources:
-        if scope is not None and registry.api_resources[name].scopes.isdisjoint(scope):
-            message = "resource understands none of the scope values asked for"
-            raise InvalidTarget(message, refused=RefusedValue("resource", name))
 
 
 def narrowed_resources(
-    registry: Registry, authorization: Authorization, asked: tuple[str, ...]
+    registry: Registry,
+    authorization: Authorization,
+    asked: tuple[str, ...],
+    *,
+    scope: frozenset[str],
+    details: Collection[Detail],
 ) -> tuple[str, ...]:
     """Return the granted resources that are asked for and still registered (RFC 8707 §2.2).
 
@@ -94,12 +127,16 @@ def narrowed_resources(
     if asked:
         if granted and not set(asked) <= set(granted):
             raise InvalidTarget("resource is not one that was granted")
-        check_resources(registry, asked, authorization.scope)
+        check_resources(registry, asked, scope, details)
         return asked
     left = tuple([name for name in granted if name in registry.api_resources])
     if granted and not left:
         raise InvalidTarget("the API resources that were granted are gone")
     return left
+
+
+_Wanted = tuple[frozenset[str], tuple[str, ...], frozenset[str]]
+"""A scope, the resources asked for, and the APIs that authorization_details are for."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -126,27 +163,49 @@ class Targets:
 
     def __init__(self, registry: LiveRegistry) -> None:
         self._registry = registry
-        self._known = BoundedCache[tuple[frozenset[str], tuple[str, ...]], Target](MAX_TARGETS)
+        self._known = BoundedCache[_Wanted, Target](MAX_TARGETS)
         self._known_of: Registry | None = None
 
-    def find(self, scope: frozenset[str], resources: tuple[str, ...]) -> Target:
-        """Return the target of a token with this scope, for these resources if there are any."""
+    def find(
+        self,
+        authorization: Authorization,
+        scope: frozenset[str] | None,
+        resources: tuple[str, ...] | None,
+        details: tuple[Detail, ...] | None,
+    ) -> tuple[Target, tuple[Detail, ...]]:
+        """Return the target of a token for what was authorized or for less, and the details that its APIs understand."""
         registry = self._registry.current
+        scope = authorization.scope if scope is None else scope
+        resources = authorization.resources if resources is None else resources
+        details = authorization.authorization_details if details is None else details
+        understanding = frozenset[str]()
+        if details:
+            understanding = resources_of(registry, details)
+            understanding = understanding.intersection(resources or understanding)
+            details = details_for(registry, details, understanding)
+        return self._find(registry, (scope, resources, understanding)), details
+
+    def _find(self, registry: Registry, wanted: _Wanted) -> Target:
         if registry is not self._known_of:
             self._known.clear()
             self._known_of = registry
-        known = self._known.get((scope, resources))
+        known = self._known.get(wanted)
         if known is None:
-            known = _find_target(registry, scope, resources)
-            self._known.put((scope, resources), known)
+            known = _find_target(registry, *wanted)
+            self._known.put(wanted, known)
         return known
 
 
-def _find_target(registry: Registry, scope: frozenset[str], resources: Collection[str]) -> Target:
+def _find_target(
+    registry: Registry,
+    scope: frozenset[str],
+    resources: Collection[str],
+    understanding: frozenset[str],
+) -> Target:
     """Cut a scope to the resources asked for, or find the resources that the scope belongs to.
 
-    A resource with `require_resource_indicator` is in the audience only where it is named; one
-    that understands nothing of the scope never is.
+    A resource with `require_resource_indicator` is in the audience only where it is named, by itself or
+    by the type of a detail; one that understands nothing of scope and details never is.
     """
     apis = registry.api_resources
     if resources:
@@ -159,6 +218,7 @@ def _find_target(registry: Registry, scope: frozenset[str], resources: Collectio
             for resource in registry.resources_by_scope.get(value, ())
             if not resource.require_resource_indicator
         }
+    audience |= understanding
     algorithms = {apis[name].access_token_signing_algorithm for name in audience}
     return Target(
         scope,

@@ -71,7 +71,7 @@ async def party() -> AsyncIterator[Party]:
     file = TypeAdapter(ConfigurationFile).validate_python(
         {"issuer": "http://localhost", "clients": [entry]}
     )
-    client = build_registry(file, generation="1").clients["web"]
+    client = build_registry(file, {}, generation="1").clients["web"]
     with time_machine.travel(time.time(), tick=False) as traveller:
         yield Party(keys, client, traveller)
     await free.close()

@@ -45,6 +45,7 @@ WAYS: Mapping[str, Callable[[TokenRequest], Any]] = {
         authorization=request.granted_to("818727").authorization,
         scope=request.scope,
         resources=(),
+        authorization_details=(),
         issue_id_token=False,
         single_use=None,
     ),

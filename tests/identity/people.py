@@ -30,6 +30,7 @@ REGISTRY = Registry(
     identity_resources={},
     identity_providers={},
     tenants={},
+    authorization_details_types={},
     authentication_contexts=(),
     extension_grants=(),
     users=(ALICE, BOB, CAROL, DAVE),

@@ -44,12 +44,12 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         )
     if get_origin(kind) in {Union, UnionType}:
         return st.one_of(*(values_of(one) for one in get_args(kind)))
-    if kind is int:
-        return INTEGERS
-    if kind is object:
-        return JSON
+    if kind in {int, object}:
+        return INTEGERS if kind is int else JSON
     if get_origin(kind) in {dict, Mapping}:
         return st.dictionaries(*(values_of(one) for one in get_args(kind)), max_size=4)
+    if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
+        return st.lists(values_of(get_args(kind)[0]), max_size=3).map(tuple)
     return st.from_type(kind)
 
 

@@ -55,9 +55,10 @@ REGISTRABLE = frozenset(
         *("frontchannel_logout_session_required", "backchannel_logout_session_required"),
         *("tls_client_auth_subject_dn", "tls_client_auth_san_dns", "tls_client_auth_san_uri"),
         *("tls_client_auth_san_ip", "tls_client_auth_san_email"),
-        # RFC 8705, 9101, 9126, 9449, 9701, JARM
+        # RFC 8705, 9101, 9126, 9396, 9449, 9701, JARM
         *("tls_client_certificate_bound_access_tokens", "require_signed_request_object"),
         *("require_pushed_authorization_requests", "dpop_bound_access_tokens"),
+        "authorization_details_types",
         *("introspection_signed_response_alg", "authorization_signed_response_alg"),
         *("authorization_encrypted_response_alg", "authorization_encrypted_response_enc"),
         *("introspection_encrypted_response_alg", "introspection_encrypted_response_enc"),

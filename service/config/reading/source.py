@@ -26,10 +26,11 @@ LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("identity_providers",): ("name",),
     ("tenants",): ("name",),
     ("authentication_contexts",): ("acr",),
+    ("authorization_details_types",): ("type",),
     ("users", "list"): ("sub", "username"),
 }
 """The lists of the registry, whose entries may be in several files, and the keys that tell their entries apart."""
-NAMING_KEYS = ("name", "client_id", "username", "sub", "acr", "handler")
+NAMING_KEYS = ("name", "client_id", "username", "sub", "acr", "handler", "type")
 """The keys that an entry of a list may be called by."""
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "SERVICE_HOST": ("server", "host"),

@@ -89,13 +89,16 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
     scopes |= api_scope_names(file)
     resources = {resource.name for resource in file.api_resources}
     providers = {provider.name for provider in file.identity_providers}
+    details_types = {each.type for each in file.authorization_details_types}
     for at, client in enumerate(file.clients):
         own = frozenset([client.api_resource] if client.api_resource else [])
         restrictions = frozenset(client.identity_provider_restrictions)
+        details = frozenset(client.authorization_details_types or ())
         for key, names, known, what in (
             ("allowed_scopes", client.allowed_scopes, scopes, "scope"),
             ("api_resource", own, resources, "API resource"),
             ("identity_provider_restrictions", restrictions, providers, "identity provider"),
+            ("authorization_details_types", details, details_types, "authorization details type"),
         ):
             for name in sorted(names - known):
                 within = () if key == "api_resource" else (name,)
@@ -103,6 +106,10 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
         if not client.enable_local_login and not providers:
             message = "there is no identity provider, so nobody can sign in to this client"
             yield warning(("clients", at, "enable_local_login"), message)
+    for at, kind in enumerate(file.authorization_details_types):
+        if kind.api_resource not in resources:
+            location = ("authorization_details_types", at, "api_resource")
+            yield _report_unknown(location, kind.api_resource, resources, "API resource")
     for name in sorted(file.registration.allowed_scopes - scopes):
         yield _report_unknown(("registration", "allowed_scopes", name), name, scopes, "scope")
 
@@ -138,3 +145,13 @@ def pairwise_subjects_can_be_made(file: ConfigurationFile) -> Iterator[Finding]:
         if client.access_token_type == "jwt":
             message = "the client can read the local subject in its access tokens"
             yield warning(("clients", at, "access_token_type"), message, "set reference")
+
+
+FILE_RULES = (
+    names_are_registered_once,
+    scopes_are_of_one_kind,
+    scopes_belong_to_one_api,
+    references_are_registered,
+    algorithms_have_keys,
+    pairwise_subjects_can_be_made,
+)

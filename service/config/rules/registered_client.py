@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 
 from service.config.problem import Finding
@@ -47,7 +48,7 @@ _URLS = (
     *("jwks_uri", *_HTTPS_ONLY, "client_uri", "logo_uri", "policy_uri", "tos_uri"),
     *("backchannel_logout_uri", "frontchannel_logout_uri"),
 )
-_INVISIBLE = re.compile(
+INVISIBLE = re.compile(
     "["
     # control characters, surrogates, and separators of lines
     "\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029"
@@ -69,6 +70,8 @@ class Offered:
     algorithms: tuple[str, ...]
     pairwise: bool
     """Whether there is a salt for pairwise subject identifiers."""
+    details_types: Callable[[], AbstractSet[str]]
+    """Returns the types of authorization_details; they change with the registry."""
     decryption: Callable[[], Collection[str]]
     """Returns the algorithms by which this service can decrypt; they change with its keys."""
     certificates: Callable[[ClientEntry], Iterable[Finding]]
@@ -159,6 +162,15 @@ def subjects_have_one_sector(client: ClientEntry, offered: Offered) -> Iterator[
         yield Finding(("sector_identifier_uri",), message)
 
 
+def authorization_details_types_are_known(
+    client: ClientEntry, offered: Offered
+) -> Iterator[Finding]:
+    """The service knows every type that the client may use (RFC 9396 §10)."""
+    types = client.authorization_details_types or ()
+    if not offered.details_types() >= set(types):
+        yield Finding(("authorization_details_types",), "holds a type that is not supported")
+
+
 def values_are_bounded(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """Values fit into headers and pages, take little room, and do not deceive users on the consent page."""
     for name in (key.name for key in fields(client)):
@@ -180,7 +192,7 @@ def unfit_name(name: str) -> str | None:
     """Return what is wrong with a name that users will read, if anything (OpenID Connect Registration §2)."""
     if len(name) > MAX_NAME:
         return f"is longer than {MAX_NAME} characters"
-    if _INVISIBLE.search(name):
+    if INVISIBLE.search(name):
         return "has characters that cannot be seen"
     if not any(unicodedata.category(each)[0] in "LNPS" and each != _BLANK for each in name):
         return "has nothing in it that can be seen"
@@ -195,4 +207,5 @@ RULES: tuple[RegistrationRule, ...] = (
     algorithms_are_offered,
     certificates_can_be_shown,
     subjects_have_one_sector,
+    authorization_details_types_are_known,
 )

@@ -13,6 +13,7 @@ from service.config.problem import Finding
 from service.config.rules import (
     clients,
     credentials,
+    details,
     extensions,
     mutual_tls,
     names,
@@ -47,12 +48,7 @@ def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
 def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
     """Return every rule on the file and on its clients."""
     return (
-        names.names_are_registered_once,
-        names.scopes_are_of_one_kind,
-        names.scopes_belong_to_one_api,
-        names.references_are_registered,
-        names.algorithms_have_keys,
-        names.pairwise_subjects_can_be_made,
+        *names.FILE_RULES,
         credentials.secrets_are_hashed_and_valid,
         credentials.passwords_are_hashed,
         service.issuer_is_a_secure_base,
@@ -71,6 +67,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         credentials.request_objects_can_be_decrypted,
         credentials.all_clients_can_sign,
         credentials.api_resources_can_decrypt,
+        *details.FILE_RULES,
         profiles.clients_meet_their_profiles,
         *mutual_tls.FILE_RULES,
         of_each_client(

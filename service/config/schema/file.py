@@ -151,4 +151,6 @@ class ConfigurationFile(Settings):
         registry.AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
+    authorization_details_types: types.Many[registry.AuthorizationDetailsTypeEntry] = ()
+    """The types of authorization_details that clients may ask for (RFC 9396)."""
     users: Users = Users()

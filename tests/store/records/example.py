@@ -68,6 +68,7 @@ EXAMPLES: Mapping[str, object] = {
         ),
         grant_type="authorization_code",
         family_key="ZmFtaWx5",
+        authorization_details=({"type": "payment", "actions": ["read"], "amount": {"value": 1.5}},),
         cnf=Confirmation("x5t#S256", DIGEST),
         created_at=NOON,
     ),

@@ -1,0 +1,97 @@
+"""Reads and compiles the JSON Schemas of authorization_details types (RFC 9396 §5, JSON Schema 2020-12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import cast
+
+from service.config.problem import ConfigError, Finding, Location, Problem
+from service.config.reading.files import FilesRead
+from service.model.registry import AuthorizationDetailsType, AuthorizationDetailsTypeEntry
+from service.protocol.authorization_details import Detail
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_NO_LOOKAROUND = "lookaround and backreferences are not possible: they can take for ever"
+_HINTS: Mapping[str, str] = {
+    "pattern": _NO_LOOKAROUND,
+    "patternProperties": _NO_LOOKAROUND,
+    "$ref": "nothing is fetched; put it under $defs, and refer to it by #/$defs/…",
+}
+
+
+class SchemaRefused(Exception):
+    """A schema cannot be used."""
+
+    def __init__(self, message: str, hint: str | None = None, *, at: Location = ()) -> None:
+        """Take the place within the schema as well, as far as it is known."""
+        super().__init__(message)
+        self.finding = Finding(at, message, hint)
+
+
+def read_types(
+    entries: Iterable[AuthorizationDetailsTypeEntry], files: FilesRead
+) -> Mapping[str, AuthorizationDetailsType]:
+    """Return the types by their names; ConfigError for a file that has changed since the rules were checked."""
+    known: dict[str, AuthorizationDetailsType] = {}
+    for entry in entries:
+        try:
+            schema, is_valid = read_schema(entry)
+        except SchemaRefused as refused:
+            message = f"the schema of {entry.type} {refused}"
+            raise ConfigError(
+                [Problem(file=str(entry.schema), message=message)], files
+            ) from refused
+        known[entry.type] = AuthorizationDetailsType(
+            type=entry.type,
+            api_resource=entry.api_resource,
+            schema=schema,
+            summary=entry.summary,
+            is_valid=is_valid,
+        )
+    return known
+
+
+def read_schema(
+    entry: AuthorizationDetailsTypeEntry,
+) -> tuple[Mapping[str, object] | None, Callable[[Detail], bool]]:
+    """Return the schema and whether an object fits it; SchemaRefused if that cannot be said."""
+    schema = entry.schema
+    if schema is None:
+        return None, lambda _: True
+    if isinstance(schema, Path):
+        schema = _read_file(schema)
+    if schema.get("$schema", _DIALECT) not in {_DIALECT, f"{_DIALECT}#"}:
+        raise SchemaRefused("is of another version than 2020-12", at=("$schema",))
+    return schema, _compile(schema)
+
+
+def _read_file(path: Path) -> Mapping[str, object]:
+    try:
+        schema: object = json.loads(path.read_bytes())
+    except OSError as error:
+        raise SchemaRefused(f"cannot be read: {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise SchemaRefused(f"is not JSON: {path}: {error}") from error
+    if not isinstance(schema, dict):
+        raise SchemaRefused(f"is not a JSON object: {path}")
+    return cast("dict[str, object]", schema)
+
+
+def _compile(schema: Mapping[str, object]) -> Callable[[Detail], bool]:
+    """Return what checks an object, in a time that is linear in the length of its strings."""
+    import jsonschema_rs  # noqa: PLC0415 - 8 MB, for those who have such types
+
+    try:
+        return jsonschema_rs.Draft202012Validator(
+            dict(schema),
+            offline=True,
+            validate_formats=True,
+            pattern_options=jsonschema_rs.RegexOptions(),
+        ).is_valid
+    except jsonschema_rs.ValidationError as error:
+        place = tuple(error.instance_path)
+        hints = [hint for keyword, hint in _HINTS.items() if keyword in (*place, error.kind.name)]
+        message = f"is not a JSON Schema: {error.message}"
+        raise SchemaRefused(message, hints[0] if hints else None, at=place) from error
