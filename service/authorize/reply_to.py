@@ -141,10 +141,12 @@ def _choose_mode(params: Params, client: Client) -> str:
     with suppress(OAuthError):
         response_type = parse_response_type(_only(params, "response_type") or "")
     encrypted = client.authorization_encrypted_response_alg is not None
-    asked = _only(params, "response_mode")
+    asked, signed = _only(params, "response_mode"), client.gets_signed_responses_only
     for name in filter(None, (asked, _FOR_TOKENS.get(asked or ""), client.default_response_mode)):
         with suppress(InvalidRequest):
-            return choose_response_mode(name, response_type, RESPONSE_MODES, encrypted=encrypted)
+            return choose_response_mode(
+                name, response_type, RESPONSE_MODES, encrypted=encrypted, signed=signed
+            )
     return response_type.default_mode
 
 

@@ -101,10 +101,7 @@ async def read_request(
     response_type = NO_RESPONSE
     if has_response:
         response_type = parse_response_type(params.require("response_type"))
-    mode = params.get("response_mode")
-    if mode is not None:
-        encrypted = client.authorization_encrypted_response_alg is not None
-        choose_response_mode(mode, response_type, RESPONSE_MODES, encrypted=encrypted)
+    _check_response_mode(params.get("response_mode"), response_type, client)
     details = requested_details(params, client, registry)
     scope = _read_scope(params, response_type, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
@@ -130,6 +127,17 @@ async def read_request(
         idp=_find_provider(acr_values, client, registry),
         tenant=next(filter(None, map(registry.find_tenant, _named(_TENANT, acr_values))), None),
     )
+
+
+def _check_response_mode(mode: str | None, response_type: ResponseType, client: Client) -> None:
+    if mode is not None:
+        choose_response_mode(
+            mode,
+            response_type,
+            RESPONSE_MODES,
+            encrypted=client.authorization_encrypted_response_alg is not None,
+            signed=client.gets_signed_responses_only,
+        )
 
 
 def _read_dpop_jkt(params: Params) -> Confirmation | None:

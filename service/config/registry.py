@@ -29,7 +29,7 @@ def build_registry(
     generation: str,
 ) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
-    resources = {entry.name: _api_resource(entry) for entry in file.api_resources}
+    resources = _api_resources(file)
     by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
     for resource in resources.values():
         for name in resource.scopes:
@@ -119,6 +119,7 @@ def client_of(
         allowed_cors_origins=tuple(dict.fromkeys((*entry.allowed_cors_origins, *origins))),
         dynamically_registered=False,
         id_token_signed_response_alg=entry.id_token_signed_response_alg or default_alg,
+        authorization_signed_response_alg=entry.authorization_signed_response_alg or default_alg,
         default_signing_alg=default_alg,
     )
     return Client(**values)
@@ -154,6 +155,22 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
     )
 
 
-def _api_resource(entry: registry.ApiResourceEntry) -> registry.ApiResource:
+def _api_resources(file: ConfigurationFile) -> Mapping[str, registry.ApiResource]:
+    fapi2 = [entry.allowed_scopes for entry in file.clients if entry.profile in FAPI2]
+    signed_scope = frozenset[str]().union(*fapi2)
+    return {
+        entry.name: _api_resource(entry, signed_scope, algorithms=file.signing.algorithms)
+        for entry in file.api_resources
+    }
+
+
+def _api_resource(
+    entry: registry.ApiResourceEntry, signed_scope: frozenset[str], *, algorithms: Iterable[str]
+) -> registry.ApiResource:
+    """Return the API of an entry; `signed_scope` is that of clients of FAPI 2.0, whose algorithms are used for it."""
     scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
-    return registry.ApiResource(**_values(entry, scopes=scopes))
+    alg = None
+    if scopes & signed_scope:
+        default = next((each for each in algorithms if each in FAPI2_ALGORITHMS), None)
+        alg = entry.access_token_signing_algorithm or default
+    return registry.ApiResource(**_values(entry, scopes=scopes, introspection_signing_alg=alg))

@@ -78,16 +78,14 @@ class IntrospectionEndpoint:
 
     async def _sign(self, answer: Mapping[str, object], caller: Caller) -> str:
         """Return the answer as a JWT for this caller (RFC 9701 §5)."""
-        alg = caller.introspection_signed_response_alg if isinstance(caller, Client) else None
         claims = {
             "iss": self.active_tokens.issuer,
             "aud": _name(caller),
             "iat": clock(),
             "token_introspection": answer,
         }
-        return await self.active_tokens.keys.signing_key(alg).sign(
-            claims, typ="token-introspection+jwt"
-        )
+        key = self.active_tokens.keys.signing_key(_signing_alg(caller))
+        return await key.sign(claims, typ="token-introspection+jwt")
 
     async def _encrypt(self, jwt: str, caller: Caller) -> str:
         """Return the JWT as it is, or encrypted if the caller is registered for that (RFC 9701 §5, §6)."""
@@ -177,3 +175,10 @@ def _wants_jwt(request: Message, caller: Caller) -> bool:
 
 def _name(caller: Caller) -> str:
     return caller.client_id if isinstance(caller, Client) else caller.name
+
+
+def _signing_alg(caller: Caller) -> str | None:
+    """Return the algorithm of signed answers to this caller; None for the service's first (RFC 9701 §6)."""
+    if isinstance(caller, Client):
+        return caller.introspection_signed_response_alg
+    return None if isinstance(caller, ApiScope) else caller.introspection_signing_alg

@@ -82,6 +82,12 @@ class Client(ClientEntry):
         """Whether its requests are signed by the rules of FAPI 2.0 Message Signing."""
         return self.profile == MESSAGE_SIGNING
 
+    @property
+    def gets_signed_responses_only(self) -> bool:
+        """Whether authorization responses in another mode than a JWT are refused (FAPI 2.0 Message Signing §5.4.1)."""
+        options = self.profile_options
+        return self.signs_messages and (options is None or options.response != "plain")
+
     def accepted_algorithms(self, algorithms: Collection[str]) -> Collection[str]:
         """Return those of the signature algorithms that its profile allows (FAPI 2.0 Security Profile §5.4.1)."""
         return FAPI2_ALGORITHMS.intersection(algorithms) if self.follows_fapi2 else algorithms

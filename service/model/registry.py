@@ -69,6 +69,8 @@ class ApiResource(ApiResourceEntry):
     """A resource server, which is an audience of access tokens (RFC 8707 §2) and may introspect (RFC 7662 §2.1)."""
 
     scopes: frozenset[str] = frozenset()
+    introspection_signing_alg: str | None = None
+    """The algorithm of introspection responses to the API; None: the service\'s first."""
     dynamically_registered: ClassVar[bool] = False
     """The operator names the URL of its keys, which may therefore lead anywhere."""
 

@@ -71,18 +71,25 @@ def parse_response_type(text: str) -> ResponseType:
 
 
 def choose_response_mode(
-    name: str, response_type: ResponseType, supported: Collection[str], *, encrypted: bool
+    name: str,
+    response_type: ResponseType,
+    supported: Collection[str],
+    *,
+    encrypted: bool,
+    signed: bool,
 ) -> str:
     """Return the mode that a name stands for; raise InvalidRequest unless it is supported.
 
     A query never carries a token (Multiple Response Types §2.1, §5), unless the client gets its
-    JWTs `encrypted` (JARM §2.3.1).
+    JWTs `encrypted` (JARM §2.3.1). `signed` if the client's profile allows no other mode than JWTs.
     """
     mode = response_type.default_mode + JWT_SUFFIX if name == JWT else name
     if mode not in supported:
         refused = RefusedValue("response_mode", name)
         known = ", ".join((*supported, JWT))
         raise InvalidRequest(f"response_mode is not one of {known}", refused=refused)
+    if signed and not mode.endswith(JWT_SUFFIX):
+        raise InvalidRequest(f"response_mode {mode} is not signed, as the client's profile demands")
     is_readable = mode == "query" or (mode == "query.jwt" and not encrypted)
     if is_readable and response_type.from_front_channel:
         raise InvalidRequest(f"response_mode {mode} is not allowed where a token is returned")

@@ -11,6 +11,7 @@ import yaml
 from service.config.load import Configuration
 from service.config.problem import Problem
 from service.config.rules.profiles import RULES
+from service.model.profiles import with_profile_defaults
 
 Problems = Callable[..., dict[str, Problem]]
 Read = Callable[..., Configuration]
@@ -53,7 +54,35 @@ def test_fapi2_sets_what_it_demands(read: Read) -> None:
 
 def test_tokens_bound_to_a_certificate_need_no_dpop(read: Read) -> None:
     keys = {"tls_client_certificate_bound_access_tokens": True}
-    assert not read(text("fapi2_security", keys)).registry.clients["web"].dpop_bound_access_tokens
+    proxy = {"trusted_proxies": ["10.0.0.0/8"], "client_certificate_header": "Client-Cert"}
+    client = read(text("fapi2_security", keys, server=proxy)).registry.clients["web"]
+    assert not client.dpop_bound_access_tokens
+
+
+@pytest.mark.profile("client_authentication")
+@pytest.mark.parametrize(
+    ("keys", "method"),
+    [
+        ({"tls_client_auth_san_dns": "web.example"}, "tls_client_auth"),
+        ({"self_signed_certificates": ["A" * 43]}, "self_signed_tls_client_auth"),
+    ],
+)
+def test_a_certificate_chooses_mutual_tls(keys: dict[str, Any], method: str) -> None:
+    assert with_profile_defaults({"profile": "fapi2_security", **keys}) == {
+        **keys,
+        "profile": "fapi2_security",
+        "require_pushed_authorization_requests": True,
+        "refresh_token_usage": "reuse",
+        "dpop_bound_access_tokens": True,
+        "token_endpoint_auth_method": method,
+    }
+
+
+def test_message_signing_sets_what_it_demands(read: Read) -> None:
+    client = read(text("fapi2_message_signing", {})).registry.clients["web"]
+    assert client.require_signed_request_object
+    assert client.default_response_mode == "jwt"
+    assert client.authorization_signed_response_alg == "ES256"
 
 
 def test_without_a_profile_nothing_is_set(read: Read) -> None:

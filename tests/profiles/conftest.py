@@ -15,7 +15,7 @@ from tests.profiles.held import HeldApp, jwks
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """`security` follows FAPI 2.0 Security, `signing` Message Signing besides, `modern` OAuth 2.1."""
+    """`security` follows FAPI 2.0 Security, `signing` and `plain` Message Signing besides, `modern` OAuth 2.1."""
     config["signing"] = {"algorithms": ["RS256", "ES256"]}
     client = {
         "allowed_grant_types": ["authorization_code", "refresh_token", "client_credentials"],
@@ -32,10 +32,10 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     signing = client | {
         "client_id": "signing",
         "profile": "fapi2_message_signing",
-        "profile_options": {"response": "plain"},
         "request_object_encryption_alg": "ECDH-ES",
     }
-    clients = [security, signing, modern]
+    plain = signing | {"client_id": "plain", "profile_options": {"response": "plain"}}
+    clients = [security, signing, plain, modern]
     for one in clients:
         one["redirect_uris"] = [f"https://{one['client_id']}.example/callback"]
     config["clients"] += clients

@@ -10,7 +10,8 @@ import pytest
 
 from service.keys import jwe
 from service.keys.jose import Key
-from tests.driving.service import header_of
+from tests.driving.browser import Page
+from tests.driving.service import claims_in, header_of
 from tests.profiles.held import HeldApp
 
 pytestmark = pytest.mark.rfc("fapi2-message-signing#5.3.1")
@@ -24,6 +25,13 @@ def signing(held: Callable[[str], HeldApp]) -> HeldApp:
     return held("signing")
 
 
+def response_in(page: Page) -> dict[str, Any]:
+    """The claims of the response, beside which nothing is sent."""
+    assert page.parameters.keys() == {"response"}
+    assert header_of(page.parameters["response"])["alg"] == "ES256"
+    return claims_in(page.parameters["response"])
+
+
 async def signed(app: HeldApp, alg: str = "ES256", *, typ: str = TYP, **changes: Any) -> str:
     """The usual request as an object of this hour, changed or (None) left out."""
     times = {"nbf": timedelta(0), "exp": timedelta(minutes=5)}
@@ -33,7 +41,7 @@ async def signed(app: HeldApp, alg: str = "ES256", *, typ: str = TYP, **changes:
 @pytest.mark.profile("signed_requests", "objects_alone")
 async def test_a_signed_request_alone_is_a_whole_request(signing: HeldApp) -> None:
     page = await signing.answer(request=await signed(signing))
-    tokens = await signing.redeem(page.parameters["code"])
+    tokens = await signing.redeem(response_in(page)["code"])
     assert (tokens.status, tokens["token_type"]) == (200, "DPoP")
 
 
@@ -51,7 +59,7 @@ async def test_an_object_without_a_signature_is_refused(signing: HeldApp) -> Non
 @pytest.mark.profile("pushed_requests")
 async def test_a_signed_request_has_to_be_pushed(signing: HeldApp) -> None:
     page = await signing.sender.send(await signed(signing))
-    assert page.parameters["error"] == "invalid_request"
+    assert response_in(page)["error"] == "invalid_request"
 
 
 @pytest.mark.profile("fresh_requests")
@@ -127,17 +135,47 @@ async def test_a_request_is_signed_by_the_algorithms_of_the_profile(
 @pytest.mark.profile("signed_introspection")
 async def test_the_apis_of_its_scopes_get_signed_introspection(signing: HeldApp) -> None:
     page = await signing.answer(request=await signed(signing))
-    tokens = await signing.redeem(page.parameters["code"])
+    tokens = await signing.redeem(response_in(page)["code"])
     answer = await signing.service.post(
         "/connect/introspect",
         auth="api2",
         headers={"Accept": "application/token-introspection+jwt"},
         token=tokens["access_token"],
     )
-    assert header_of(answer.body.decode())["typ"] == "token-introspection+jwt"
+    header = header_of(answer.body.decode())
+    assert (header["typ"], header["alg"]) == ("token-introspection+jwt", "ES256")
+
+
+@pytest.mark.rfc("fapi2-message-signing#5.4.1")
+@pytest.mark.profile("signed_responses", "issuer_in_answers")
+@pytest.mark.parametrize("mode", [None, "jwt", "query.jwt", "fragment.jwt"])
+async def test_an_answer_is_signed(signing: HeldApp, mode: str | None) -> None:
+    page = await signing.answer(request=await signed(signing, response_mode=mode))
+    response = response_in(page)
+    assert (response["iss"], response["aud"]) == (signing.service.issuer, "signing")
+    assert response["state"] == "the-state"
 
 
 @pytest.mark.profile("signed_responses")
-async def test_an_option_allows_responses_without_a_signature(signing: HeldApp) -> None:
-    page = await signing.answer(request=await signed(signing))
-    assert page.parameters["iss"] == signing.service.issuer
+async def test_a_refusal_is_signed(signing: HeldApp) -> None:
+    pushed = await signing.push(request=await signed(signing, prompt="none"))
+    assert response_in(await signing.follow(pushed))["error"] == "login_required"
+
+
+@pytest.mark.profile("signed_responses")
+@pytest.mark.parametrize("mode", ["query", "fragment", "form_post"])
+async def test_another_mode_is_refused(signing: HeldApp, mode: str) -> None:
+    request = await signed(signing, response_mode=mode)
+    assert (await signing.push(request=request)).refusal == (400, "invalid_request")
+    page = await signing.sender.send(request)
+    assert response_in(page)["error"] == "invalid_request"
+
+
+@pytest.mark.profile("signed_responses")
+@pytest.mark.parametrize("mode", [None, "fragment"])
+async def test_an_option_allows_responses_without_a_signature(
+    held: Callable[[str], HeldApp], mode: str | None
+) -> None:
+    plain = held("plain")
+    page = await plain.answer(request=await signed(plain, response_mode=mode))
+    assert page.parameters["iss"] == plain.service.issuer
