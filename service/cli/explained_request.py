@@ -34,6 +34,7 @@ _REGISTERED_IN = {
     "response_type": "allowed_response_types",
     "grant_type": "allowed_grant_types",
     "scope": "allowed_scopes",
+    "authorization_details": "authorization_details_types",
 }
 """The key of a client's registration that lists the values of a parameter."""
 
@@ -115,7 +116,9 @@ async def explain_value(parts: Parts, refused: RefusedValue) -> Rows:
 
 def _mends(parts: Parts, refused: RefusedValue, accepted: tuple[str, ...]) -> Iterator[str]:
     parameter, value, client_id = refused.parameter or "", refused.shown, refused.client_id
-    if accepted:
+    if accepted and parameter == "authorization_details":
+        yield f"send the type {accepted[0]} in authorization_details"
+    elif accepted:
         yield f"send {parameter}={accepted[0]}"
     if not value:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import cast
 
 from service.cli.table import format_time
@@ -12,6 +12,7 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.parts import Parts
+from service.protocol.authorization_details import PARAMETER, Detail
 from service.protocol.scope import format_scope
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
@@ -133,6 +134,8 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
     }
     if "scope" in claims:
         facts["scope"] = str(claims["scope"])
+    if PARAMETER in claims:
+        facts["details"] = _list_types(cast("list[Detail]", claims[PARAMETER]))
     if "sid" in claims:
         facts["session"] = await _describe_session(parts, str(claims["sid"]))
     if is_bound(jti):
@@ -155,9 +158,16 @@ async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
         "granted": format_time(authorization.created_at),
         "grant": authorization_id,
     }
+    if authorization.authorization_details:
+        facts["details"] = _list_types(authorization.authorization_details)
     if authorization.session_id is not None:
         facts["session"] = await _describe_session(parts, authorization.session_id)
     return facts
+
+
+def _list_types(details: Iterable[Detail]) -> str:
+    """Return the types of authorization_details; their other members may be confidential."""
+    return " ".join(str(detail["type"]) for detail in details)
 
 
 async def _describe_client(parts: Parts, client_id: str) -> str:

@@ -95,6 +95,9 @@ class ConsentEndpoint:
                 subject=session.subject,
                 scope=allowed.scope,
                 claims=allowed.claims,
+                authorization_details_types=frozenset(
+                    [str(detail["type"]) for detail in request.authorization_details]
+                ),
                 remembered=remembered,
             )
         )

@@ -213,6 +213,8 @@ class ConsentGiven(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     claims: frozenset[str] = frozenset()
     """Claims requested by name, beyond those of the scope."""
+    authorization_details_types: frozenset[str] = frozenset()
+    """The types alone: what an object says may be confidential."""
     remembered: bool
 
 

@@ -56,6 +56,7 @@ def test_event_is_one_line_with_all_its_members(log: EventLog, lines: list[str])
         "subject": "s",
         "scope": ["a", "b"],
         "claims": [],
+        "authorization_details_types": [],
         "remembered": True,
     }
 
