@@ -7,14 +7,24 @@ Its columns are the endpoints that take such requests: authorize, PAR (RFC 9126 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from service.authorize.parameters import AUTHORIZE, CIBA, DEVICE, PAR, PARAMETERS, EndpointKind
+from service.authorize.parameters import (
+    AUTHORIZE,
+    CERTIFICATE,
+    CIBA,
+    DEVICE,
+    PAR,
+    PARAMETERS,
+    EndpointKind,
+)
+from service.authorize.parking import is_pushed
 from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
+from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry
 from service.protocol.errors import InvalidRequest, InvalidScope, RefusedValue, UnauthorizedClient
@@ -56,7 +66,7 @@ def tokens_can_be_bound_to_certificate(request: AuthorizeRequest, _: Registry) -
         raise UnauthorizedClient(
             "the client's tokens are bound to a certificate, and so not for a browser"
         )
-    if request.cnf is not None:
+    if request.cnf is not None and request.cnf.method == "jkt":
         raise InvalidRequest("the client's tokens are bound to its certificate, not by DPoP")
 
 
@@ -178,13 +188,17 @@ class RequestReader:
             raise arrival.refusal
         arrival.params.refuse_repeated()
         arrival.params.refuse_too_long(except_for=_CHECKED_BEFORE)
-        return await read_request(
+        request = await read_request(
             arrival.params.only(PARAMETERS[arrival.endpoint]),
             arrival.client,
             self.clients.registry.current,
             self.id_tokens,
             has_response=arrival.endpoint in (AUTHORIZE, PAR),
         )
+        certificate = arrival.params.get(CERTIFICATE) if is_pushed(arrival.params) else None
+        if certificate is None:
+            return request
+        return replace(request, cnf=Confirmation("x5t#S256", certificate))
 
     async def read(self, arrival: Arrival) -> AuthorizeRequest:
         """Return the request if it passes every check of the endpoint's column."""

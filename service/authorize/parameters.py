@@ -49,7 +49,10 @@ _KNOWN = frozenset(
 )
 _DEVICE = frozenset({"client_id", "scope"}) | _ARRAYS | REPEATABLE
 
-KEPT = _KNOWN | {"request_uri"}
+CERTIFICATE = "x5t#S256"
+"""The client's certificate that a pushed request came with; nobody else can name it."""
+
+KEPT = _KNOWN | {"request_uri", CERTIFICATE}
 """Those that are kept while the user is asked; request_uri is the name of a pushed request (RFC 9126 §4)."""
 
 PARAMETERS: Mapping[EndpointKind, frozenset[str]] = {

@@ -41,6 +41,11 @@ _PURPOSE = b"parameters"
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
+def is_pushed(params: Params) -> bool:
+    """Return whether request_uri names a pushed request, whose parameters these are then (RFC 9126 §4)."""
+    return (params.get("request_uri") or "").startswith(PUSHED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedRequest:
     """A request that waits for its user; it is validated anew when it goes on."""

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from service.authorize.flow import AuthorizeFlow
-from service.authorize.parameters import PAR
+from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
 from service.client_auth import ClientAuthentication
-from service.http.credentials import CredentialReader, dpop_proofs
+from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
+from service.model.authorization import Confirmation
 from service.model.client import Client
+from service.model.credentials import RequestCredentials
 from service.model.events import AuthorizationRefused, Emit
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.params import Params
@@ -49,9 +51,10 @@ class PushedRequestEndpoint:
         params = await form_params(request)
         client: Client | None = None
         try:
-            client = await self.client_auth.authenticate(self.credentials.read(request, params))
+            credentials = self.credentials.read(request, params)
+            client = await self.client_auth.authenticate(credentials)
             await self.rate_limit.count(client.client_id)
-            request_uri = await self.flow.push(await self._read(request, params, client))
+            request_uri = await self.flow.push(await self._read(request, credentials, client))
         except OAuthError as error:
             client_id = client.client_id if client else error.claimed
             self.emit(AuthorizationRefused.by(error, client_id))
@@ -61,16 +64,27 @@ class PushedRequestEndpoint:
         headers = self.proofs.nonce_for(request, client)
         return json_answer(pushed, status=HTTPStatus.CREATED, headers=headers)
 
-    async def _read(self, request: Message, params: Params, client: Client) -> Arrival:
-        """Return the request if it is right; a proof binds its code to the key (RFC 9449 §10.1)."""
-        proven = await self.proofs.verify(request, client) if dpop_proofs(request) else None
-        sent = Params({**params.values, "client_id": (client.client_id,)})
+    async def _read(
+        self, request: Message, credentials: RequestCredentials, client: Client
+    ) -> Arrival:
+        """Return the request if it is right, with the key that its code is bound to."""
+        proven = await self.proofs.confirm_code(request, client, credentials)
+        sent = Params({**credentials.params.values, "client_id": (client.client_id,)})
         address = self.credentials.client_address.find(request)
         arrival = await self.flow.reader.arrive(sent, client, PAR, client_address=address)
-        if arrival.refusal is None and proven is not None:
-            bound = {**arrival.params.values, "dpop_jkt": (proven.thumbprint,)}
-            if arrival.params.get("dpop_jkt") not in {None, proven.thumbprint}:
-                raise InvalidRequest("dpop_jkt is not the thumbprint of the proof's key")
-            arrival = replace(arrival, params=Params(bound))
+        if arrival.refusal is None:
+            arrival = replace(arrival, params=_bind(arrival.params, proven))
         await self.flow.reader.read(arrival)
         return arrival
+
+
+def _bind(params: Params, proven: Confirmation | None) -> Params:
+    """Return the parameters with the key that was proven, and no other one (RFC 9449 §10.1)."""
+    values = {name: value for name, value in params.values.items() if name != CERTIFICATE}
+    if proven is None:
+        return Params(values)
+    if proven.method != "jkt":
+        return Params({**values, CERTIFICATE: (proven.thumbprint,)})
+    if params.get("dpop_jkt") not in {None, proven.thumbprint}:
+        raise InvalidRequest("dpop_jkt is not the thumbprint of the proof's key")
+    return Params({**values, "dpop_jkt": (proven.thumbprint,)})

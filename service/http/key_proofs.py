@@ -47,6 +47,19 @@ class KeyProofs:
             return None
         return await self.verify(request, client)
 
+    async def confirm_code(
+        self, request: Message, client: Client, credentials: RequestCredentials
+    ) -> Confirmation | None:
+        """Return the key or certificate that the code of a pushed request is bound to (RFC 9449 §10.1).
+
+        A confidential client may have a new certificate when it redeems the code: it authenticates (RFC 8705 §6.3).
+        """
+        proofs = dpop_proofs(request)
+        if client.tls_client_certificate_bound_access_tokens:
+            is_shown = client.is_public and credentials.certificate is not None
+            return self.read_certificate(request, credentials) if is_shown or proofs else None
+        return await self.verify(request, client) if proofs else None
+
     def read_certificate(self, request: Message, credentials: RequestCredentials) -> Confirmation:
         """Return the certificate that tokens are bound to; raise InvalidRequest if there is none."""
         if dpop_proofs(request):

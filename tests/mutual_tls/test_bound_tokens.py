@@ -178,6 +178,58 @@ async def test_a_proof_is_refused_where_tokens_are_bound_to_a_certificate(
     assert pushed.refusal == (400, "invalid_request")
 
 
+async def push(service: RunningService, app: ClientApp, shown: Certified, **changes: str) -> str:
+    """The request_uri of a request that came with this certificate."""
+    auth = "web" if app.client_id == "web" else None
+    form = app.parameters(**changes)
+    answer = await service.post("/connect/par", auth=auth, headers=shown.headers(), **form)
+    return str(answer["request_uri"])
+
+
+@pytest.mark.rfc("8705#4")
+async def test_a_code_of_a_public_client_is_bound_to_the_certificate_of_the_push(
+    service: RunningService, app_of: Callable[[str], ClientApp], own: Certified
+) -> None:
+    spa, another = app_of("spa"), self_signed("CN=app")
+    forged = {"x5t#S256": another.thumbprint}
+    uri = await push(service, spa, own, **forged)
+    page = await spa.browser.get(
+        f"{service.issuer}/connect/authorize?client_id=spa&request_uri={uri}"
+    )
+    code = (await spa.browser.log_in(page, "alice")).parameters["code"]
+    refused = await spa.redeem(code, headers=another.headers())
+    assert refused.refusal == (400, "invalid_grant")
+    assert (await spa.redeem(code, headers=own.headers())).status == 200
+
+
+@pytest.mark.rfc("8705#6.3")
+async def test_a_code_of_a_confidential_client_is_not_bound_to_the_certificate_of_the_push(
+    service: RunningService, app: ClientApp, own: Certified
+) -> None:
+    uri = await push(service, app, own)
+    page = await app.browser.get(
+        f"{service.issuer}/connect/authorize?client_id=web&request_uri={uri}"
+    )
+    code = (await app.browser.log_in(page, "alice")).parameters["code"]
+    assert (await app.redeem(code, headers=self_signed().headers())).status == 200
+
+
+async def test_a_browser_cannot_bind_a_code_to_a_certificate(
+    app: ClientApp, own: Certified
+) -> None:
+    code = await app.code(**{"x5t#S256": self_signed().thumbprint})
+    assert (await app.redeem(code, headers=own.headers())).status == 200
+
+
+async def test_an_expired_certificate_at_the_push_is_refused(
+    service: RunningService, app_of: Callable[[str], ClientApp]
+) -> None:
+    expired = self_signed(since=-3 * DAY, until=-DAY)
+    form = app_of("spa").parameters()
+    answer = await service.post("/connect/par", headers=expired.headers(), **form)
+    assert answer.refusal == (400, "invalid_request")
+
+
 async def test_no_token_goes_through_the_browser(app_of: Callable[[str], ClientApp]) -> None:
     page = await app_of("implicit").authorize(response_type="id_token token")
     assert page.parameters["error"] == "unauthorized_client"
