@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.certification.fapi2.modules import SECURITY_PROFILE
+from tests.certification.fapi2.modules import MESSAGE_SIGNING, SECURITY_PROFILE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +206,18 @@ PROFILES: Mapping[str, Profile] = {
             "fapi2-mtls-dpop-2",
             "fapi2-mtls-mtls",
             "fapi2-mtls-mtls-2",
+        ),
+        has_keys=True,
+    ),
+    "fapi2_message_signing": Profile(
+        title="FAPI 2.0 Message Signing OP",
+        plans=("fapi2-message-signing-final-test-plan",),
+        modules=MESSAGE_SIGNING,
+        clients=(
+            "fapi2-message-signing",
+            "fapi2-message-signing-2",
+            "fapi2-message-signing-mtls",
+            "fapi2-message-signing-mtls-2",
         ),
         has_keys=True,
     ),

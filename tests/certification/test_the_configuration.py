@@ -49,9 +49,13 @@ async def test_every_client_of_the_table_has_the_secret_that_the_page_says(
 async def test_every_other_client_has_the_key_that_the_page_says(
     provider: Provider, browser: Browser, client_id: str
 ) -> None:
-    by_certificate = client_id.startswith("fapi2-mtls")
+    by_certificate = client_id.removesuffix("-2").endswith(
+        ("fapi2-mtls-dpop", "fapi2-mtls-mtls", "signing-mtls")
+    )
     plan = FapiPlan(
-        client_id=client_id, client_auth_type="mtls" if by_certificate else "private_key_jwt"
+        client_id=client_id,
+        client_auth_type="mtls" if by_certificate else "private_key_jwt",
+        fapi_request_method="signed_non_repudiation" if "signing" in client_id else "unsigned",
     )
     client = FapiClient(provider=provider, browser=browser, plan=plan, client_id=client_id)
     assert (await client.push(client.request())).status == 201

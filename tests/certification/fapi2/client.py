@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from service.protocol.pkce import s256
 from tests.certification.fapi2.certificates import certificate_of, passed_on, thumbprint
+from tests.certification.fapi2.jarm import opened
 from tests.certification.fapi2.keys import SigningKey, identifier, times
 from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.provider import ISSUER, Provider
@@ -107,9 +108,26 @@ class FapiClient:
         authenticates = self.plan.client_auth_type == "mtls" and endpoint != USERINFO
         return self.certificate if binds or authenticates else NO_CERTIFICATE
 
-    async def push(self, request: Mapping[str, str], **how: Any) -> Answer:
-        """Push a request (RFC 9126 §2.1)."""
-        return await self.send(PAR, request, **how)
+    def request_object(
+        self,
+        request: Mapping[str, str],
+        *,
+        key: SigningKey | None = None,
+        typ: str | None = "oauth-authz-req+jwt",
+        **claims: Any,
+    ) -> str:
+        """The request as a JWT (RFC 9101 §4), with some claims changed or (None) left out."""
+        usual = {**request, "iss": self.client_id, "aud": ISSUER, **times(lifetime=300)}
+        return (key or self.key).sign(usual | claims, typ=typ)
+
+    async def push(
+        self, request: Mapping[str, str], *, request_object: str | None = None, **how: Any
+    ) -> Answer:
+        """Push a request (RFC 9126 §2.1), signed if the plan says so."""
+        if not self.plan.is_signed:
+            return await self.send(PAR, request, **how)
+        signed = request_object or self.request_object(request)
+        return await self.send(PAR, {"client_id": self.client_id, "request": signed}, **how)
 
     async def visit(self, request: Mapping[str, str], request_uri: str, **changes: str) -> Page:
         """Send the browser to the provider with what was pushed; OpenID Connect wants some of it again in the URL."""
@@ -137,6 +155,8 @@ class FapiClient:
 
     async def open(self, request: Mapping[str, str], page: Page) -> Response:
         """What came back."""
+        if self.plan.is_jarm and not page.has("error"):
+            page = opened(page, await self.provider.jwks(), request)
         return Response(request=request, plan=self.plan, page=page)
 
     async def respond(self, *, proof: str | None = None, **changes: str | None) -> Response:

@@ -66,3 +66,27 @@ SECURITY_PROFILE = tuple(
     )
 )
 """All but those of other fapi_profiles, of grant_management, and of signed requests."""
+
+MESSAGE_SIGNING = (
+    *SECURITY_PROFILE,
+    *(
+        _BEGINNING + name
+        for name in (
+            "ensure-request-object-with-multiple-aud-succeeds",
+            "ensure-request-object-with-nbf-8-seconds-in-the-future-is-accepted",
+            "ensure-request-object-without-exp-fails",
+            "ensure-request-object-without-nbf-fails",
+            "ensure-expired-request-object-fails",
+            "ensure-request-object-with-bad-aud-fails",
+            "ensure-request-object-with-exp-over-60-fails",
+            "ensure-request-object-with-nbf-over-60-fails",
+            "ensure-signed-request-object-with-RS256-fails",
+            "ensure-request-object-signature-algorithm-is-not-none",
+            "ensure-request-object-with-invalid-signature-fails",
+            "ensure-matching-key-in-authorization-request",
+            "ensure-unsigned-request-at-par-endpoint-fails",
+            "par-authorization-request-containing-request_uri",
+        )
+    ),
+)
+"""Those that need signed requests, too."""

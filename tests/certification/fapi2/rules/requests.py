@@ -54,9 +54,10 @@ class Requests:
     @mirrors("ensure-unsigned-authorization-request-without-using-par-fails")
     @pytest.mark.rfc("9126#5", "fapi2#5.3.2.2")
     async def test_a_request_that_was_not_pushed_is_refused(self, client: FapiClient) -> None:
+        request = client.request()
         path = client.provider.path("authorization_endpoint")
-        page = await client.browser.get(f"{path}?{urlencode(client.request())}")
-        assert page.error == "invalid_request"
+        page = await client.browser.get(f"{path}?{urlencode(request)}")
+        (await client.open(request, page)).check_error("invalid_request")
 
     @mirrors("par-authorization-request-containing-request_uri-form-param")
     @pytest.mark.rfc("9126#2.1")

@@ -10,6 +10,8 @@ from tests.certification.fapi2.rules.dpop import BoundCodes, Proofs
 from tests.certification.fapi2.rules.flows import Flows
 from tests.certification.fapi2.rules.identity import Identity
 from tests.certification.fapi2.rules.requests import PushedRequests, Requests, Verifiers
+from tests.certification.fapi2.rules.signed_requests import SignaturesOfRequests, SignedRequests
+from tests.certification.fapi2.rules.signed_responses import SignedResponses
 from tests.certification.fapi2.rules.tls import TlsVersions
 from tests.certification.fapi2.rules.userinfo import ProofsAtUserinfo, Userinfo
 
@@ -46,3 +48,11 @@ class MtlsConstraint(BoundTokens, MtlsEndpoints):
 
 class Mtls(Certificates, BoundTokens, MtlsEndpoints):
     """Both."""
+
+
+class SignedNonRepudiation(SignedRequests, SignaturesOfRequests):
+    """fapi_request_method=signed_non_repudiation."""
+
+
+class Jarm(SignedResponses):
+    """fapi_response_mode=jarm."""
