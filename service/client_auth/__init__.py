@@ -12,11 +12,17 @@ from service.client_auth.self_signed_tls_client_auth import SelfSignedTlsClientA
 from service.client_auth.tls_client_auth import TlsClientAuth
 from service.clients.directory import Clients
 from service.clients.published_keys import PublishedKeys
+from service.keys.jose import unverified_header
+from service.model.catalogue import Credential
 from service.model.client import Client, verifies_any
 from service.model.credentials import ClientAuthMethod, Evidence, RequestCredentials
+from service.model.events import current_client_key
 from service.model.registry import Api, LiveRegistry
 from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError
 from service.protocol.http_headers import basic_challenge
+
+_LONGEST_KID = 256
+"""Characters of a key id in the log."""
 
 Candidate = tuple[ClientAuthMethod, Evidence]
 
@@ -77,10 +83,13 @@ class ClientAuthentication:
         if remembered is not None:
             return remembered
         try:
-            method, client = await self._verify(request)
+            (method, evidence), client = await self._verify(request)
         except InvalidClient as refused:
             self.add_challenge(refused, request.authorization)
             raise
+        key = _key_of(method, evidence)
+        if key is not None:
+            current_client_key.set(key)
         # A dynamically registered client may change its secret without a new registry.
         if method.name == ClientSecretBasic.name and not client.dynamically_registered:
             name, secrets = client.client_id, client.client_secrets
@@ -139,27 +148,25 @@ class ClientAuthentication:
             raise InvalidClient("the request does not authenticate a client")
         return sent or candidates
 
-    async def _verify(self, request: RequestCredentials) -> tuple[ClientAuthMethod, Client]:
+    async def _verify(self, request: RequestCredentials) -> tuple[Candidate, Client]:
         candidates = self._read_candidates(request)
         names = {evidence.client_id for _, evidence in candidates}
         names.update(filter(None, [request.params.get("client_id")]))
         if len(names) > 1:
             raise InvalidClient("client_id and the credentials name different clients")
         client = await self._clients.find(names.pop())
-        method = await _find_proof(candidates, client)
+        proof = await _find_proof(candidates, client)
         claimed = client.client_id if client else None
-        if client is None or method is None or not client.enabled:
+        if client is None or proof is None or not client.enabled:
             message = "the client is unknown or its credentials are wrong"
             raise InvalidClient(message, claimed=claimed)
-        if client.token_endpoint_auth_method not in {None, method.name}:
+        if client.token_endpoint_auth_method not in {None, proof[0].name}:
             message = "the client is registered for another authentication method"
             raise InvalidClient(message, claimed=claimed)
-        return method, client
+        return proof, client
 
 
-async def _find_proof(
-    candidates: Sequence[Candidate], client: Client | None
-) -> ClientAuthMethod | None:
+async def _find_proof(candidates: Sequence[Candidate], client: Client | None) -> Candidate | None:
     """Return the candidate that proves it is this client; the registered method alone, if it is one of them.
 
     Only a client that has proven its credentials learns that it is registered for another method.
@@ -167,5 +174,14 @@ async def _find_proof(
     registered = client.token_endpoint_auth_method if client else None
     for method, evidence in [one for one in candidates if one[0].name == registered] or candidates:
         if await method.proves(evidence, client):
-            return method
+            return method, evidence
     return None
+
+
+def _key_of(method: ClientAuthMethod, evidence: Evidence) -> Mapping[str, str] | None:
+    """Return the name of the key that has proven the client; None for a secret, or a key without an id."""
+    certificate = evidence.request.certificate
+    if method.credential in {Credential.CERTIFICATE_SUBJECT, Credential.CERTIFICATE}:
+        return certificate.confirmation.as_claim() if certificate else None
+    kid = unverified_header(evidence.proof).get("kid") if method.algorithms else None
+    return {"kid": kid[:_LONGEST_KID]} if isinstance(kid, str) else None

@@ -19,7 +19,7 @@ from aiohttp import HttpVersion11, web
 from service.http.admission import reason_to_refuse
 from service.http.cors import Cors
 from service.http.endpoint import NOSNIFF, Answer, Fields, Message, WholeRequest, json_answer
-from service.model.events import Emit, RequestAnswered, current_request_id
+from service.model.events import Emit, RequestAnswered, current_client_key, current_request_id
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
 
@@ -143,6 +143,8 @@ class Gate:
             given_id if given_id and _REQUEST_ID_FORMAT.fullmatch(given_id) else new_request_id()
         )
         current_request_id.set(request_id)
+        if current_client_key.get() is not None:  # of the request before on this connection
+            current_client_key.set(None)
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
             answered: A | Answer = await handler(request)

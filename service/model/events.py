@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Literal
 
@@ -18,6 +18,9 @@ current_request_id: ContextVar[str | None] = ContextVar("request_id", default=No
 
 current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 """The present span for other servers (W3C Trace Context §3.2); None where nothing is traced."""
+
+current_client_key: ContextVar[Mapping[str, str] | None] = ContextVar("client_key", default=None)
+"""What has authenticated the client of the request: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
 
 LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
 

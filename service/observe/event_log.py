@@ -121,6 +121,7 @@ class _Head(msgspec.Struct, frozen=True, omit_defaults=True):
     event: str
     request_id: str | None
     trace_id: str | None = None
+    client_key: Mapping[str, str] | None = None
 
 
 class EventLog:
@@ -155,11 +156,12 @@ class EventLog:
 
 def _line(event: object, level: str, name: str, *, logger: str) -> str:
     request_id, trace_id = events.current_request_id.get(), events.trace_id()
-    head = _encode(_Head(datetime.now(UTC), level, logger, name, request_id, trace_id))
-    members = _encode(event)
+    client_key = events.current_client_key.get()
+    head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id, client_key)
+    begun, members = _encode(head), _encode(event)
     # Two objects made one: this takes half as long as a dictionary of both.
     rest = b"," + members[1:] if members.startswith(_HAS_MEMBERS) else b"}"
-    return (head[:-1] + rest + b"\n").decode()
+    return (begun[:-1] + rest + b"\n").decode()
 
 
 def _level_and_name(kind: type[object]) -> tuple[str, str]:
