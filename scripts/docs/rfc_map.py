@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -27,7 +28,7 @@ def render() -> str:
     code = _found(REPOSITORY / "service", _docstring_sections)
     tests = _found(REPOSITORY / "tests", _marked_sections)
     parts = [_INTRODUCTION]
-    everything = sorted(code.keys() | tests.keys())
+    everything = sorted(code.keys() | tests.keys(), key=_order)
     for _, sections in groupby(everything, lambda one: (one.is_no_rfc, one.specification)):
         rows = list(sections)
         parts += [
@@ -60,6 +61,11 @@ def _marked_sections(module: ast.Module) -> Iterator[Section]:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rfc":
             for argument in node.args:
                 yield marked(ast.literal_eval(argument))
+
+
+def _order(row: Section) -> tuple[int, Section]:
+    """Put RFC 10017 after RFC 9701, and what is no RFC last."""
+    return (sys.maxsize if row.is_no_rfc else int(row.specification), row)
 
 
 def _name(row: Section) -> str:

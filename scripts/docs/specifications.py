@@ -61,8 +61,10 @@ RFCS = {
     9396: "OAuth 2.0 Rich Authorization Requests",
     9440: "Client-Cert HTTP Header Field",
     9449: "OAuth 2.0 Demonstrating Proof of Possession (DPoP)",
+    9470: "OAuth 2.0 Step Up Authentication Challenge Protocol",
     9700: "Best Current Practice for OAuth 2.0 Security",
     9701: "JWT Response for OAuth Token Introspection",
+    10017: "OAuth 2.0 for Browser-Based Applications",
 }
 """Titles; an RFC that is missing here is listed by its number alone."""
 

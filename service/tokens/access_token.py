@@ -115,7 +115,7 @@ class AccessTokens:
 
 
 def _authentication_claims(authorization: Authorization) -> dict[str, object]:
-    """Return when and how the user authenticated, who acts for it, and whose key the token is bound to."""
+    """Return when and how the user authenticated, who acts for it, and whose key the token is bound to (RFC 9470 §6)."""
     claims: tuple[tuple[str, object | None], ...] = (
         ("auth_time", authorization.auth_time),
         ("amr", authorization.amr or None),

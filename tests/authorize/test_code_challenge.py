@@ -23,6 +23,7 @@ def config() -> dict[str, Any]:
     return configuration
 
 
+@pytest.mark.rfc("10017")
 @pytest.mark.parametrize("client_id", ["web", "spa", "native"])
 async def test_a_code_challenge_is_required_by_default(
     app_of: Callable[[str], ClientApp], client_id: str

@@ -43,6 +43,7 @@ async def test_an_essential_acr_that_is_met_is_in_the_id_token(app: ClientApp, c
     assert claims_in(tokens["id_token"])["acr"] == "password"
 
 
+@pytest.mark.rfc("9470#5")
 @pytest.mark.parametrize("acr", [{"value": "strong"}, {"values": ["strong", "ignore_timing of"]}])
 async def test_an_essential_acr_that_is_not_met_is_an_error(
     app: ClientApp, acr: dict[str, object]

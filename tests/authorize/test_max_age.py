@@ -14,7 +14,7 @@ from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in
 
-pytestmark = pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#2")
+pytestmark = pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#2", "9470#4")
 
 
 @pytest.fixture
@@ -134,6 +134,7 @@ async def test_auth_time_is_that_of_the_last_sign_in(
     assert await auth_time(app, await app.authorize()) == again
 
 
+@pytest.mark.rfc("9470#6.1")
 async def test_auth_time_is_in_both_tokens_and_after_a_refresh(
     app: ClientApp, clock: Clock
 ) -> None:

@@ -38,7 +38,7 @@ def told(answer: Answer) -> dict[str, Any]:
     return answer.json
 
 
-@pytest.mark.rfc("7662#2.2")
+@pytest.mark.rfc("7662#2.2", "9470#6.2")
 @pytest.mark.parametrize("client", ["frontend", "opaque"])
 async def test_jwt_and_reference_token_have_the_same_answer(
     service: RunningService, client: str

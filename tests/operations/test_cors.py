@@ -38,6 +38,7 @@ async def test_metadata_behind_the_issuers_path_is_open_too(
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
 
 
+@pytest.mark.rfc("10017")
 @pytest.mark.parametrize("path", FOR_CLIENTS)
 async def test_a_registered_origin_may_ask(service: RunningService, path: str) -> None:
     answer = await _preflight(service, path, REGISTERED)
