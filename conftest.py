@@ -8,12 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Where scripts/go-tools and scripts/debian-program put programs, and where Debian keeps servers.
 os.environ["PATH"] += f"{os.pathsep}{Path(__file__).parent / 'build/bin'}{os.pathsep}/usr/sbin"
 
 pytest_plugins = ("tests.requirements",)
 pytest.register_assert_rewrite("tests.certification")
+
+# Properties hold on a slow machine, too, and a fixture may serve all examples of a test.
+allowed = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("here", deadline=None, suppress_health_check=allowed)
+settings.load_profile("here")
 
 # Many processes are started from these files, and each of them would compile them all anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -13,6 +13,7 @@ from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
 from service.clock import clock
 from service.keys import jose
+from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
 from service.keys.jwe import CONTENT_ENCRYPTION, SECRET_ALGORITHMS, looks_encrypted
 from service.model.client import Client
@@ -29,8 +30,8 @@ UNSIGNED = "none"
 MAX_AGE = 3600
 """Seconds from `nbf` until now, and from `nbf` to `exp` (FAPI 2.0 Message Signing §5.3.1)."""
 
-_EXPLICIT_TYP = frozenset({"oauth-authz-req+jwt"})
-"""The only `typ` from clients with a profile (RFC 9101 §10.8)."""
+_EXPLICIT_TYP = frozenset({UNNAMED, "oauth-authz-req+jwt"})
+"""A client with a profile says no other `typ` (RFC 9101 §10.8)."""
 _TYP = frozenset({"jwt"}) | _EXPLICIT_TYP
 _CARRIERS = frozenset({"request", "request_uri"})
 
@@ -194,6 +195,6 @@ def _read_unsigned(text: str) -> Claims:
     header = jose.unverified_header(text)
     if header.get("alg") != UNSIGNED or not text.endswith("."):
         raise JwtRefused("it is signed, though the client registered none")
-    if "crit" in header or str(header.get("typ", "JWT")).lower() not in _TYP:
+    if "crit" in header or str(header.get("typ", UNNAMED)).lower() not in _TYP:
         raise JwtRefused("it is of another type, or names critical header parameters")
     return jose.unverified_claims(text)

@@ -13,7 +13,7 @@ import structlog
 
 from service.clients.keys import ClientKeys
 from service.keys import jose
-from service.keys.foreign_keys import accepted_header
+from service.keys.foreign_keys import UNNAMED, accepted_header
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
@@ -33,7 +33,7 @@ _RSA_OF_NOBODY = {"kty": "RSA", "n": "_" * 341 + "w", "e": "AQAB"}
 _REQUEST_OBJECT_CLAIMS = frozenset({"client_id", "redirect_uri", "response_type", "scope"})
 """Claims of which a request object has at least one (RFC 9101 §4), and a client assertion none."""
 
-_TYP = frozenset({"jwt", "client-authentication+jwt"})
+_TYP = frozenset({UNNAMED, "jwt", "client-authentication+jwt"})
 _READS = frozenset({"client_assertion", "client_assertion_type"})
 
 

@@ -87,14 +87,18 @@ class ForeignKeys:
         return self._read[place, alg]
 
 
+UNNAMED = ""
+"""Among the accepted types: a JWT that names none."""
+
+
 def accepted_header(
     token: str, *, algorithms: Collection[str], typ: Collection[str]
 ) -> Mapping[str, object]:
-    """Return the header of a JWT if its type and algorithm are accepted (RFC 8725 §3.1, §3.11)."""
+    """Return the header of a JWT if its type, in lower case, and its algorithm are accepted (RFC 8725 §3.1, §3.11)."""
     header = jose.unverified_header(token)
     if "crit" in header:
         raise JwtRefused("it names critical header parameters")
-    if str(header.get("typ", "JWT")).lower() not in typ:
+    if str(header.get("typ", UNNAMED)).lower() not in typ:
         raise JwtRefused("it is a JWT of another type")
     known = (*jose.SIGNING_ALGORITHMS, *jose.MAC_ALGORITHMS)  # and never `none`
     if header.get("alg") not in known or header["alg"] not in algorithms:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.catalogue import builtin_catalogue
@@ -58,8 +58,7 @@ FILES = st.fixed_dictionaries(
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-any_number = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-some = settings(any_number, max_examples=30)
+some = settings(max_examples=30)
 """For whole files, of which one takes as long as many short texts."""
 
 
@@ -70,13 +69,11 @@ def only_config_error(file: Path, content: bytes) -> None:
     inspect(file, {}, builtin_catalogue())
 
 
-@any_number
 @given(content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_any_bytes(file: Path, content: bytes) -> None:
     only_config_error(file, content)
 
 
-@any_number
 @given(at=st.integers(0, len(DEMONSTRATION)), length=st.integers(0, 20), put=st.binary(max_size=5))
 def test_a_damaged_file(file: Path, at: int, length: int, put: bytes) -> None:
     only_config_error(file, DEMONSTRATION[:at] + put + DEMONSTRATION[at + length :])

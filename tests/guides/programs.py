@@ -17,6 +17,7 @@ from authlib.common.security import generate_token
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc import jwt
 from joserfc.jwk import KeySet
+from playwright.async_api import Request
 
 from tests.driving.chromium import headless_chromium
 from tests.guides.sign_in import PATIENCE, sign_in
@@ -69,14 +70,13 @@ async def _answer_to(url: str, redirect_uri: str) -> str:
         page = await (await browser.new_context(locale="en", ignore_https_errors=True)).new_page()
         page.set_default_timeout(PATIENCE)
 
-        def arrived(url: str) -> bool:
-            return url.startswith(redirect_uri)
+        def arrives(request: Request) -> bool:
+            return request.url.startswith(redirect_uri)
 
-        await page.route(arrived, lambda route: route.fulfill(body="arrived"))
-        await page.goto(url)
-        await sign_in(page)
-        await page.wait_for_url(arrived)
-        return page.url
+        async with page.expect_request(arrives) as request:
+            await page.goto(url)
+            await sign_in(page)
+        return (await request.value).url
 
 
 async def check_grafana(site: Site, steps: Steps) -> None:

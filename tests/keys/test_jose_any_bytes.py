@@ -24,7 +24,7 @@ def base64url(content: bytes) -> str:
     return urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-QUICKLY = settings(max_examples=300, deadline=None)
+QUICKLY = settings(max_examples=300)
 KEYS = {alg: Key.generate(alg) for alg in ENCRYPTION_ALGORITHMS}
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20)
 ODD = st.recursive(

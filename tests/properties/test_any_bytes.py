@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote_from_bytes, urlencode
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.app import create_app
@@ -17,9 +17,7 @@ from tests.driving.service import RunningService, basic
 
 pytestmark = pytest.mark.rfc("9110#15.6.1", "6749#3.2")
 
-CAREFULLY = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+CAREFULLY = settings(max_examples=120)
 ANSWER_WITHIN = 60
 
 FORM = b"application/x-www-form-urlencoded"

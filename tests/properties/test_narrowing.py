@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.driving.registry import client_in
@@ -18,9 +18,7 @@ SCOPES = st.frozensets(
     max_size=4,
 )
 RESOURCES = st.lists(st.sampled_from(["api1", "api2", "nothing"]), max_size=2)
-SEVERAL = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SEVERAL = settings(max_examples=60)
 
 
 @pytest.fixture

@@ -262,4 +262,4 @@ class TokenLifecycle(RuleBasedStateMachine):
 
 
 TestTokenLifecycle = TokenLifecycle.TestCase
-TestTokenLifecycle.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestTokenLifecycle.settings = settings(max_examples=20, stateful_step_count=25)

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.clients.registration.metadata import REGISTRABLE
@@ -17,9 +17,7 @@ from tests.driving.service import RunningService
 
 pytestmark = pytest.mark.rfc("7591#3.2.2")
 
-CAREFULLY = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+CAREFULLY = settings(max_examples=150)
 WORDS = st.sampled_from(
     [
         *("https://a.example/cb", "https://b.example/cb", "http://127.0.0.1/cb", "com.example:/cb"),

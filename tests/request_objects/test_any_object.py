@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.client_auth.client_assertion import ASSERTION_TYPE
@@ -17,9 +17,7 @@ from tests.request_objects.sending import Sender
 
 pytestmark = pytest.mark.rfc("9110#15.6.1", "8725#3.11")
 
-CAREFULLY = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+CAREFULLY = settings(max_examples=40)
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.driving.raw import exchange
@@ -121,9 +121,7 @@ async def test_a_request_target_costs_little(service: RunningService, target: st
 UNITS = st.text(st.characters(codec="latin-1", exclude_characters="\0\r\n\x7f"), max_size=4)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(sorted({name for name, *_ in BOMBS.values()} - {"Connection"})),
     endpoint=st.sampled_from(ENDPOINTS),

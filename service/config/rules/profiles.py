@@ -82,7 +82,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="explicit_type",
-        says="request objects have the `typ` `oauth-authz-req+jwt` (RFC 9101 §10.8)",
+        says="request objects have the `typ` `oauth-authz-req+jwt`, or none (RFC 9101 §10.8)",
         profiles=_ALL - {MCP},
         enforced=("service/authorize/request_object.py",),
     ),

@@ -14,7 +14,7 @@ import orjson
 
 from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
-from service.keys.foreign_keys import ForeignKeys, accepted_header
+from service.keys.foreign_keys import UNNAMED, ForeignKeys, accepted_header
 from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 from service.model.registry import IdentityProvider
@@ -36,7 +36,7 @@ PAUSE = 30
 
 MAX_PROVIDERS = 1000
 
-ID_TOKEN_TYPES = frozenset({"jwt", "application/jwt"})
+ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "application/jwt"})
 
 _ORDINARY = re.compile(r"[A-Za-z_]{1,64}")
 

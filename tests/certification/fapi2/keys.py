@@ -9,7 +9,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
-from joserfc import jwt
+from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
 KEYS: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("keys.json").read_text())
@@ -36,7 +36,10 @@ class SigningKey:
         head = {"alg": self.alg, "kid": str(self.key.kid)} | header
         members = {name: value for name, value in claims.items() if value is not None}
         present = {name: value for name, value in head.items() if value is not None}
-        return jwt.encode(present, members, self.key, algorithms=[str(head["alg"])])
+        # Not as a JWT, because joserfc would add a `typ`.
+        return jws.serialize_compact(
+            present, json.dumps(members), self.key, algorithms=[str(head["alg"])]
+        )
 
 
 def times(lifetime: int = 60, **changes: int | None) -> dict[str, int | None]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from redis.crc import key_slot
 
+from service.store.engine import clustered
 from service.store.keyvalue import open_store
 from service.store.verbs import Read
 from tests.driving.client_app import ClientApp
@@ -89,14 +90,15 @@ async def test_the_service_goes_on_without_a_restart(
 
 @pytest.mark.parametrize("store", ["Cluster"], indirect=True)
 async def test_servers_that_stand_still_do_not_keep_a_new_process_from_the_one_that_answers(
-    store: RedisCluster,
+    store: RedisCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(clustered, "PATIENCE", 60)
     _, *others = store.servers
     key = next(key for key in map(str, count()) if key_slot(key.encode()) < SLOTS // 3)
     for each in others:
         each.freeze()
     for _ in range(5):
-        kv = open_store(store.url, timeout=1.5)
+        kv = open_store(store.url, timeout=30)
         assert await kv.read(Read(key, bytes)) == (None,)
         await kv.close()
 

@@ -31,7 +31,6 @@ class SignedRequests:
 
     @mirrors("happy-flow")
     @pytest.mark.rfc("9101#4")
-    @pytest.mark.xfail(strict=True, reason="a client with a profile has to send typ")
     async def test_a_request_object_without_a_typ_is_accepted(self, client: FapiClient) -> None:
         request = client.request()
         signed = client.request_object(request, typ=None)
