@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import time_machine
 
 from tests.authorize.test_parking import count_stored_bytes
 from tests.driving.client_app import ClientApp
@@ -13,6 +16,13 @@ from tests.driving.service import Answer, RunningService
 pytestmark = pytest.mark.rfc("6585#4")
 
 LOGOUT = "/connect/endsession"
+
+
+@pytest.fixture(autouse=True)
+def start_of_a_minute() -> Iterator[None]:
+    """No test sees the window end."""
+    with time_machine.travel(time.time() // 60 * 60, tick=True):
+        yield
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def config_file(tmp_path: Path, redis: TcpRedis) -> Path:
     """The demonstration on that Redis."""
     text = (REPOSITORY / "config.yaml").read_text().replace("memory://", redis.url)
     file = tmp_path / "config.yaml"
-    file.write_text(f"{text}\nsigning: {{algorithms: [ES256], encryption_key: {ENCRYPTION_KEY}}}\n")
+    file.write_text(text.replace("\nsigning:", f"\nsigning:\n  encryption_key: {ENCRYPTION_KEY}"))
     return file
 
 
