@@ -15,6 +15,7 @@ from service.clients.keys import ClientKeys
 from service.clients.published_keys import ClientHttp, PublishedKeys
 from service.config.registry import build_registry
 from service.config.schema.file import ConfigurationFile
+from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
@@ -22,7 +23,7 @@ from service.outgoing.guard import AddressPolicy
 from service.outgoing.http_client import OutgoingHttp
 from tests.driving.key_server import KeyServer, publishing
 
-JWT = {"jwt"}
+JWT = {UNNAMED, "jwt"}
 RS256 = {"RS256"}
 
 
