@@ -94,6 +94,30 @@ async def _explain_use(parts: Parts, handle: Handle, record: object) -> Facts:
     return await _explain_grant(parts, handle.selector) | used
 
 
+async def _explain_polled(parts: Parts, handle: Handle) -> Facts:
+    """Explain what a client polls with (RFC 8628 §3.4, CIBA Core §10.1)."""
+    stores = parts.shared.stores
+    request, decision = await stores.kv.read(
+        stores.polled_requests.read(handle.selector, handle.digest),
+        stores.decisions.read(handle.selector, handle.digest),
+    )
+    if request is None:
+        return {"state": "inactive: its record is gone: it expired, or never was"}
+    facts = {
+        "client": await _describe_client(parts, request.client_id),
+        "scope": format_scope(request.scope),
+        "expires": _expiry(request.expires_at),
+    }
+    if decision is None:
+        lapsed = request.expires_at <= clock()
+        return facts | {"state": "inactive: it has expired" if lapsed else "waits for the user"}
+    if decision.authorization_id is None:
+        return facts | {"state": "inactive: the user refused"}
+    (approval,) = await stores.kv.read(stores.approvals.read(decision.authorization_id))
+    state = "waits to be polled with" if approval is True else "inactive: it was used"
+    return facts | await _explain_grant(parts, decision.authorization_id) | {"state": state}
+
+
 async def _explain_session(parts: Parts, handle: Handle) -> Facts:
     session = await parts.records.sessions.find(handle.text)
     if session is None:
@@ -209,4 +233,6 @@ _KINDS: Mapping[HandleKind, tuple[str, Callable[[Parts, Handle], Awaitable[Facts
     "refresh_token": ("refresh token", _explain_refresh_token),
     "session": ("session cookie", _explain_session),
     "registration_access_token": ("registration access token", _explain_registration),
+    "device_code": ("device code", _explain_polled),
+    "auth_req_id": ("auth_req_id", _explain_polled),
 }

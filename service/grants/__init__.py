@@ -15,6 +15,7 @@ from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
 from service.tokens.granting import Grant, GrantServices
 from service.tokens.liveness import Revocation
+from service.tokens.polling import Polling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class GrantParts:
     services: GrantServices
     sign_in: LocalSignIn
     revocation: Revocation
+    polling: Polling
 
 
 class BuiltinGrant(Grant, Protocol):

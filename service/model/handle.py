@@ -14,7 +14,13 @@ import msgspec
 from service.protocol.base64url import base64url
 
 HandleKind = Literal[
-    "authorization_code", "access_token", "refresh_token", "session", "registration_access_token"
+    "authorization_code",
+    "access_token",
+    "refresh_token",
+    "session",
+    "registration_access_token",
+    "device_code",
+    "auth_req_id",
 ]
 
 PREFIXES: Mapping[HandleKind, str] = {
@@ -23,6 +29,8 @@ PREFIXES: Mapping[HandleKind, str] = {
     "refresh_token": "rt_",
     "session": "ss_",
     "registration_access_token": "ra_",
+    "device_code": "dv_",
+    "auth_req_id": "ar_",
 }
 """Recognisable prefixes, so that secret scanners find leaks (RFC 8959's idea)."""
 

@@ -32,6 +32,7 @@ from service.tokens.active import ActiveTokens
 from service.tokens.id_token import IdTokens
 from service.tokens.issuer import TokenIssuer
 from service.tokens.liveness import Revocation
+from service.tokens.polling import Polling
 from service.tokens.scope import Targets
 from service.tokens.subject import SubjectIdentifiers
 
@@ -145,6 +146,9 @@ class TokenParts:
         )
         self.dpop = build_dpop(shared, keys.ring)
         self.revocation = Revocation(stores=stores, emit=shared.emit)
+        self.polling = Polling(
+            registry=shared.registry, revocation=self.revocation, emit=shared.emit
+        )
         self.active_tokens = ActiveTokens(
             issuer=issuer, keys=keys.ring, stores=stores, clients=directory, users=users
         )

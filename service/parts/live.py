@@ -33,7 +33,9 @@ def build_grants(parts: Parts) -> Grants:
         emit=shared.emit,
     )
     local, revocation = parts.sign_in.local, tokens.revocation
-    return Grants(GrantParts(services=services, sign_in=local, revocation=revocation))
+    return Grants(
+        GrantParts(services=services, sign_in=local, revocation=revocation, polling=tokens.polling)
+    )
 
 
 def connect(parts: Parts, grants: Grants) -> None:

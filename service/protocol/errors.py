@@ -131,6 +131,18 @@ class AccessDenied(OAuthError, code="access_denied"):
     """The resource owner refused (RFC 6749 §4.1.2.1)."""
 
 
+class AuthorizationPending(OAuthError, code="authorization_pending"):
+    """The user has not decided yet; the client polls again after the interval (RFC 8628 §3.5)."""
+
+
+class SlowDown(OAuthError, code="slow_down"):
+    """The client polls too often; its interval is five seconds longer from now on (RFC 8628 §3.5)."""
+
+
+class ExpiredToken(OAuthError, code="expired_token"):
+    """The device code or auth_req_id has expired before it was used (RFC 8628 §3.5, CIBA Core §11)."""
+
+
 class UnsupportedResponseType(OAuthError, code="unsupported_response_type"):
     """No such response type (RFC 6749 §4.1.2.1)."""
 

@@ -93,15 +93,14 @@ class KeyValue:
         if not reads:
             return ()
         values = await self._ask(self._line, [("GET", read.key) for read in reads])
-        try:
-            return tuple(
-                [
-                    None if value is None else read.decode(value)
-                    for read, value in zip(reads, values, strict=True)
-                ]
-            )
-        except ValueError as error:
-            raise _log_unreadable(reads, values) from error
+        return _decode(reads, values)
+
+    async def read_after(
+        self, command: Command, a: Read[A], b: Read[B], /
+    ) -> tuple[Any, tuple[A | None, B | None]]:
+        """Return the answer of a command, and the decoded values of keys as they are after it."""
+        answer, *values = await self._ask(self._line, [command, ("GET", a.key), ("GET", b.key)])
+        return answer, _decode((a, b), values)
 
     async def write(self, *writes: Command, durable: bool = False) -> list[Any]:
         """Do all of these in this order; one answer for each, as its verb says.
@@ -194,6 +193,18 @@ class KeyValue:
         if self._away_since is None:
             self._away_since = monotonic()
         return StoreUnavailable("the store cannot be reached")
+
+
+def _decode(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> tuple[Any, ...]:
+    try:
+        return tuple(
+            [
+                None if value is None else read.decode(value)
+                for read, value in zip(reads, values, strict=True)
+            ]
+        )
+    except ValueError as error:
+        raise _log_unreadable(reads, values) from error
 
 
 def _log_unreadable(reads: Sequence[Read[Any]], values: Sequence[bytes | None]) -> StoreUnavailable:

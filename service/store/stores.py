@@ -8,6 +8,7 @@ from typing import TypeVar
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.client import RegisteredClient
 from service.model.handle import new_selector
+from service.model.polling import Decision, PolledRequest
 from service.model.session import (
     Consent,
     LogoutDelivery,
@@ -80,6 +81,16 @@ class Stores:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
         self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
+        self._name_polled(prefix)
+
+    def _name_polled(self, prefix: str) -> None:
+        """Name what is kept until REPLAY_WINDOW after the end of a request that its client polls for."""
+        # Under the id of the authorization that the user has granted:
+        self.approvals = used_once(Records(prefix, "ap", bool))
+        # Under the selector of the device code or auth_req_id:
+        self.polled_requests = Records(prefix, "pq", PolledRequest)
+        self.poll_paces = Records(prefix, "pp", str)  # verbs.new_pace
+        self.decisions = Records(prefix, "pd", Decision)
 
     async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
         """Return the records that still exist of those that a command lists."""

@@ -16,6 +16,12 @@ Command = tuple[str | bytes | int, ...]
 
 T_co = TypeVar("T_co", covariant=True)
 
+SLOWER = 5
+"""Seconds by which a client has to wait longer each time that it polls too early (RFC 8628 §3.5)."""
+
+TOLERANCE = 1
+"""Seconds by which a poll may be early: times are whole seconds, and clocks of replicas differ."""
+
 LINGERS = 60
 """Seconds that an index outlives its last member: clocks of replicas differ."""
 
@@ -24,6 +30,19 @@ local count, amount = 0, tonumber(ARGV[2])
 for _ = 1, amount do count = redis.call('INCR', KEYS[1]) end
 if count == amount then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count"""
+
+PACE = """\
+local value = redis.call('GET', KEYS[1])
+if not value then return 0 end
+local interval, last, early, attempt = string.match(value, '"(%d+) (%d+) (%d) (.+)"')
+if attempt == ARGV[4] then return tonumber(early) end
+local now = tonumber(ARGV[1])
+interval, early = tonumber(interval), 0
+if now - tonumber(last) < interval - tonumber(ARGV[2]) then
+  interval, early = interval + tonumber(ARGV[3]), 1
+end
+redis.call('SET', KEYS[1], string.format('"%d %d %d %s"', interval, now, early, ARGV[4]), 'KEEPTTL')
+return early"""
 
 REPLACE = """\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -71,6 +90,16 @@ def drop(key: str) -> Command:
 def count(key: str, ttl: int, amount: int = 1) -> Command:
     """Add to a counter that lasts `ttl` seconds from its first use; answers the new count."""
     return ("EVAL", COUNT, 1, key, max(ttl, 1), amount)
+
+
+def new_pace(interval: int) -> str:
+    """Return the record by which polls are paced: the interval, and the time, judgement and id of the last one."""
+    return f"{interval} 0 0 none"
+
+
+def pace(key: str, now: int, attempt: str) -> Command:
+    """Note a poll where polls are paced; answers 1 if it is too early, so that the interval is longer from now on."""
+    return ("EVAL", PACE, 1, key, now, TOLERANCE, SLOWER, attempt)
 
 
 def replace(key: str, old: bytes | None, new: bytes) -> Command:

@@ -10,7 +10,11 @@ import pytest
 
 from service.clock import clock
 from service.identity.sign_ins import SignIn
+from service.model.authorization import Authorization
+from service.model.handle import new_selector
+from service.model.polling import PolledRequest
 from service.store import verbs
+from service.tokens.polling import start
 from tests.clients.signing import SECRET, Signer
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -27,6 +31,7 @@ CONSTANTS = {
     "service.grants.authorization_code.REPLAY_WINDOW": 1,
     "service.tokens.refresh_token.SPENT_FOR": 1,
     "service.tokens.liveness.SKEW": 0,
+    "service.tokens.polling.REPLAY_WINDOW": 1,
     "service.authorize.parking.LIFETIME": 2,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,
@@ -191,6 +196,23 @@ async def partial_sign_in(service: RunningService, _: Browser, __: FakeProvider)
     assert (await records.keep(sign_in, parked_id="", browser="some browser")).sign_in == sign_in
 
 
+async def polled_request(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """A request that a user allows elsewhere; as no endpoint takes one yet, it is stored directly."""
+    request = PolledRequest(
+        client_id="web", grant_type="password", scope=frozenset({"api1"}), expires_at=clock() + 1
+    )
+    started = start(service.parts.shared.stores, request, "device_code")
+    await service.parts.shared.kv.write(*started.writes)
+    allowed = Authorization(
+        id=new_selector(),
+        client_id="web",
+        scope=request.scope,
+        subject="818727",
+        created_at=clock(),
+    )
+    await service.parts.tokens.polling.approve(started.place, request, allowed)
+
+
 EVERYTHING: tuple[Doing, ...] = (
     code_with_refresh,
     tokens_of_the_front_channel,
@@ -203,4 +225,5 @@ EVERYTHING: tuple[Doing, ...] = (
     provider_sign_in,
     request_object,
     partial_sign_in,
+    polled_request,
 )

@@ -29,6 +29,7 @@ SAMPLES: dict[str, Command] = {
     "verbs.extend": verbs.extend(RECORDS.key("v"), 60),
     "verbs.drop": verbs.drop(RECORDS.key("v")),
     "verbs.count": verbs.count(RECORDS.key("count"), 60),
+    "verbs.pace": verbs.pace(RECORDS.key("pace"), LATER, "attempt"),
     "verbs.replace": verbs.replace(RECORDS.key("v"), b'"old"', b'"new"'),
     "Records.put": RECORDS.put("new", "r", ttl=60),
     "Records.put_lasting": RECORDS.put_lasting("new", "r"),
@@ -81,6 +82,8 @@ async def prepare(kv: KeyValue, key: str) -> None:
     await kv.write(verbs.drop(key))
     if key.endswith((":i", ":q")):
         await kv.write(("ZADD", key, NOW + 3500, "old"))
+    elif "pace" in key:
+        await kv.write(RECORDS.put(verbs.new_pace(5), "pace", ttl=30))
     elif "count" not in key:
         await kv.write(("SET", key, b'"old"', "EX", 30))
 
@@ -121,6 +124,15 @@ async def test_each_verb_answers_as_it_says(kv: KeyValue) -> None:
         RECORDS.drop("a"),
     )
     assert added == [1, [b"m"], 1]
+
+
+async def test_an_early_poll_makes_the_interval_longer(kv: KeyValue) -> None:
+    key = RECORDS.key("paced")
+    polls = [(0, "a"), (4, "b"), (5, "c"), (5, "c"), (14, "d"), (22, "e"), (26, "f"), (45, "g")]
+    await kv.write(RECORDS.put(verbs.new_pace(5), "paced", ttl=60))
+    early = await kv.write(*[verbs.pace(key, NOW + after, who) for after, who in polls])
+    assert early == [0, 0, 1, 1, 0, 1, 1, 0]
+    assert await kv.write(verbs.pace(RECORDS.key("unpaced"), NOW, "a")) == [0]
 
 
 async def test_a_record_is_used_by_one_attempt(kv: KeyValue) -> None:

@@ -20,6 +20,7 @@ from service.model.authorization import (
     Spent,
 )
 from service.model.client import RegisteredClient
+from service.model.polling import Decision, PolledRequest
 from service.model.session import (
     Answers,
     Consent,
@@ -31,6 +32,7 @@ from service.model.session import (
 )
 from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import S256, CodeChallenge
+from service.store import verbs
 from service.store.records import SPENT, Encoding, Records
 from service.store.stores import Stores
 
@@ -78,6 +80,18 @@ EXAMPLES: Mapping[str, object] = {
         nonce="nonce",
     ),
     "at": {"iss": "https://id.example", "sub": "818727", "aud": "api1", "exp": NOON + 3600},
+    "ap": True,
+    "pq": PolledRequest(
+        client_id="tv",
+        grant_type="urn:ietf:params:oauth:grant-type:device_code",
+        scope=frozenset({"openid"}),
+        resources=("https://api.example",),
+        authorization_details=({"type": "payment", "actions": ["read"]},),
+        cnf=Confirmation("jkt", DIGEST),
+        expires_at=NOON + 600,
+    ),
+    "pp": verbs.new_pace(5),
+    "pd": Decision(attempt="attempt", authorization_id="AAAAAAAAAAAAAAAA"),
     "rt": _REFRESH_TOKEN,
     "spent": Spent(attempt="attempt", at=NOON, refresh_token=_REFRESH_TOKEN),
     "rv": True,

@@ -1,0 +1,40 @@
+"""An authorization that the user decides elsewhere while its client polls for it (RFC 8628 §3.4, CIBA Core §7.3)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from service.model.authorization import Confirmation
+from service.protocol.authorization_details import Detail
+
+
+class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a client asks for by a device code or an auth_req_id; it is never rewritten."""
+
+    client_id: str
+    grant_type: str
+    """The grant by which the client polls, and later that of the authorization."""
+    scope: frozenset[str]
+    resources: tuple[str, ...] = ()
+    authorization_details: tuple[Detail, ...] = ()
+    cnf: Confirmation | None = None
+    """The key that every poll has to prove; None where the tokens are bound to that of the last poll, if at all."""
+    expires_at: int
+    """Seconds since the epoch; the record outlives it, so that a late poll is told so."""
+
+
+class PolledPlace(msgspec.Struct, frozen=True):
+    """Where the records of a polled request are; it is no secret: nobody can poll with it."""
+
+    selector: str
+    digest: str
+    """The hash of the handle."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The user's answer to a polled request; of several, at whatever replica, the first one counts."""
+
+    attempt: str
+    """The id of the answer: a retry by the store's client is not a second one."""
+    authorization_id: str | None = None
+    """What was granted; None if the user refused."""
