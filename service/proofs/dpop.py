@@ -151,8 +151,9 @@ def _normalized(url: str) -> str | None:
     authority = f"[{host}]" if ":" in host else host
     if port not in {None, _DEFAULT_PORTS.get(parts.scheme)}:
         authority += f":{port}"
-    root = f"{parts.scheme}://{authority}/"
-    return urljoin(root, _ESCAPED.sub(_unescape, parts.path))
+    path = _ESCAPED.sub(_unescape, parts.path)
+    # Without the dot a path that begins with two slashes would be read as another host (RFC 3986 §4.2).
+    return urljoin(f"{parts.scheme}://{authority}", f"/.{path}")
 
 
 def _unescape(escaped: re.Match[str]) -> str:

@@ -52,6 +52,9 @@ SPOILED: dict[str, Callable[[DpopKey], str]] = {
     "htu that is a number": lambda key: key.proof(htu=1),
     "htu that no parser reads": lambda key: key.proof(htu="http://[::1/connect/token"),
     "htu of a slash more": lambda key: key.proof("/connect/token/"),
+    "htu of another host whose path is our URL": lambda key: key.proof(
+        htu=f"http://other.example//{key.issuer.removeprefix('http://')}/connect/token"
+    ),
     "no iat": lambda key: key.proof(iat=None),
     "iat that is text": lambda key: key.proof(iat="now"),
     "iat that is true": lambda key: key.proof(iat=True),
