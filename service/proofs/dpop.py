@@ -27,15 +27,13 @@ from service.model.handle import digest
 from service.proofs.nonces import Nonces
 from service.protocol.base64url import base64url
 from service.protocol.errors import InvalidDpopProof, UseDpopNonce
+from service.protocol.jwk import PRIVATE_MEMBERS
 from service.store.stores import Stores
 
 MAX_PROOF_LENGTH = 8192
 MAX_JTI_LENGTH = 256
 
 _TYP = frozenset({"dpop+jwt"})
-_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
-"""The members of a JWK that hold a secret (RFC 7518 §6)."""
-
 _ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -131,7 +129,7 @@ def _key_in(header: str) -> tuple[str, Key]:
     if not isinstance(members.get("jwk"), dict):
         raise JwtRefused("its header holds no jwk")
     jwk = cast("dict[str, object]", members["jwk"])
-    if not _PRIVATE.isdisjoint(jwk):
+    if not PRIVATE_MEMBERS.isdisjoint(jwk):
         raise JwtRefused("its jwk is not a public key")
     key = ForeignKeys((jwk,)).find(None, str(members["alg"]))
     if key is None:

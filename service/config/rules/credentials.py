@@ -18,19 +18,13 @@ from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Secret
 from service.model.registry import ApiResourceEntry
 from service.model.user import PASSWORD_COST, hashing_work
+from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
 _ENCRYPTIONS = tuple(
     (key.name, key.name.removesuffix("_enc") + "_alg")
     for key in fields(ClientEntry)
     if key.name.endswith("_enc")
 )
-_PRIVATE_MEMBERS = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
-_PUBLIC_MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "RSA": ("n", "e"),
-    "EC": ("crv", "x", "y"),
-    "OKP": ("crv", "x"),
-}
-"""The members of a public key of each type (RFC 7518 §6.2.1, §6.3.1, RFC 8037 §2)."""
 _REQUEST_OBJECTS = "request_object_encryption_alg"
 _USUAL = ("RSA-OAEP-256", "ECDH-ES")
 """The algorithms of a key file with use: enc that names none."""
@@ -98,9 +92,9 @@ def jwks_holds_public_keys(owner: ClientEntry | ApiResourceEntry) -> Iterator[Fi
             yield Finding(location, "expected a JSON Web Key (RFC 7517 §4)")
             continue
         members = cast("dict[str, object]", key)
-        wanted = ("kty", *_PUBLIC_MEMBERS.get(str(members.get("kty")), ()))
+        wanted = ("kty", *PUBLIC_MEMBERS.get(str(members.get("kty")), ()))
         missing = [name for name in wanted if not members.get(name)]
-        if _PRIVATE_MEMBERS & members.keys():
+        if PRIVATE_MEMBERS & members.keys():
             yield Finding(location, "this key is private or symmetric; register the public part")
         elif missing:
             message = f"this key cannot be used: {', '.join(missing)} missing"
@@ -163,12 +157,10 @@ def encryption_has_an_algorithm_and_a_key(client: ClientEntry) -> Iterator[Findi
 def _publishes_key(owner: ClientEntry | ApiResourceEntry, alg: str) -> bool:
     if owner.jwks is None:
         return owner.jwks_uri is not None
-    kty, keys = "RSA" if alg.startswith("RSA") else "EC", owner.jwks.get("keys")
-    listed = cast("list[object]", keys) if isinstance(keys, list) else []
-    known = [cast("dict[str, object]", key) for key in listed if isinstance(key, dict)]
+    kty = "RSA" if alg.startswith("RSA") else "EC"
     return any(
         key.get("kty") == kty and key.get("use", "enc") == "enc" and key.get("alg", alg) == alg
-        for key in known
+        for _, key in keys_in(owner.jwks)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from service.config.problem import Finding, warning
 from service.config.rules.supported import CERTIFICATE_SUBJECTS
@@ -11,6 +10,7 @@ from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile, Settings
 from service.model.certificate import der_in_x5c
 from service.model.client_entry import ClientEntry
+from service.protocol.jwk import keys_in
 
 CA_METHOD = "tls_client_auth"
 SELF_SIGNED_METHOD = "self_signed_tls_client_auth"
@@ -73,10 +73,7 @@ def holds_certificate(client: ClientEntry) -> bool:
     """Return whether a self-signed certificate of the client is registered, or may be behind jwks_uri."""
     if client.self_signed_certificates or client.jwks_uri is not None:
         return True
-    keys = (client.jwks or {}).get("keys")
-    listed = cast("list[object]", keys) if isinstance(keys, list) else []
-    known = [cast("dict[str, object]", key) for key in listed if isinstance(key, dict)]
-    return any(der_in_x5c(key.get("x5c")) is not None for key in known)
+    return any(der_in_x5c(key.get("x5c")) is not None for _, key in keys_in(client.jwks))
 
 
 def own_tls_asks_for_certificates(file: ConfigurationFile) -> Iterator[Finding]:

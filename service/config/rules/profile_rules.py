@@ -9,7 +9,6 @@ from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import cast
 
 from service.config.problem import Finding
 from service.config.registry import response_types
@@ -19,6 +18,7 @@ from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
 from service.model.profiles import FAPI2_ALGORITHMS, FAPI2_METHODS
 from service.model.registry import ApiResourceEntry
+from service.protocol.jwk import keys_in
 from service.protocol.scope import OFFLINE_ACCESS
 
 _ALGORITHMS = tuple(
@@ -122,9 +122,8 @@ def algorithms_of_everybody(file: ConfigurationFile, _: Clients) -> Iterator[Fin
 
 def long_keys(client: ClientEntry) -> Iterator[Finding]:
     """An RSA key has 2048 bits at least; every curve that is supported has more than 224."""
-    listed: object = (client.jwks or {}).get("keys")
-    for at, key in enumerate(cast("list[object]", listed) if isinstance(listed, list) else []):
-        modulus = cast("dict[str, object]", key).get("n") if isinstance(key, dict) else None
+    for at, key in keys_in(client.jwks):
+        modulus = key.get("n")
         if isinstance(modulus, str) and 0 < _length(modulus) < _MIN_RSA_BYTES:
             message = "the profile requires RSA keys of at least 2048 bits"
             yield Finding(("jwks", "keys", at), message)
