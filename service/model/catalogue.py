@@ -19,15 +19,9 @@ class Credential(Enum):
 
 
 class Feature(StrEnum):
-    """A specification that a client or the operator can require, and that not every version supports."""
+    """A specification whose keys `config.yaml` may have, and that this version may not support yet."""
 
     CIBA = "CIBA"
-    DPOP = "DPoP (RFC 9449)"
-    ENCRYPTED_INTROSPECTION = "encrypted introspection responses (RFC 9701 §6)"
-    JARM = "JARM"
-    MUTUAL_TLS = "mutual TLS (RFC 8705)"
-    PAR = "pushed authorization requests (RFC 9126)"
-    RAR = "rich authorization requests (RFC 9396)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

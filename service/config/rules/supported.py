@@ -36,12 +36,6 @@ CERTIFICATE_SUBJECTS = tuple(
     for kind in ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
 )
 _CLIENT_KEYS: Mapping[str, Feature] = {
-    "authorization_signed_response_alg": Feature.JARM,
-    "authorization_encrypted_response_alg": Feature.JARM,
-    "authorization_encrypted_response_enc": Feature.JARM,
-    "introspection_encrypted_response_alg": Feature.ENCRYPTED_INTROSPECTION,
-    "introspection_encrypted_response_enc": Feature.ENCRYPTED_INTROSPECTION,
-    "authorization_details_types": Feature.RAR,
     "backchannel_token_delivery_mode": Feature.CIBA,
     "backchannel_client_notification_endpoint": Feature.CIBA,
     "backchannel_authentication_request_signing_alg": Feature.CIBA,
