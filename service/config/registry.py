@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -29,13 +29,14 @@ def build_registry(
     generation: str,
 ) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
-    resources = _api_resources(file)
+    algorithm = next((alg for alg in file.signing.algorithms if alg in FAPI2_ALGORITHMS), None)
+    resources = _api_resources(file, algorithm)
     by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
     for resource in resources.values():
         for name in resource.scopes:
             by_scope[name] = (*by_scope.get(name, ()), resource)
     clients = {
-        entry.client_id: client_of(entry, resources, algorithms=file.signing.algorithms)
+        entry.client_id: client_of(entry, resources, fapi2_algorithm=algorithm)
         for entry in file.clients
     }
     builtin = {
@@ -102,14 +103,13 @@ def client_of(
     entry: ClientEntry,
     resources: Mapping[str, registry.ApiResource],
     *,
-    algorithms: Collection[str] = (),
+    fapi2_algorithm: str | None = None,
 ) -> Client:
     """Return the client of an entry; it may be one of these API resources itself.
 
-    `algorithms` are those of `signing.algorithms`, of which a profile may not allow all.
+    `fapi2_algorithm` is the first of `signing.algorithms` that FAPI 2.0 allows.
     """
-    allowed = [alg for alg in algorithms if alg in FAPI2_ALGORITHMS]
-    default_alg = next(iter(allowed), None) if entry.profile in FAPI2 else None
+    default_alg = fapi2_algorithm if entry.profile in FAPI2 else None
     own_resource = entry.client_id if entry.client_id in resources else None
     origins = (origin for uri in entry.redirect_uris if (origin := origin_of(uri)) is not None)
     values = _values(
@@ -155,22 +155,17 @@ def _implied(code: bool, implicit: bool) -> frozenset[str]:
     )
 
 
-def _api_resources(file: ConfigurationFile) -> Mapping[str, registry.ApiResource]:
+def _api_resources(
+    file: ConfigurationFile, fapi2_algorithm: str | None
+) -> Mapping[str, registry.ApiResource]:
+    """Return the API resources; an API of a FAPI 2.0 client's scope gets introspection responses that its profile allows."""
     fapi2 = [entry.allowed_scopes for entry in file.clients if entry.profile in FAPI2]
-    signed_scope = frozenset[str]().union(*fapi2)
-    return {
-        entry.name: _api_resource(entry, signed_scope, algorithms=file.signing.algorithms)
-        for entry in file.api_resources
-    }
-
-
-def _api_resource(
-    entry: registry.ApiResourceEntry, signed_scope: frozenset[str], *, algorithms: Iterable[str]
-) -> registry.ApiResource:
-    """Return the API of an entry; `signed_scope` is that of clients of FAPI 2.0, whose algorithms are used for it."""
-    scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
-    alg = None
-    if scopes & signed_scope:
-        default = next((each for each in algorithms if each in FAPI2_ALGORITHMS), None)
-        alg = entry.access_token_signing_algorithm or default
-    return registry.ApiResource(**_values(entry, scopes=scopes, introspection_signing_alg=alg))
+    fapi2_scope = frozenset[str]().union(*fapi2)
+    resources: dict[str, registry.ApiResource] = {}
+    for entry in file.api_resources:
+        scopes = frozenset({entry.name}) if entry.scopes is None else entry.scopes
+        alg = entry.access_token_signing_algorithm or fapi2_algorithm
+        signing_alg = alg if scopes & fapi2_scope else None
+        values = _values(entry, scopes=scopes, introspection_signing_alg=signing_alg)
+        resources[entry.name] = registry.ApiResource(**values)
+    return resources
