@@ -15,10 +15,14 @@ FAPI2 = frozenset({SECURITY, MESSAGE_SIGNING})
 FAPI2_ALGORITHMS = frozenset({"PS256", "ES256", "EdDSA"})
 """The only signature algorithms (FAPI 2.0 Security Profile §5.4.1)."""
 
-_SUBJECTS = ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
+CERTIFICATE_SUBJECTS = tuple(
+    f"tls_client_auth_{kind}"
+    for kind in ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
+)
+"""The keys of a client entry, one of which says what name the client's certificate has (RFC 8705 §2.1.2)."""
 _METHODS: Mapping[str, tuple[str, ...]] = {
     "private_key_jwt": ("jwks", "jwks_uri"),
-    "tls_client_auth": tuple(f"tls_client_auth_{subject}" for subject in _SUBJECTS),
+    "tls_client_auth": CERTIFICATE_SUBJECTS,
     "self_signed_tls_client_auth": ("self_signed_certificates",),
 }
 """The authentication methods of FAPI 2.0, and the keys of a client entry of which each needs one."""

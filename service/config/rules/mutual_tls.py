@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.config.problem import Finding, warning
-from service.config.rules.supported import CERTIFICATE_SUBJECTS
 from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile, Settings
 from service.model.certificate import der_in_x5c
 from service.model.client_entry import ClientEntry
+from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.protocol.jwk import keys_in
 
 CA_METHOD = "tls_client_auth"
@@ -33,10 +33,9 @@ def methods_without_evidence(settings: Settings) -> frozenset[str]:
 def certificates_reach_the_service(client: ClientEntry, settings: Settings) -> Iterator[Finding]:
     """A client that needs a certificate can show one (RFC 8705 §2, §3)."""
     server, method = settings.server, client.token_endpoint_auth_method
-    is_bound = client.tls_client_certificate_bound_access_tokens
-    needed = [("token_endpoint_auth_method", method)] if method else []
-    needed = [each for each in needed if method in {CA_METHOD, SELF_SIGNED_METHOD}]
-    needed += [(_BOUND, "true")] if is_bound else []
+    needed = [(_BOUND, "true")] if client.tls_client_certificate_bound_access_tokens else []
+    if method in {CA_METHOD, SELF_SIGNED_METHOD}:
+        needed.insert(0, ("token_endpoint_auth_method", method))
     for name, value in needed:
         if not server.takes_certificates:
             message = f"{value} needs certificates of clients, and none can reach this service"

@@ -31,10 +31,6 @@ AUTH_METHODS: Mapping[str, Credential] = {
     "none": Credential.NOTHING,
 }
 """The client authentication methods of specifications."""
-CERTIFICATE_SUBJECTS = tuple(
-    f"tls_client_auth_{kind}"
-    for kind in ("subject_dn", "san_dns", "san_uri", "san_ip", "san_email")
-)
 _CLIENT_KEYS: Mapping[str, Feature] = {
     "backchannel_token_delivery_mode": Feature.CIBA,
     "backchannel_client_notification_endpoint": Feature.CIBA,
