@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import cast
 
+from service.cli.explained_assertion import explain_assertion
 from service.cli.table import format_time
 from service.clock import clock
 from service.keys import jose
@@ -46,7 +47,8 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
-        return {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
+        foreign = await explain_assertion(parts, token)
+        return foreign or {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
     if jose.unverified_header(token).get("typ") == ID_TOKEN_TYPE:
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from service.clients.published_keys import PublishedKeys
 from service.clock import clock
 from service.keys import jose, jwe
-from service.keys.foreign_keys import UnknownKey, accepted_header
+from service.keys.foreign_keys import accepted_header
 from service.keys.jose import MAC_ALGORITHMS, JwtRefused, Key, VerifiedClaims
 from service.keys.keyring import KeyRing
 from service.model.client import Client
@@ -47,14 +47,7 @@ class ClientKeys:
         alg = str(header["alg"])
         if alg in MAC_ALGORITHMS:
             return self._verify_by_secret(token, client, alg)
-        keys = await self.published.find(client)
-        try:
-            return keys.verify(token, header)
-        except UnknownKey:
-            renewed = await self.published.find(client, renewed=True)
-            if renewed == keys:
-                raise
-            return renewed.verify(token, header)
+        return await self.published.verify(token, header, client)
 
     def signing_key(self, client: Client, alg: str | None) -> Key:
         """Return the key to sign for this client: the service's own, or the client's secret (OIDC Core §10.1)."""

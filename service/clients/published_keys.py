@@ -1,8 +1,9 @@
-"""Finds the keys of clients and APIs, and fetches those behind `jwks_uri` when they are needed (RFC 7591 §2)."""
+"""Finds the keys of clients, APIs and trusted issuers, and fetches those behind `jwks_uri` when they are needed (RFC 7591 §2)."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -13,7 +14,8 @@ import structlog
 
 from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
-from service.keys.foreign_keys import ForeignKeys
+from service.keys.foreign_keys import ForeignKeys, UnknownKey
+from service.keys.jose import VerifiedClaims
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.registry import KeyOwner
 
@@ -77,6 +79,19 @@ class PublishedKeys:
             renewable_from = clock() + PAUSE if renewed else 0
             fetched = await self._fetches.run(place, lambda: self._fetch(place, renewable_from))
         return fetched.keys
+
+    async def verify(
+        self, token: str, header: Mapping[str, object], owner: KeyOwner
+    ) -> VerifiedClaims:
+        """Return the claims of a JWT with this accepted header that the owner signed; raise JwtRefused otherwise."""
+        keys = await self.find(owner)
+        try:
+            return keys.verify(token, header)
+        except UnknownKey:
+            renewed = await self.find(owner, renewed=True)
+            if renewed == keys:
+                raise
+            return renewed.verify(token, header)
 
     async def _fetch(self, place: _Place, renewable_from: int) -> _Fetched:
         """Fetch the keys; after a failure, the keys that were there count a little longer."""

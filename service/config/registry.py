@@ -50,6 +50,7 @@ def build_registry(
         api_scopes=undescribed | {entry.name: entry for entry in file.api_scopes},
         identity_resources=builtin | {entry.name: entry for entry in file.identity_resources},
         identity_providers=_by_name(file.identity_providers),
+        trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
         tenants=_by_name(file.tenants),
         authentication_contexts=file.authentication_contexts,
         authorization_details_types=details_types,

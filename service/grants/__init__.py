@@ -9,8 +9,10 @@ from typing import ClassVar, Protocol
 from service.grants.authorization_code import AuthorizationCodeGrant
 from service.grants.client_credentials import ClientCredentialsGrant
 from service.grants.extensions import ExtensionGrantError, extension_grants
+from service.grants.jwt_bearer import JwtBearerGrant
 from service.grants.password import PasswordGrant
 from service.grants.refresh_token import RefreshTokenGrant
+from service.identity.assertions import ForeignAssertions
 from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
 from service.tokens.granting import Grant, GrantServices
@@ -24,6 +26,7 @@ class GrantParts:
     sign_in: LocalSignIn
     revocation: Revocation
     polling: Polling
+    assertions: ForeignAssertions
 
 
 class BuiltinGrant(Grant, Protocol):
@@ -38,6 +41,7 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     ),
     RefreshTokenGrant: lambda parts: RefreshTokenGrant(parts.services.registry, parts.revocation),
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
+    JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
 }
 """To add one: a file in this folder, and an entry here."""

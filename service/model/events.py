@@ -162,6 +162,19 @@ class RefreshTokenReused(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
 
 
+class AssertionUsed(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    issuer: str
+    """The name of the trusted issuer."""
+    subject: str
+    """The subject that the user has here."""
+
+
+class AssertionReplayed(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    issuer: str
+
+
 class ExtensionGrantFailed(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
     grant_type: str

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 from service.model import types
 from service.model.client import Client, Permissions
 from service.model.client_entry import Secret
+from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 from service.protocol.authorization_details import Detail
 
@@ -27,8 +28,6 @@ IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "phone": ("phone_number", "phone_number_verified"),
 }
 """The scope values of OIDC Core §5.4 with their claims."""
-
-ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 
 _TENANT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
@@ -108,7 +107,7 @@ class ApiScope(Scope):
         return frozenset({self.name})
 
 
-KeyOwner = Client | ApiResource
+KeyOwner = Client | ApiResource | TrustedIssuer
 """A party with public keys of its own."""
 
 Api = ApiResource | ApiScope
@@ -124,7 +123,7 @@ class IdentityResource(Scope):
 class IdentityProvider(types.Section):
     """An OpenID provider at which users may sign in; acr_values=idp:<name> chooses it."""
 
-    name: ShortName
+    name: types.ShortName
     """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
     display_name: types.Texts | None = None
     """The text of its link on the login page; null: the name."""
@@ -148,7 +147,7 @@ class IdentityProvider(types.Section):
 class Tenant(types.Section):
     """A tenant that acr_values=tenant:<name> may pass to the login page."""
 
-    name: ShortName
+    name: types.ShortName
     """The tenant's name in acr_values."""
     display_name: types.Texts | None = None
     """The name that the login page shows; null: the name."""
@@ -212,6 +211,7 @@ class Registry:
     """Every scope value of every API resource, also without an entry of its own in the file."""
     identity_resources: Mapping[str, IdentityResource]
     identity_providers: Mapping[str, IdentityProvider]
+    trusted_issuers: Mapping[str, TrustedIssuer]
     tenants: Mapping[str, Tenant]
     authentication_contexts: tuple[AuthenticationContext, ...]
     authorization_details_types: Mapping[str, AuthorizationDetailsType]
@@ -245,6 +245,15 @@ class Registry:
         if self.tenants or not _TENANT_NAME.fullmatch(name):
             return self.tenants.get(name)
         return Tenant(name=name, display_name=name, logo_uri=None)
+
+    def find_trusted_issuer(self, iss: object, *, id_jag: bool) -> TrustedIssuer | None:
+        """Return the issuer of that name whose assertions are accepted: ID-JAGs only, or all but these."""
+        found = (
+            each
+            for each in self.trusted_issuers.values()
+            if each.issuer == iss and each.id_jag is id_jag
+        )
+        return next(found, None)
 
     def trusts_methods_of(self, idp: str) -> bool:
         """Return whether the amr and acr of that provider count as this service's own."""

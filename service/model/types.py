@@ -259,6 +259,7 @@ JsonSchema = Annotated[
 """A JSON Schema, or the file that has it."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
+ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 Texts = Annotated[
     str | LocalText,
     PlainValidator(_texts),

@@ -24,6 +24,7 @@ _requests = logging.getLogger("service.requests")
 _audit = logging.getLogger("service.audit")
 
 WARNINGS = (
+    events.AssertionReplayed,
     events.BackChannelLogoutFailed,
     events.CodeReplayed,
     events.ExtensionGrantFailed,

@@ -71,6 +71,8 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.AuthorizationEnded: ("authorizations_ended", "Grants taken back."),
     events.CodeReplayed: ("code_replays", "Authorization codes that came twice."),
     events.RefreshTokenReused: ("refresh_token_reuses", "Spent refresh tokens seen again."),
+    events.AssertionUsed: ("assertions_used", "Assertions of trusted issuers.", "issuer"),
+    events.AssertionReplayed: ("assertion_replays", "Assertions that came twice.", "issuer"),
     events.ExtensionGrantFailed: (
         "extension_grant_failures",
         "Extension grants that failed.",

@@ -13,7 +13,11 @@ from service.authorize.parking import Parking
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
+from service.clients.issuer_keys import IssuerKeys
+from service.clients.published_keys import PublishedKeys
+from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.identity.access import Authorizations, Consents
+from service.identity.assertions import ForeignAssertions
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
@@ -25,6 +29,7 @@ from service.logout.back_channel import BackChannel
 from service.logout.delivering import LEASE_MARGIN, LogoutDeliveries, LogoutQueue
 from service.logout.request import PARAMETERS as LOGOUT_PARAMETERS
 from service.logout.request import UserLogout
+from service.model.user import UserStore
 from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.shared import Shared
 
@@ -62,6 +67,7 @@ class SignInParts:
             throttle=Throttle(kv=shared.kv, prefix=shared.prefix, limits=limits),
             emit=shared.emit,
         )
+        self.assertions = build_foreign_assertions(shared, self.users)
         self.providers = ProviderSignIn(
             redirect_uri=shared.issuer.rstrip("/") + CALLBACK,
             registry=shared.registry,
@@ -71,6 +77,22 @@ class SignInParts:
             clock_skew=shared.configuration.server.clock_skew,
             emit=shared.emit,
         )
+
+
+def build_foreign_assertions(shared: Shared, users: UserStore) -> ForeignAssertions:
+    """Build what verifies JWTs of trusted issuers."""
+    client_http = shared.client_http("trusted_issuer")
+    published = PublishedKeys(client_http)
+    return ForeignAssertions(
+        issuer=shared.issuer,
+        token_endpoint=shared.issuer.rstrip("/") + TOKEN_ENDPOINT,
+        registry=shared.registry,
+        keys=IssuerKeys(published=published, http=client_http.free),
+        users=users,
+        stores=shared.stores,
+        clock_skew=shared.configuration.server.clock_skew,
+        emit=shared.emit,
+    )
 
 
 class Parts:

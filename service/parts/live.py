@@ -32,9 +32,14 @@ def build_grants(parts: Parts) -> Grants:
         active_tokens=tokens.active_tokens,
         emit=shared.emit,
     )
-    local, revocation = parts.sign_in.local, tokens.revocation
     return Grants(
-        GrantParts(services=services, sign_in=local, revocation=revocation, polling=tokens.polling)
+        GrantParts(
+            services=services,
+            sign_in=parts.sign_in.local,
+            revocation=tokens.revocation,
+            polling=tokens.polling,
+            assertions=parts.sign_in.assertions,
+        )
     )
 
 

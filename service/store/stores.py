@@ -77,7 +77,7 @@ class Stores:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
         # Under the digest of an origin, the clients that registered it:
         self.registered_origins = index("ro")
-        # Under the digest of a client_id and a jti, the first attempt that used the assertion:
+        # Under the digest of a client_id or trusted issuer and a jti, the first attempt that used the assertion:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
         self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds

@@ -98,10 +98,28 @@ async def find_user_claims(
     if person.subject is None:
         return {}
     if person.idp != LOCAL:
-        is_known = person.idp is None or person.idp in registry.current.identity_providers
-        return person.user_claims if is_known else None
+        return await _find_claims_of_others(users, registry, person)
     user = await users.by_subject(person.subject)
     return user.claims if user is not None and user.enabled else None
+
+
+async def _find_claims_of_others(
+    users: UserStore, registry: LiveRegistry, person: Authorization | Session
+) -> Mapping[str, object] | None:
+    """Return the claims by an identity provider or a trusted issuer, as long as it is configured.
+
+    A trusted issuer may speak about users of the user store; these have to be enabled there.
+    """
+    idp, current = person.idp, registry.current
+    if idp is None or idp in current.identity_providers:
+        return person.user_claims
+    issuer = current.trusted_issuers.get(idp)
+    if issuer is None:
+        return None
+    user = await users.by_subject(str(person.subject)) if issuer.existing_user else None
+    if user is None:
+        return person.user_claims
+    return user.claims if user.enabled else None
 
 
 async def check_derived(

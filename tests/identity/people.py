@@ -29,6 +29,7 @@ REGISTRY = Registry(
     api_scopes={},
     identity_resources={},
     identity_providers={},
+    trusted_issuers={},
     tenants={},
     authorization_details_types={},
     authentication_contexts=(),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from service.model.events import (
+    AssertionReplayed,
     BackChannelLogoutFailed,
     CodeReplayed,
     ConsentGiven,
@@ -110,6 +111,7 @@ def test_a_request_is_logged_at_the_level_of_its_status(
 @pytest.mark.parametrize(
     "event",
     [
+        AssertionReplayed(client_id="c", issuer="i"),
         BackChannelLogoutFailed(client_id="c", session_id="s", attempts=6, cause=""),
         CodeReplayed(client_id="c", subject=None),
         ExtensionGrantFailed(client_id="c", grant_type="g", cause=""),

@@ -74,7 +74,6 @@ async def test_the_content_type_comes_before_everything(service: RunningService)
     [
         "urn:ietf:params:oauth:grant-type:device_code",
         "urn:ietf:params:oauth:grant-type:token-exchange",
-        "urn:ietf:params:oauth:grant-type:jwt-bearer",
         "urn:openid:params:grant-type:ciba",
         "Password",
         "implicit",

@@ -24,6 +24,7 @@ LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("clients",): ("client_id",),
     ("extension_grants",): (),
     ("identity_providers",): ("name",),
+    ("trusted_issuers",): ("name",),
     ("tenants",): ("name",),
     ("authentication_contexts",): ("acr",),
     ("authorization_details_types",): ("type",),

@@ -18,6 +18,7 @@ from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry, Secret
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
+from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import PASSWORD_COST, hashing_work
 from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
@@ -79,7 +80,9 @@ def auth_method_fits_the_credentials(
         yield Finding(location, f"{method} needs {needed.value}")
 
 
-def jwks_holds_public_keys(owner: ClientEntry | ApiResourceEntry) -> Iterator[Finding]:
+def jwks_holds_public_keys(
+    owner: ClientEntry | ApiResourceEntry | TrustedIssuer,
+) -> Iterator[Finding]:
     """A JWK set is a list of whole keys, and private keys stay with their owner (RFC 7517 §4, §5)."""
     if owner.jwks is None:
         return

@@ -20,6 +20,7 @@ from service.config.rules import (
     profiles,
     service,
     supported,
+    trusted_issuers,
 )
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
@@ -68,6 +69,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         credentials.all_clients_can_sign,
         credentials.api_resources_can_decrypt,
         *details.FILE_RULES,
+        *trusted_issuers.FILE_RULES,
         profiles.clients_meet_their_profiles,
         *mutual_tls.FILE_RULES,
         of_each_client(

@@ -21,6 +21,7 @@ from service.config.schema.server import (
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.profiles import with_profile_defaults
+from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import User
 
 
@@ -144,6 +145,9 @@ class ConfigurationFile(Settings):
     """Handlers of further grant types; `delegation` is built in."""
     identity_providers: types.Many[registry.IdentityProvider] = ()
     """OpenID providers at which users may sign in."""
+    trusted_issuers: types.Many[TrustedIssuer] = ()
+    """The issuers whose JWTs are accepted as statements about users: as assertions of the JWT bearer grant (RFC 7523 §2.1), and
+    as subject tokens of token exchange where a rule names the issuer."""
     tenants: types.Many[registry.Tenant] = ()
     """The tenants that acr_values=tenant:<name> may pass to the login page; empty: any name of 1 to 100 letters, digits, ".",
     "_", "-"."""

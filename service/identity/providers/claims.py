@@ -13,6 +13,7 @@ from service.keys.jose import VerifiedClaims, unverified_header
 from service.model.handle import digest
 from service.model.registry import IDENTITY_RESOURCES, IdentityProvider, Registry
 from service.model.session import EXTERNAL, PendingSignIn, Session
+from service.protocol.subject_template import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash
 
@@ -20,9 +21,6 @@ T = TypeVar("T", Session, SignIn)
 
 STANDARD_CLAIMS = frozenset(name for names in IDENTITY_RESOURCES.values() for name in names)
 """The claims of OIDC Core §5.1, which need no mapping."""
-
-LONGEST_SUBJECT = 255
-"""Characters (OIDC Core §2)."""
 
 
 def check_id_token(
@@ -83,15 +81,18 @@ def build_sign_in(
     standard = {name: value for name, value in merged.items() if name in STANDARD_CLAIMS}
     mapped = {ours: merged[theirs] for theirs, ours in provider.claims.items() if theirs in merged}
     return SignIn(
-        # The same user is always the same subject, and never that of another provider
-        # (OIDC Core §5.7); names of providers hold no space.
-        subject=digest(f"{provider.name} {claims['sub']}"),
+        subject=find_linked_subject(provider.name, str(claims["sub"])),
         idp=provider.name,
         amr=_read_amr(claims.get("amr")),
         acr=acr if isinstance(acr, str) else None,
         auth_time=now if auth_time is None else min(auth_time, now),
         user_claims=without_protocol_claims(standard | mapped),
     )
+
+
+def find_linked_subject(provider: str, sub: str) -> str:
+    """Return the subject here of a user of that provider: always the same, and never that of another provider (OIDC Core §5.7)."""
+    return digest(f"{provider} {sub}")  # names of providers hold no space
 
 
 def with_trusted_methods(authenticated: T, registry: Registry) -> T:

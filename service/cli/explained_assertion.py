@@ -1,0 +1,38 @@
+"""Explains whether the JWT of a trusted issuer holds as an assertion, and whom it is about (RFC 7523 §3)."""
+
+from __future__ import annotations
+
+from service.cli.table import format_time
+from service.identity.assertions import ForeignAssertion
+from service.keys.jose import JwtRefused, unverified_claims
+from service.parts import Parts
+
+
+async def explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
+    """Return what the bearer grant would say of it, without using it up; None if no trusted issuer has its `iss`."""
+    try:
+        iss = unverified_claims(token).get("iss")
+    except JwtRefused:
+        return None
+    issuers = parts.shared.registry.current.trusted_issuers.values()
+    names = [issuer.name for issuer in issuers if issuer.issuer == iss]
+    if not names:
+        return None
+    facts = {"kind": "assertion (JWT) of a trusted issuer", "issuer": " or ".join(names)}
+    try:
+        found = await parts.sign_in.assertions.check(token)
+        first = await parts.sign_in.assertions.is_unused(found)
+    except JwtRefused as refused:
+        return facts | {"state": f"refused: {refused}"}
+    state = "holds" if first else "refused: it has been used before"
+    return facts | _describe(found) | {"state": state}
+
+
+def _describe(found: ForeignAssertion) -> dict[str, str]:
+    clients = " ".join(sorted(found.issuer.clients)) or "every one with the grant type"
+    return {
+        "issuer": found.issuer.name,
+        "subject": found.subject,
+        "clients": clients,
+        "expires": format_time(found.expires_at),
+    }

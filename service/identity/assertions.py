@@ -1,0 +1,186 @@
+"""Verifies JWTs of trusted issuers, and finds the user here that each is about (RFC 7521 §5.2, RFC 7523 §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from service.clients.issuer_keys import IssuerKeys
+from service.clock import clock
+from service.identity.providers.claims import find_linked_subject
+from service.keys.foreign_keys import UNNAMED, accepted_header
+from service.keys.jose import (
+    SIGNING_ALGORITHMS,
+    JwtRefused,
+    VerifiedClaims,
+    check_times,
+    time_in,
+    unverified_claims,
+)
+from service.model.client import Client
+from service.model.events import AssertionReplayed, AssertionUsed, Emit
+from service.model.handle import digest
+from service.model.registry import LiveRegistry
+from service.model.trusted_issuer import TrustedIssuer
+from service.model.user import UserStore
+from service.protocol.subject_template import LONGEST_SUBJECT, fill_template
+from service.store.stores import Stores
+from service.tokens.claims import without_protocol_claims
+
+MAX_LENGTH = 16384
+"""Characters of an assertion; a longer one is refused before any work."""
+
+MAX_JTI_LENGTH = 256
+
+ASSERTION_TYPES = frozenset({UNNAMED, "jwt", "application/jwt", "authorization-grant+jwt"})
+"""The `typ` headers of assertions (draft-ietf-oauth-rfc7523bis), in lower case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignAssertion:
+    """A JWT of a trusted issuer that holds, and the user here that it is about.
+
+    An authorization that comes from it takes `subject`, `idp` and `user_claims` as they are: then
+    it is active as long as the issuer is configured (`find_user_claims` in tokens/permitted.py).
+    """
+
+    issuer: TrustedIssuer
+    claims: VerifiedClaims
+    """Theirs, all of them."""
+    subject: str
+    idp: str
+    user_claims: Mapping[str, object]
+    """Ours: those that the issuer's `claims` name."""
+    auth_time: int | None
+    """When the user authenticated there, if the JWT says so."""
+    expires_at: int
+    """The end of the JWT's own life."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignAssertions:
+    """For every grant that accepts JWTs of others; each decides for itself how often one may be used."""
+
+    issuer: str
+    token_endpoint: str
+    """Its whole URL."""
+    registry: LiveRegistry
+    keys: IssuerKeys
+    users: UserStore
+    stores: Stores
+    clock_skew: int
+    emit: Emit
+
+    async def verify(
+        self,
+        assertion: str,
+        client: Client,
+        *,
+        typ: Collection[str] = ASSERTION_TYPES,
+        id_jag: bool = False,
+    ) -> ForeignAssertion:
+        """Return the assertion that this client presents; raise JwtRefused with the first check that it fails.
+
+        `typ` are the accepted types in lower case. The same assertion is accepted again and again:
+        where it may be used once only, call `use_up` when everything else has been checked.
+        """
+        found = await self.check(assertion, typ=typ, id_jag=id_jag)
+        if not found.issuer.allows_client(client.client_id):
+            raise JwtRefused("its issuer is not trusted for this client")
+        return found
+
+    async def check(
+        self, assertion: str, *, typ: Collection[str] = ASSERTION_TYPES, id_jag: bool = False
+    ) -> ForeignAssertion:
+        """Do the same for whichever client presents it."""
+        if len(assertion) > MAX_LENGTH:
+            raise JwtRefused(f"it is longer than {MAX_LENGTH} characters")
+        header = accepted_header(assertion, algorithms=SIGNING_ALGORITHMS, typ=typ)
+        iss = unverified_claims(assertion).get("iss")
+        issuer = self.registry.current.find_trusted_issuer(iss, id_jag=id_jag)
+        if issuer is None:
+            raise JwtRefused("its issuer is not a trusted one, or not for JWTs of this type")
+        if header["alg"] not in issuer.algorithms:
+            raise JwtRefused("its signature algorithm is not accepted from this issuer")
+        claims = await self.keys.verify(assertion, header, issuer)
+        self._check_audience(claims.get("aud"), issuer)
+        expires_at = self._check_lifetime(claims, issuer)
+        auth_time = time_in(claims, "auth_time")
+        return ForeignAssertion(
+            issuer=issuer,
+            claims=claims,
+            subject=await self._find_subject(claims, issuer),
+            idp=issuer.identity_provider or issuer.name,
+            user_claims=_map_claims(claims, issuer),
+            auth_time=None if auth_time is None else min(int(auth_time), clock()),
+            expires_at=expires_at,
+        )
+
+    async def use_up(self, assertion: ForeignAssertion, client: Client) -> None:
+        """Remember the `jti` in all replicas until the assertion expires; raise JwtRefused at the second time (RFC 7523 §3)."""
+        client_id, issuer = client.client_id, assertion.issuer
+        ttl = assertion.expires_at - clock() + self.clock_skew + 1
+        used, key = self.stores.used_assertions, _find_key(assertion)
+        if not await self.stores.is_first_use(used, key, ttl=ttl):
+            self.emit(AssertionReplayed(client_id=client_id, issuer=issuer.name))
+            raise JwtRefused("it has been used before")
+        subject = assertion.subject
+        self.emit(AssertionUsed(client_id=client_id, issuer=issuer.name, subject=subject))
+
+    async def is_unused(self, assertion: ForeignAssertion) -> bool:
+        """Return whether `use_up` would accept it now; raise JwtRefused if it has no `jti`."""
+        (used,) = await self.stores.kv.read(self.stores.used_assertions.read(_find_key(assertion)))
+        return used is None
+
+    def _check_audience(self, aud: object, issuer: TrustedIssuer) -> None:
+        """Raise unless this service is in the audience, and alone there if it is an ID-JAG."""
+        if issuer.id_jag:
+            if aud not in (self.issuer, [self.issuer]):
+                raise JwtRefused("aud is not the issuer of this service alone")
+            return
+        named = cast("list[object]", aud) if isinstance(aud, list) else [aud]
+        ours = (issuer.audience,) if issuer.audience else (self.issuer, self.token_endpoint)
+        if not any(one in ours for one in named):
+            raise JwtRefused("this service is not in its aud")
+
+    def _check_lifetime(self, claims: VerifiedClaims, issuer: TrustedIssuer) -> int:
+        """Return when it expires; raise if that is not now and not soon after it was issued."""
+        expires, issued = time_in(claims, "exp"), time_in(claims, "iat")
+        if expires is None or issued is None:
+            raise JwtRefused("exp or iat is missing")
+        check_times(claims, now=clock(), clock_skew=self.clock_skew)
+        if expires - issued > issuer.max_lifetime:
+            raise JwtRefused("it lives longer than its issuer's may")
+        return int(expires)
+
+    async def _find_subject(self, claims: VerifiedClaims, issuer: TrustedIssuer) -> str:
+        """Return the user's subject here; raise if it is that of a user whom the issuer may not speak about."""
+        sub = claims.get("sub")
+        if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
+            raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
+        if issuer.identity_provider is not None:
+            return find_linked_subject(issuer.identity_provider, sub)
+        try:
+            subject = fill_template(issuer.subject_template, claims)
+        except ValueError as error:
+            raise JwtRefused(str(error)) from error
+        if not issuer.existing_user and await self.users.by_subject(subject) is not None:
+            raise JwtRefused("its subject is a user of this service")
+        return subject
+
+
+def _find_key(assertion: ForeignAssertion) -> str:
+    """Return the key under which its use is remembered; raise JwtRefused if it has no `jti`."""
+    jti = assertion.claims.get("jti")
+    if not isinstance(jti, str) or not 0 < len(jti) <= MAX_JTI_LENGTH:
+        raise JwtRefused(f"jti is not a text of 1 to {MAX_JTI_LENGTH} characters")
+    # No client_id begins with a line break: assertions that authenticate clients have other keys.
+    return digest(f"\n{assertion.issuer.issuer}\n{jti}")
+
+
+def _map_claims(claims: VerifiedClaims, issuer: TrustedIssuer) -> Mapping[str, object]:
+    named = issuer.claims.items()
+    return without_protocol_claims(
+        {ours: claims[theirs] for theirs, ours in named if theirs in claims}
+    )
