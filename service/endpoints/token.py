@@ -116,14 +116,14 @@ class TokenEndpoint:
 
     def _find_grant(self, grant_type: str, client: Client) -> Grant:
         grant = self.grants.find(grant_type)
+        if grant is not None and grant_type in client.allowed_grant_types:
+            return grant
         refused = RefusedValue("grant_type", grant_type, client.client_id)
         if grant is None:
             description = "grant_type is not one that this server knows"
             raise UnsupportedGrantType(description, refused=refused)
-        if grant_type not in client.allowed_grant_types:
-            description = "the client is not registered for this grant_type"
-            raise UnauthorizedClient(description, refused=refused)
-        return grant
+        description = "the client is not registered for this grant_type"
+        raise UnauthorizedClient(description, refused=refused)
 
     def _emit_refusal(self, params: Params, client: Client | None, error: OAuthError) -> None:
         sent = params.get("grant_type")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.authorization import Authorization, AuthorizationCode, Spent
+from service.model.authorization import Authorization, AuthorizationCode, Spent, new_attempt
 from service.model.events import CodeReplayed
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
@@ -48,8 +47,9 @@ class AuthorizationCodeGrant:
         if isinstance(code, Spent):
             return await self.revocation.end_replayed(authorization, CodeReplayed)
         _check_binding(code, authorization, request)
-        authorization = continue_authorization(authorization, request.client.permissions)
-        marker = Spent(attempt=secrets.token_urlsafe(12), at=request.now)
+        permissions = self.registry.current.permissions_of(request.client)
+        authorization = continue_authorization(authorization, permissions)
+        marker = Spent(attempt=new_attempt(), at=request.now)
         ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
         single_use = SingleUse(
             swap=stores.codes.swap(marker, handle.selector, handle.digest, ttl=ttl),

@@ -50,10 +50,10 @@ class RefreshTokenGrant:
         if found is None or record is None:
             return await self.revocation.end_replayed(authorization, RefreshTokenReused)
         _check_record(record, request)
-        authorization = continue_offline(authorization, request.client.permissions)
+        permissions = self.registry.current.permissions_of(request.client)
+        authorization = continue_offline(authorization, permissions)
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
-        asked = request.authorization_details
-        details = narrow_details(authorization.authorization_details, asked)
+        details = narrow_details(authorization.authorization_details, request.authorization_details)
         scope = _narrow_scope(authorization, request, details)
         single_use, following = self._rotate(token, request, is_spent=isinstance(found, Spent))
         keep_claims = not request.client.update_access_token_claims_on_refresh

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from random import getrandbits
 from typing import Literal
 
 import msgspec
@@ -97,6 +98,11 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: int
     refresh_token: RefreshToken | None = None
     """The used token, where a repeat within the reuse interval gets the same successor."""
+
+
+def new_attempt() -> str:
+    """Return the id of an attempt to use a code or token up: unique, but no secret."""
+    return f"{getrandbits(96):x}"
 
 
 ConfirmationMethod = Literal["jkt", "x5t#S256"]

@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from service.model.client_entry import ClientEntry, Secret
 from service.model.handle import digest, new_selector
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
@@ -39,8 +41,7 @@ def client_mark(client_id: str) -> str:
     return digest(client_id)[:MARK_LENGTH]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permissions:
+class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions of a client; clients with the same permissions can share one object."""
 
     grant_types: frozenset[str]

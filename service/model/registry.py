@@ -236,6 +236,10 @@ class Registry:
     generation: str
     """A short hash of the content; replicas with the same registry have the same."""
 
+    def permissions_of(self, client: Client) -> Permissions:
+        """Return the permissions of an enabled client, which dynamic registration may have made."""
+        return self.permissions.get(client.client_id) or client.permissions
+
     def scope(self, name: str) -> Scope | None:
         """Return the API scope or identity resource of that name."""
         return self.api_scopes.get(name) or self.identity_resources.get(name)

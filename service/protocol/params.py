@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -100,13 +100,13 @@ class Params(msgspec.Struct, frozen=True):
 
 
 def form_decoded(text: str) -> str:
-    """Decode form-encoding; raise UnicodeDecodeError if it is not UTF-8."""
+    """Decode form-encoding; raise UnicodeError if it is not UTF-8."""
     # Most text stands for itself.
-    return unquote_plus(text, errors="strict") if "%" in text or "+" in text else text
+    return unquote_to_bytes(text.replace("+", " ")).decode() if "%" in text or "+" in text else text
 
 
 def _decode(text: str) -> str:
     try:
         return form_decoded(text)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise InvalidRequest("the parameters are not form-encoded UTF-8") from error

@@ -20,7 +20,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from service.clock import clock
-from service.model.authorization import Authorization, RefreshToken, Spent
+from service.model.authorization import Authorization, RefreshToken, Spent, new_attempt
 from service.model.client import Client
 from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, handle_from_secret
@@ -127,7 +127,7 @@ def use_up(stores: Stores, token: ActiveRefreshToken, client: Client) -> SingleU
     is_repeatable = interval > 0
     now = clock()
     marker = Spent(
-        attempt=secrets.token_urlsafe(12),
+        attempt=new_attempt(),
         at=now,
         refresh_token=token.record if is_repeatable else None,
     )

@@ -178,7 +178,7 @@ class Targets:
         scope = authorization.scope if scope is None else scope
         resources = authorization.resources if resources is None else resources
         details = authorization.authorization_details if details is None else details
-        understanding = frozenset[str]()
+        understanding: frozenset[str] = frozenset()
         if details:
             understanding = resources_of(registry, details)
             understanding = understanding.intersection(resources or understanding)

@@ -13,7 +13,7 @@ from service.identity.providers.claims import build_sign_in, check_id_token
 from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
-from service.model.authorization import Spent
+from service.model.authorization import Spent, new_attempt
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
 from service.model.registry import IdentityProvider, LiveRegistry
@@ -102,7 +102,7 @@ class ProviderSignIn:
         iss = params.get("iss")
         if iss != pending.issuer and (iss is not None or pending.issuer_is_sent):
             raise InvalidRequest("the answer is not from the identity provider that was asked")
-        attempt = secrets.token_urlsafe(12)
+        attempt = new_attempt()
         marker = Spent(attempt=attempt, at=clock())
         spending = records.swap(marker, selector, "", ttl=LIFETIME)
         (before,) = await self.stores.kv.write(spending, durable=True)
