@@ -18,7 +18,7 @@ from service.authorize.parameters import (
     PARAMETERS,
     EndpointKind,
 )
-from service.authorize.parking import is_pushed
+from service.authorize.parking import read_pushed_id
 from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
 from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
@@ -195,8 +195,8 @@ class RequestReader:
             self.id_tokens,
             has_response=arrival.endpoint in (AUTHORIZE, PAR),
         )
-        certificate = arrival.params.get(CERTIFICATE) if is_pushed(arrival.params) else None
-        if certificate is None:
+        certificate = arrival.params.get(CERTIFICATE)
+        if certificate is None or read_pushed_id(arrival.params) is None:
             return request
         return replace(request, cnf=Confirmation("x5t#S256", certificate))
 

@@ -10,7 +10,7 @@ from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parameters import AUTHORIZE
-from service.authorize.parking import PUSHED, Claim, ParkedRequest, Parking
+from service.authorize.parking import PUSHED, Claim, ParkedRequest, Parking, read_pushed_id
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
@@ -78,8 +78,9 @@ class AuthorizeFlow:
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
         """Open a request that has just come in; an OAuthError from here is a page, never a redirect."""
         client = await find_client(sent, self.reader.clients)
-        if _pushed_id(sent) is not None:
-            return await self._find_pushed(sent, client, address)
+        pushed_id = read_pushed_id(sent)
+        if pushed_id is not None:
+            return await self._find_pushed(pushed_id, sent, client, address)
         return await self.reader.arrive(sent, client, AUTHORIZE, client_address=address)
 
     async def push(self, arrival: Arrival) -> str:
@@ -92,25 +93,25 @@ class AuthorizeFlow:
             lifetime=client.pushed_authorization_lifetime,
         )
 
-    async def _find_pushed(self, sent: Params, client: Client, address: str) -> Arrival:
+    async def _find_pushed(
+        self, pushed_id: str, sent: Params, client: Client, address: str
+    ) -> Arrival:
         """Return the request that the client has pushed; nothing else that the browser sends counts (RFC 9126 §4)."""
         pushed = None
         with suppress(errors.AlreadyAnswered):
-            pushed = await self.pushed.read(_pushed_id(sent) or "")
+            pushed = await self.pushed.read(pushed_id)
         if pushed is None or pushed.params.get("client_id") != client.client_id:
             raise errors.InvalidRequestUri(
                 "request_uri is unknown, expired or used: begin again at the application"
             )
         params = Params({**pushed.params.values, "request_uri": sent.every("request_uri")})
         arrival = Arrival(endpoint=AUTHORIZE, client=client, params=params, client_address=address)
-        await self.reader.reply_to(
-            arrival
-        )  # raises for a page, as for a request that is not pushed
+        await self.reader.reply_to(arrival)  # its redirect URI may not be registered any more
         return arrival
 
     def _claim(self, arrival: Arrival, parked: ParkedRequest | None) -> Claim | None:
         """Return the attempt to answer a request that can be answered once; a pushed one wherever it is parked."""
-        pushed_id = _pushed_id(arrival.params)
+        pushed_id = read_pushed_id(arrival.params)
         if pushed_id is not None:
             return self.pushed.claim(pushed_id)
         return self.parking.claim(parked.id) if parked else None
@@ -233,9 +234,3 @@ class AuthorizeFlow:
         """Send an error to the client."""
         self.emit(AuthorizationRefused.by(error, reply_to.client.client_id))
         return await reply_to.refuse(error)
-
-
-def _pushed_id(params: Params) -> str | None:
-    """Return the id of the pushed request that request_uri names, if it does."""
-    uri = params.get("request_uri") or ""
-    return uri.removeprefix(PUSHED) if uri.startswith(PUSHED) else None

@@ -41,9 +41,10 @@ _PURPOSE = b"parameters"
 _decode = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
-def is_pushed(params: Params) -> bool:
-    """Return whether request_uri names a pushed request, whose parameters these are then (RFC 9126 §4)."""
-    return (params.get("request_uri") or "").startswith(PUSHED)
+def read_pushed_id(params: Params) -> str | None:
+    """Return the id of the pushed request that request_uri names; None if it names none (RFC 9126 §4)."""
+    uri = params.get("request_uri") or ""
+    return uri.removeprefix(PUSHED) if uri.startswith(PUSHED) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
