@@ -15,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.driving.listening import listening
+
 
 @dataclass
 class SuiteSite:
@@ -51,14 +53,8 @@ class SuiteSite:
 async def serving_suite(folder: Path) -> AsyncIterator[SuiteSite]:
     """The site on a free port, its certificate in `suite.crt`."""
     site = SuiteSite()
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", site.answer)
-    runner = web.AppRunner(app, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certified(folder)).start()
-    site.base = f"https://127.0.0.1:{runner.addresses[0][1]}"
-    yield site
-    await runner.cleanup()
+    async with listening(site.answer, tls=certified(folder)) as site.base:
+        yield site
 
 
 def certified(folder: Path) -> ssl.SSLContext:

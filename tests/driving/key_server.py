@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from service.keys.jose import Key
+from tests.driving.listening import listening
 
 
 @dataclass
@@ -37,11 +38,6 @@ class KeyServer:
 async def publishing() -> AsyncIterator[KeyServer]:
     """A server on loopback, for as long as the block lasts."""
     server = KeyServer()
-    app = web.Application()
-    app.router.add_get("/{path:.*}", server.serve)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = "http://{}:{}/jwks".format(*runner.addresses[0])
-    yield server
-    await runner.cleanup()
+    async with listening(server.serve) as origin:
+        server.url = f"{origin}/jwks"
+        yield server

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from tests.conftest import Start
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
+from tests.driving.listening import listening
 from tests.driving.registry import fresh_configuration, hashed
 from tests.driving.service import RunningService
 from tests.identity_providers.fake_provider import FakeProvider
@@ -66,14 +66,8 @@ async def journey(
 async def fake() -> AsyncIterator[FakeProvider]:
     """A provider that does what a test tells it."""
     provider = FakeProvider()
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", provider.handle)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    provider.issuer = "http://{}:{}".format(*runner.addresses[0])
-    yield provider
-    await runner.cleanup()
+    async with listening(provider.handle) as provider.issuer:
+        yield provider
 
 
 @pytest.fixture

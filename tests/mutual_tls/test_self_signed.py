@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 import pytest
-from aiohttp import web
 
 from tests.conftest import Clock, Start
 from tests.driving.authority import DAY, Certified, self_signed
+from tests.driving.key_server import publishing
 from tests.driving.service import Answer, RunningService
 from tests.mutual_tls.conftest import certified_client
 
@@ -94,29 +93,19 @@ async def test_a_rotated_certificate_is_fetched_from_jwks_uri(
     start: Start, config: dict[str, Any], clock: Clock
 ) -> None:
     first, second, third = (self_signed("CN=x", until=60 * DAY) for _ in range(3))
-    published, fetched = [first.jwk], [0]
-
-    async def keys(_: web.Request) -> web.Response:
-        fetched[0] += 1
-        return web.Response(body=orjson.dumps({"keys": published}))
-
-    app = web.Application()
-    app.router.add_get("/keys", keys)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    uri = "http://{}:{}/keys".format(*runner.addresses[0])
-    certified_client(config, "rotating", token_endpoint_auth_method=METHOD, jwks_uri=uri)
-    service = await start(config)
-    assert (await ask(service, first, "rotating")).status == 200
-    published.append(second.jwk)
-    assert (await ask(service, second, "rotating")).status == 200
-    assert fetched == [2]
-    for _ in range(3):  # a stranger causes no further request before the pause is over
-        assert (await ask(service, third, "rotating")).refusal == (401, "invalid_client")
-    assert fetched == [2]
-    published[:] = [third.jwk]
-    clock.forward(minutes=10)
-    assert (await ask(service, third, "rotating")).status == 200
-    assert (await ask(service, first, "rotating")).refusal == (401, "invalid_client")
-    await runner.cleanup()
+    async with publishing() as server:
+        server.publish(first.jwk)
+        uri = server.url
+        certified_client(config, "rotating", token_endpoint_auth_method=METHOD, jwks_uri=uri)
+        service = await start(config)
+        assert (await ask(service, first, "rotating")).status == 200
+        server.publish(first.jwk, second.jwk)
+        assert (await ask(service, second, "rotating")).status == 200
+        assert len(server.asked) == 2
+        for _ in range(3):  # a stranger causes no further request before the pause is over
+            assert (await ask(service, third, "rotating")).refusal == (401, "invalid_client")
+        assert len(server.asked) == 2
+        server.publish(third.jwk)
+        clock.forward(minutes=10)
+        assert (await ask(service, third, "rotating")).status == 200
+        assert (await ask(service, first, "rotating")).refusal == (401, "invalid_client")

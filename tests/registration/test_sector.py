@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from tests.driving.browser import Browser
+from tests.driving.listening import listening
 from tests.driving.registering import RegisteredApp, register
 from tests.driving.service import RunningService, claims_in
 
@@ -55,14 +56,9 @@ async def sector(certificate: Path) -> AsyncIterator[SectorHost]:
     context.load_cert_chain(certificate, certificate.with_name("key.pem"))
     host = SectorHost(certificate)
     host.body = f'["{URIS[0]}", "{URIS[1]}", "https://three.example/cb"]'.encode()
-    app = web.Application()
-    app.router.add_get("/sector.json", host.show)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    host.uri = "https://{}:{}/sector.json".format(*runner.addresses[0])
-    yield host
-    await runner.cleanup()
+    async with listening(host.show, tls=context) as origin:
+        host.uri = f"{origin}/sector.json"
+        yield host
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from aiohttp import web as http
 
 from tests.clients.signing import SECRET
 from tests.driving.client_app import ClientApp
+from tests.driving.listening import listening
 from tests.driving.registry import client_in
 from tests.request_objects.sending import Sender, jwks
 from tests.request_objects.site import Site
@@ -20,14 +20,9 @@ PATHS = ("/request", "/request?of=1", "/other#hash", "/nothing", "/elsewhere", "
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
     """The clients' server on loopback."""
-    site, app = Site(), http.Application()
-    app.router.add_get("/{path:.*}", site.serve)
-    runner = http.AppRunner(app, shutdown_timeout=0.1)  # 0 waits without end
-    await runner.setup()
-    await http.TCPSite(runner, "127.0.0.1", 0).start()
-    site.base = "http://{}:{}".format(*runner.addresses[0])
-    yield site
-    await runner.cleanup()
+    site = Site()
+    async with listening(site.serve) as site.base:
+        yield site
 
 
 @pytest.fixture

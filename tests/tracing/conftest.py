@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import format_span_id, format_trace_id
 
 from service.observe.spans import Spans
+from tests.driving.listening import listening
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 CALLER = "00f067aa0ba902b7"
@@ -101,11 +102,6 @@ class Other:
 async def other() -> AsyncIterator[Other]:
     """One on loopback."""
     other = Other()
-    app = web.Application()
-    app.router.add_get("/{path:.*}", other.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    other.url = "http://localhost:{1}/keys?with=query".format(*runner.addresses[0])
-    yield other
-    await runner.cleanup()
+    async with listening(other.answer) as origin:
+        other.url = f"{origin.replace('127.0.0.1', 'localhost')}/keys?with=query"
+        yield other

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from socket import create_server
 
 import pytest
-from aiohttp import ClientSession, DummyCookieJar, web
+from aiohttp import ClientSession, DummyCookieJar
 
 from tests.clients.signing import key_of
 from tests.driving.browser import Browser
+from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
 from tests.driving.redis_servers import RedisServer
 from tests.driving.replicas import Fleet, fleet_running
@@ -89,7 +90,7 @@ async def party(ports: Ports) -> AsyncIterator[RelyingParty]:
 async def provider(ports: Ports) -> AsyncIterator[FakeProvider]:
     """An identity provider with the same key each time."""
     provider = FakeProvider(f"http://127.0.0.1:{ports.provider}", signer=key_of("ES256", 1))
-    async with _server(provider.handle, ports.provider):
+    async with listening(provider.handle, port=ports.provider):
         yield provider
 
 
@@ -97,18 +98,5 @@ async def provider(ports: Ports) -> AsyncIterator[FakeProvider]:
 async def site(ports: Ports) -> AsyncIterator[Site]:
     """Serve the request objects of the client `web`."""
     site = Site(f"http://127.0.0.1:{ports.site}")
-    async with _server(site.serve, ports.site):
+    async with listening(site.serve, port=ports.site):
         yield site
-
-
-@asynccontextmanager
-async def _server(
-    handler: Callable[[web.Request], Awaitable[web.StreamResponse]], port: int
-) -> AsyncIterator[None]:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    yield
-    await runner.cleanup()
