@@ -8,19 +8,17 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
+from tests.driving.service import RunningService
 
 AT_ONCE = 200
 
 
 @pytest.mark.rfc("9126#4")
 async def test_one_of_many_requests_gets_the_code(
-    start: Start, config: dict[str, Any], store_url: str
+    replicas: list[RunningService],
 ) -> None:
-    number = 1 if store_url.startswith("memory") else 3
-    replicas = [await start(config) for _ in range(number)]
     browser = Browser(replicas[0].issuer)
     app = ClientApp(replicas[0], browser)
     await app.login()
@@ -30,7 +28,7 @@ async def test_one_of_many_requests_gets_the_code(
     headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
     answers = await asyncio.gather(
         *(
-            replicas[n % number].get(f"/connect/authorize?{query}", headers=headers)
+            replicas[n % len(replicas)].get(f"/connect/authorize?{query}", headers=headers)
             for n in range(AT_ONCE)
         )
     )
