@@ -64,7 +64,7 @@ def render() -> str:
 def marked_tests() -> Mapping[str, list[Path]]:
     """Return the files with tests of each rule, by `pytest.mark.profile(...)`."""
     files: dict[str, set[Path]] = defaultdict(set)
-    for path in (REPOSITORY / "tests").rglob("test_*.py"):
+    for path in (REPOSITORY / "tests").rglob("*.py"):
         text = path.read_text()
         for node in ast.walk(ast.parse(text)) if "mark.profile(" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.profile":

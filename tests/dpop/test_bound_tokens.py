@@ -42,17 +42,3 @@ async def test_without_a_proof_the_token_is_a_bearer_token(service: RunningServi
     answer = await machine_token(service, "machine", {})
     assert answer["token_type"] == "Bearer"
     assert "cnf" not in claims_in(answer["access_token"])
-
-
-async def test_a_client_whose_tokens_are_bound_needs_a_proof(service: RunningService) -> None:
-    answer = await machine_token(service, "robot", {})
-    assert answer.refusal == (400, "invalid_dpop_proof")
-
-
-async def test_the_key_is_checked_after_the_grant_type_and_before_the_scope(
-    service: RunningService,
-) -> None:
-    unknown = await service.token("robot", grant_type="unknown")
-    assert unknown.refusal == (400, "unsupported_grant_type")
-    form = {"grant_type": "client_credentials", "scope": "unknown"}
-    assert (await service.token("robot", **form)).refusal == (400, "invalid_dpop_proof")

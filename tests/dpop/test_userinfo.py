@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from service.keys.jose import SIGNING_ALGORITHMS
@@ -36,44 +34,6 @@ async def test_a_bound_token_is_accepted_with_its_proof(
     proof = key.proof(USERINFO, method, access_token=token)
     answer = await ask(service, "DPoP", token, proof, method)
     assert answer["sub"]
-
-
-async def test_a_bound_token_is_no_bearer_token(
-    service: RunningService, key: DpopKey, token: str
-) -> None:
-    proof = key.proof(USERINFO, "GET", access_token=token)
-    assert (await ask(service, "Bearer", token, proof)).refusal == (401, "invalid_token")
-
-
-async def test_a_bearer_token_is_no_bound_token(service: RunningService, key: DpopKey) -> None:
-    token = (await service.user_token(scope="openid"))["access_token"]
-    proof = key.proof(USERINFO, "GET", access_token=token)
-    assert (await ask(service, "DPoP", token, proof)).refusal == (401, "invalid_token")
-
-
-async def test_the_proof_of_another_key_is_refused(service: RunningService, token: str) -> None:
-    proof = DpopKey(service.issuer).proof(USERINFO, "GET", access_token=token)
-    answer = await ask(service, "DPoP", token, proof)
-    assert answer.refusal == (401, "invalid_token")
-    assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
-
-
-@pytest.mark.parametrize(
-    "spoiled",
-    [{"ath": None}, {"ath": "x"}, {"htm": "POST"}, {"jti": None}, None],
-    ids=["no ath", "another ath", "another method", "no jti", "no proof"],
-)
-async def test_a_wrong_proof_is_refused_with_a_challenge(
-    service: RunningService, key: DpopKey, token: str, spoiled: dict[str, Any] | None
-) -> None:
-    proof = None
-    if spoiled is not None:
-        proof = key.proof(USERINFO, "GET", access_token=token, **spoiled)
-    answer = await ask(service, "DPoP", token, proof)
-    assert answer.refusal == (401, "invalid_dpop_proof")
-    challenge = answer.headers["WWW-Authenticate"]
-    assert challenge.startswith(f'Bearer realm="{service.issuer}", DPoP algs="')
-    assert 'error="invalid_dpop_proof"' in challenge
 
 
 async def test_without_a_token_both_schemes_are_offered(service: RunningService) -> None:

@@ -97,14 +97,6 @@ async def test_without_a_key_another_mode_is_served(app: ClientApp) -> None:
     assert "code" in (await app.login(response_mode="query")).parameters
 
 
-@KEYLESS
-@pytest.mark.rfc("9126#2.3")
-async def test_without_a_key_a_pushed_request_is_refused(app: ClientApp) -> None:
-    form = app.parameters(response_mode="jwt")
-    answer = await app.service.post("/connect/par", auth="web", **form)  # type: ignore[arg-type]
-    assert answer.refusal == (400, "unauthorized_client")
-
-
 @pytest.mark.rfc("9126#4")
 async def test_a_key_that_goes_away_after_the_push_is_a_page(
     app: ClientApp, service: RunningService

@@ -64,33 +64,3 @@ async def test_a_registered_client_is_told_the_defaults(service: RunningService)
     )
     assert answer["authorization_signed_response_alg"] == "ES256"
     assert answer["authorization_encrypted_response_enc"] == "A128CBC-HS256"
-
-
-@pytest.mark.rfc("jarm#3", "7591#3.2.2")
-@pytest.mark.parametrize(
-    ("metadata", "name"),
-    [
-        ({"authorization_signed_response_alg": "none"}, "authorization_signed_response_alg"),
-        ({"authorization_signed_response_alg": "PS512"}, "authorization_signed_response_alg"),
-        ({"authorization_signed_response_alg": "HS256"}, "authorization_signed_response_alg"),
-        (
-            {"authorization_encrypted_response_alg": "RSA1_5"},
-            "authorization_encrypted_response_alg",
-        ),
-        (
-            {"authorization_encrypted_response_alg": "RSA-OAEP"},
-            "authorization_encrypted_response_alg",
-        ),
-        (
-            {"authorization_encrypted_response_enc": "A128GCM"},
-            "authorization_encrypted_response_enc",
-        ),
-    ],
-    ids=str,
-)
-async def test_what_cannot_be_done_is_refused_by_name(
-    service: RunningService, metadata: dict[str, str], name: str
-) -> None:
-    answer = await register(service, jwks=PUBLIC_JWKS, **metadata)
-    assert answer.refusal == (400, "invalid_client_metadata")
-    assert answer["error_description"].startswith(f"{name}: ")

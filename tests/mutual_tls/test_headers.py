@@ -86,35 +86,6 @@ async def test_a_certificate_that_is_sent_twice_is_refused(
     assert (await ask(service, (twice, f"{value}, {value}"))).refusal == (400, "invalid_request")
 
 
-MALFORMED = {
-    "text": "malformed",
-    "no colons": "{der}",
-    "one colon": ":{der}",
-    "a parameter": ":{der}:;a=1",
-    "not base64": ":!{der}:",
-    "base64url": ":_-_-:",
-    "nothing": "::",
-    "no certificate": ":bWFkZSB1cA==:",
-    "half a certificate": ":{half}:",
-    "more than a certificate": ":{more}:",
-    "PEM": "-----BEGIN CERTIFICATE-----",
-}
-
-
-@pytest.mark.parametrize("name", ["Client-Cert", "Client-Cert-Chain"])
-@pytest.mark.parametrize("value", MALFORMED.values(), ids=MALFORMED)
-async def test_a_malformed_header_is_refused(
-    service: RunningService, shop: Certified, name: str, value: str
-) -> None:
-    der = shop.headers()["Client-Cert"].strip(":")
-    half, more = der[: len(der) // 8 * 4], der.rstrip("=")[: len(der) // 4 * 4 - 4] + "AAAAAAAA"
-    spoiled = value.format(der=der, half=half, more=more)
-    headers = shop.headers() | {name: spoiled}
-    answer = await ask(service, *headers.items())
-    assert answer.refusal == (400, "invalid_request")
-    assert spoiled not in answer["error_description"]
-
-
 @pytest.mark.parametrize(
     "value", ["malformed", "-----BEGIN%20CERTIFICATE-----", "%ff%00", ":AAAA:", "%0A"]
 )

@@ -59,32 +59,6 @@ async def test_a_registered_client_authenticates_by_its_certificate(
     assert another.refusal == (401, "invalid_client")
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"token_endpoint_auth_method": "tls_client_auth"},
-        METADATA["of an authority"] | {"tls_client_auth_san_dns": "a.example"},
-        METADATA["of an authority"] | {"tls_client_auth_subject_dn": "shop"},
-        METADATA["self-signed"] | {"jwks": {"keys": [{**OWN.jwk, "x5c": None}]}},
-        METADATA["self-signed"] | {"jwks": {"keys": [{**OWN.jwk, "x5c": ["AAAA"]}]}},
-        BOUND | {"dpop_bound_access_tokens": True},
-    ],
-    ids=[
-        "no name",
-        "two names",
-        "no distinguished name",
-        "no x5c",
-        "no certificate",
-        "bound twice",
-    ],
-)
-async def test_metadata_that_do_not_fit_are_refused(
-    service: RunningService, metadata: dict[str, Any]
-) -> None:
-    answer = await register(service, **machine(**metadata))
-    assert answer.refusal == (400, "invalid_client_metadata")
-
-
 @pytest.mark.parametrize("kind", [*METADATA, "bound"])
 async def test_what_needs_a_certificate_is_refused_where_none_can_come(
     start: Start, config: dict[str, Any], kind: str

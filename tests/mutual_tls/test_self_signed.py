@@ -56,14 +56,6 @@ async def test_a_client_authenticates_by_the_certificate_that_it_registered(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_another_certificate_is_refused(
-    service: RunningService, shop: Certified, way: str
-) -> None:
-    for shown in (None, self_signed("CN=anything"), shop):
-        assert (await ask(service, shown, way)).refusal == (401, "invalid_client")
-
-
-@pytest.mark.parametrize("way", WAYS)
 async def test_a_new_certificate_of_the_same_key_counts_where_the_key_is_known(
     service: RunningService, own: Certified, way: str
 ) -> None:

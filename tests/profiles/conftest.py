@@ -8,39 +8,15 @@ from typing import Any
 import pytest
 
 from tests.driving.browser import Browser
-from tests.driving.registry import client_in
 from tests.driving.service import RunningService
-from tests.profiles.held import HeldApp, jwks
+from tests.profiles.held import HeldApp, add_clients_with_profiles
 
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """`security` follows FAPI 2.0 Security, `signing` and `plain` Message Signing besides, `modern` OAuth 2.1."""
+    """The usual clients, who have no profile, get tokens by RS256."""
     config["signing"] = {"algorithms": ["RS256", "ES256"]}
-    client = {
-        "allowed_grant_types": ["authorization_code", "refresh_token", "client_credentials"],
-        "allowed_scopes": ["openid", "api2"],
-        "allow_offline_access": True,
-        "jwks": jwks(),
-    }
-    security = client | {"client_id": "security", "profile": "fapi2_security"}
-    modern = client | {
-        "client_id": "modern",
-        "profile": "oauth21",
-        "client_secrets": client_in(config, "web")["client_secrets"],
-    }
-    signing = client | {
-        "client_id": "signing",
-        "profile": "fapi2_message_signing",
-        "request_object_encryption_alg": "ECDH-ES",
-    }
-    plain = signing | {"client_id": "plain", "profile_options": {"response": "plain"}}
-    clients = [security, signing, plain, modern]
-    for one in clients:
-        one["redirect_uris"] = [f"https://{one['client_id']}.example/callback"]
-    config["clients"] += clients
-    config["api_resources"][1]["introspection_signed_response"] = True
-    return config
+    return add_clients_with_profiles(config)
 
 
 @pytest.fixture

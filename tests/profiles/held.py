@@ -11,6 +11,7 @@ from tests.clients.signing import Signer, key_of
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey
+from tests.driving.registry import client_in
 from tests.driving.service import Answer
 from tests.request_objects.sending import Sender
 
@@ -22,6 +23,34 @@ def jwks() -> dict[str, Any]:
     """The clients' public keys."""
     published = (key_of(alg).public_jwk for alg in KINDS)
     return {"keys": [{name: jwk[name] for name in jwk if name != "alg"} for jwk in published]}
+
+
+def add_clients_with_profiles(config: dict[str, Any]) -> dict[str, Any]:
+    """`security` follows FAPI 2.0 Security, `signing` and `plain` Message Signing besides, `modern` OAuth 2.1."""
+    client = {
+        "allowed_grant_types": ["authorization_code", "refresh_token", "client_credentials"],
+        "allowed_scopes": ["openid", "api2"],
+        "allow_offline_access": True,
+        "jwks": jwks(),
+    }
+    security = client | {"client_id": "security", "profile": "fapi2_security"}
+    modern = client | {
+        "client_id": "modern",
+        "profile": "oauth21",
+        "client_secrets": client_in(config, "web")["client_secrets"],
+    }
+    signing = client | {
+        "client_id": "signing",
+        "profile": "fapi2_message_signing",
+        "request_object_encryption_alg": "ECDH-ES",
+    }
+    plain = signing | {"client_id": "plain", "profile_options": {"response": "plain"}}
+    clients = [security, signing, plain, modern]
+    for one in clients:
+        one["redirect_uris"] = [f"https://{one['client_id']}.example/callback"]
+    config["clients"] += clients
+    config["api_resources"][1]["introspection_signed_response"] = True
+    return config
 
 
 @dataclass

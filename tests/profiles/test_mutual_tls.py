@@ -42,11 +42,3 @@ async def test_the_certificate_alone_is_enough(service: RunningService) -> None:
     answer = await service.post("/connect/token", headers=OWN.headers(), **FORM)
     assert answer["token_type"] == "Bearer"
     assert claims_in(answer["access_token"])["cnf"] == {"x5t#S256": OWN.thumbprint}
-
-
-@pytest.mark.parametrize("headers", [{}, OTHER.headers()], ids=["none", "another"])
-async def test_without_the_certificate_nothing_is_issued(
-    service: RunningService, headers: dict[str, str]
-) -> None:
-    answer = await service.post("/connect/token", headers=headers, **FORM)
-    assert answer.refusal == (401, "invalid_client")

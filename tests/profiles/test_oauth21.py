@@ -25,15 +25,6 @@ async def test_a_flow_needs_nothing_new(modern: HeldApp) -> None:
 
 
 @pytest.mark.profile("only_codes")
-@pytest.mark.parametrize("response_type", ["token", "code id_token"])
-async def test_another_response_type_than_code_is_refused(
-    modern: HeldApp, response_type: str
-) -> None:
-    page = await modern.authorize(response_type=response_type)
-    assert page.parameters["error"] == "unauthorized_client"
-
-
-@pytest.mark.profile("only_codes")
 async def test_the_password_grant_is_refused(modern: HeldApp) -> None:
     answer = await modern.send(
         "/connect/token",
@@ -43,24 +34,6 @@ async def test_the_password_grant_is_refused(modern: HeldApp) -> None:
         password="alice-password",
     )
     assert answer.refusal == (400, "unauthorized_client")
-
-
-@pytest.mark.profile("s256")
-@pytest.mark.parametrize("method", ["plain", None])
-async def test_a_challenge_that_shows_the_verifier_is_refused(
-    modern: HeldApp, method: str | None
-) -> None:
-    page = await modern.authorize(code_challenge_method=method)
-    assert page.parameters["error"] == "invalid_request"
-
-
-@pytest.mark.profile("exact_redirect_uris", "encrypted_redirect_uris")
-@pytest.mark.parametrize(
-    "uri", ["https://modern.example/callback/", "http://modern.example/callback"]
-)
-async def test_a_redirect_uri_that_is_not_exact_is_refused(modern: HeldApp, uri: str) -> None:
-    page = await modern.authorize(redirect_uri=uri)
-    assert (page.status, page.error) == (400, "invalid_request")
 
 
 @pytest.mark.profile("protected_refresh_tokens")

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.clients.signing import SECRET
 from tests.driving.client_app import ClientApp
 from tests.driving.listening import listening
-from tests.driving.registry import client_in
-from tests.request_objects.sending import Sender, jwks
+from tests.request_objects.sending import Sender, let_send_objects
 from tests.request_objects.site import Site
 
 PATHS = ("/request", "/request?of=1", "/other#hash", "/nothing", "/elsewhere", "/slow")
@@ -27,19 +25,9 @@ async def site() -> AsyncIterator[Site]:
 
 @pytest.fixture
 def config(config: dict[str, Any], site: Site) -> dict[str, Any]:
-    """Web signs as it likes, spa by ES384 only, implicit not at all, consenting has to."""
+    """Clients that send request objects, and a service that does not wait long for them."""
     config["outgoing"] = {"timeout": "1s"}
-    for client_id in ("web", "spa", "implicit", "consenting"):
-        request_uris = [site.base + path for path in PATHS]
-        client_in(config, client_id).update(jwks=jwks(), request_uris=request_uris)
-    for client_id in ("web", "consenting"):
-        client_in(config, client_id)["client_secrets"].append({"value": SECRET})
-    client_in(config, "spa")["request_object_signing_alg"] = "ES384"
-    client_in(config, "implicit")["request_object_signing_alg"] = "none"
-    client_in(config, "consenting").update(
-        require_signed_request_object=True, require_consent=False
-    )
-    return config
+    return let_send_objects(config, *(site.base + path for path in PATHS))
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.clients.signing import key_of, unsigned
+from tests.clients.signing import SECRET, key_of, unsigned
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
 
 KINDS = ("RS256", "ES256", "ES384", "ES512", "EdDSA")
 """An algorithm of each type of key that a client has."""
@@ -22,6 +23,20 @@ def jwks() -> dict[str, Any]:
     return {
         "keys": [{name: value for name, value in jwk.items() if name != "alg"} for jwk in published]
     }
+
+
+def let_send_objects(config: dict[str, Any], *request_uris: str) -> dict[str, Any]:
+    """Web signs as it likes, spa by ES384 only, implicit not at all, consenting has to."""
+    for client_id in ("web", "spa", "implicit", "consenting"):
+        client_in(config, client_id).update(jwks=jwks(), request_uris=list(request_uris))
+    for client_id in ("web", "consenting"):
+        client_in(config, client_id)["client_secrets"].append({"value": SECRET})
+    client_in(config, "spa")["request_object_signing_alg"] = "ES384"
+    client_in(config, "implicit")["request_object_signing_alg"] = "none"
+    client_in(config, "consenting").update(
+        require_signed_request_object=True, require_consent=False
+    )
+    return config
 
 
 @dataclass(frozen=True)

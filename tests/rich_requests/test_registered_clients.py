@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.driving.browser import Browser
-from tests.driving.registering import RegisteredApp, register
+from tests.driving.registering import RegisteredApp
 from tests.driving.service import RunningService
 from tests.rich_requests.details import PAYMENT, Asking, encode
 
@@ -58,12 +58,3 @@ async def test_a_registered_client_gets_no_details_for_itself(
     refused = await app.service.token(client, authorization_details=encode(PAYMENT), **form)
     assert refused.refusal == (400, "invalid_authorization_details")
     assert (await app.service.token(client, **form)).status == 200
-
-
-@pytest.mark.parametrize("types", [["unknown"], ["payment_initiation", "unknown"], "x", [1], [""]])
-async def test_a_type_that_is_unknown_cannot_be_registered(
-    service: RunningService, types: object
-) -> None:
-    answer = await register(service, authorization_details_types=types)
-    assert answer.refusal == (400, "invalid_client_metadata")
-    assert "authorization_details_types" in answer["error_description"]
