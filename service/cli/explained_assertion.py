@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from service.cli.table import format_time
-from service.identity.assertions import ForeignAssertion
+from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
 from service.keys.jose import JwtRefused, unverified_claims
 from service.parts import Parts
+from service.protocol.id_jag import TYP
 
 
 async def explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
@@ -20,7 +21,7 @@ async def explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
         return None
     facts = {"kind": "assertion (JWT) of a trusted issuer", "issuer": " or ".join(names)}
     try:
-        found = await parts.sign_in.assertions.check(token)
+        found = await parts.sign_in.assertions.check(token, typ=ASSERTION_TYPES | {TYP})
         first = await parts.sign_in.assertions.is_unused(found)
     except JwtRefused as refused:
         return facts | {"state": f"refused: {refused}"}

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.grants import Grants
+from service.grants.jwt_bearer import JwtBearerGrant
 from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.http.key_proofs import KeyProofs
 from service.http.parameters import form_params
+from service.identity import received_id_jag
 from service.identity.users import Subjects
 from service.keys.jose import SIGNING_ALGORITHMS
 from service.model.catalogue import Registrable
@@ -64,6 +66,11 @@ class TokenEndpoint:
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
             **self.client_auth.metadata("token_endpoint"),
+            **(
+                received_id_jag.metadata(self.registry.current)
+                if JwtBearerGrant.grant_type in usable
+                else {}
+            ),
             "dpop_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
         }
 

@@ -41,7 +41,7 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     ),
     RefreshTokenGrant: lambda parts: RefreshTokenGrant(parts.services.registry, parts.revocation),
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
-    JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions),
+    JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions, parts.services.registry),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
 }
 """To add one: a file in this folder, and an entry here."""

@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.identity.assertions import ForeignAssertion, ForeignAssertions
+from service.identity import received_id_jag
+from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion, ForeignAssertions
+from service.identity.received_id_jag import Access
 from service.keys.jose import JwtRefused
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, Confirmation, read_confirmation
 from service.model.handle import new_selector
+from service.model.registry import LiveRegistry
+from service.protocol import id_jag
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
+
+_TYPES = ASSERTION_TYPES | {id_jag.TYP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +29,48 @@ class JwtBearerGrant:
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     takes_authorization_details: ClassVar[bool] = False
     assertions: ForeignAssertions
+    registry: LiveRegistry
 
     async def handle(self, request: TokenRequest) -> GrantResult:
         """Grant the scope to the user whom the assertion names, once for each assertion."""
         presented = request.params.require("assertion")
-        scope = request.scope - {OFFLINE_ACCESS}
-        if not scope:
-            return InvalidScope("offline_access is not possible with an assertion")
         try:
-            assertion = await self.assertions.verify(presented, request.client)
+            assertion = await self.assertions.verify(presented, request.client, typ=_TYPES)
+            _check_key(assertion, request.cnf)
+            access = self._find_access(assertion, request)
             await self.assertions.use_up(assertion, request.client)
         except JwtRefused as refused:
             return InvalidGrant(f"the assertion is refused: {refused}")
-        return NewGrant(authorization=_authorize(request, assertion, scope))
+        return NewGrant(authorization=_authorize(request, assertion, access))
+
+    def _find_access(self, assertion: ForeignAssertion, request: TokenRequest) -> Access:
+        if assertion.issuer.id_jag:
+            return received_id_jag.find_access(assertion, request, self.registry.current)
+        scope = request.scope - {OFFLINE_ACCESS}
+        if not scope:
+            raise InvalidScope("offline_access is not possible with an assertion")
+        return scope, request.resources
 
 
-def _authorize(
-    request: TokenRequest, assertion: ForeignAssertion, scope: frozenset[str]
-) -> Authorization:
+def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:
+    """Raise JwtRefused unless the client has proven the key that the assertion is bound to, if any (RFC 7800 §3)."""
+    if "cnf" not in assertion.claims:
+        return
+    try:
+        expected = read_confirmation(assertion.claims["cnf"])
+    except ValueError as error:
+        raise JwtRefused("it is bound to a key in a way that is not known here") from error
+    if cnf != expected:
+        raise JwtRefused("it is bound to a key that the request does not prove")
+
+
+def _authorize(request: TokenRequest, assertion: ForeignAssertion, access: Access) -> Authorization:
+    scope, resources = access
     return Authorization(
         id=new_selector(),
         client_id=request.client.client_id,
         scope=scope,
-        resources=request.resources,
+        resources=resources,
         subject=assertion.subject,
         amr=(request.grant_type,),
         idp=assertion.idp,

@@ -24,6 +24,7 @@ from service.model.handle import digest
 from service.model.registry import LiveRegistry
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import UserStore
+from service.protocol.id_jag import TYP
 from service.protocol.subject_template import LONGEST_SUBJECT, fill_template
 from service.store.stores import Stores
 from service.tokens.claims import without_protocol_claims
@@ -73,31 +74,26 @@ class ForeignAssertions:
     emit: Emit
 
     async def verify(
-        self,
-        assertion: str,
-        client: Client,
-        *,
-        typ: Collection[str] = ASSERTION_TYPES,
-        id_jag: bool = False,
+        self, assertion: str, client: Client, *, typ: Collection[str] = ASSERTION_TYPES
     ) -> ForeignAssertion:
         """Return the assertion that this client presents; raise JwtRefused with the first check that it fails.
 
-        `typ` are the accepted types in lower case. The same assertion is accepted again and again:
+        `typ` are the accepted types in lower case; a type of ID-JAGs has issuers of its own. The same assertion is accepted again and again:
         where it may be used once only, call `use_up` when everything else has been checked.
         """
-        found = await self.check(assertion, typ=typ, id_jag=id_jag)
+        found = await self.check(assertion, typ=typ)
         if not found.issuer.allows_client(client.client_id):
             raise JwtRefused("its issuer is not trusted for this client")
         return found
 
     async def check(
-        self, assertion: str, *, typ: Collection[str] = ASSERTION_TYPES, id_jag: bool = False
+        self, assertion: str, *, typ: Collection[str] = ASSERTION_TYPES
     ) -> ForeignAssertion:
         """Do the same for whichever client presents it."""
         if len(assertion) > MAX_LENGTH:
             raise JwtRefused(f"it is longer than {MAX_LENGTH} characters")
         header = accepted_header(assertion, algorithms=SIGNING_ALGORITHMS, typ=typ)
-        iss = unverified_claims(assertion).get("iss")
+        iss, id_jag = unverified_claims(assertion).get("iss"), str(header.get("typ")).lower() == TYP
         issuer = self.registry.current.find_trusted_issuer(iss, id_jag=id_jag)
         if issuer is None:
             raise JwtRefused("its issuer is not a trusted one, or not for JWTs of this type")

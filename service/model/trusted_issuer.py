@@ -42,7 +42,8 @@ class TrustedIssuer(types.Section):
     existing_user: bool = False
     """true: it may speak about users of the user store, too; false: a JWT whose subject is one of them is refused."""
     id_jag: bool = False
-    """true: only Identity Assertion JWT Authorization Grants are accepted from it; list it twice to accept both kinds."""
+    """true: only ID-JAGs are accepted from it (draft-ietf-oauth-identity-assertion-authz-grant-04); list it twice to accept
+    both kinds."""
     # The operator names the URL of its keys, which may therefore lead anywhere.
     dynamically_registered: ClassVar[bool] = False
 

@@ -20,10 +20,11 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey
 from tests.driving.registering import RegisteredApp
-from tests.driving.registry import client_in
+from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import provider_entry
+from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.request_objects.sending import Sender, jwks
 
 CONSTANTS = {
@@ -76,6 +77,8 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
         usual | {"client_id": "by-secret", "client_secrets": [{"value": SECRET}]}
     )
     config["identity_providers"] = [provider_entry(fake.issuer)]
+    config["trusted_issuers"] = [partner_entry()]
+    config["clients"].append(presenter_entry("courier", hashed("courier"), **CLIENT))
     config["session"] = {"lifetime": "2s", "max_lifetime": "3s"}
     config["limits"] = {
         "login_window": "1s",
@@ -152,6 +155,15 @@ async def assertions(service: RunningService, _: Browser, __: FakeProvider) -> N
     assert (await signer.ask(signed)).error == "invalid_client"
 
 
+async def foreign_assertions(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """An assertion of another issuer, twice, and a token by it that is revoked."""
+    partner = Partner(service)
+    signed = await partner.assertion(exp=timedelta(seconds=3))
+    token = (await partner.present(signed))["access_token"]
+    assert (await partner.present(signed)).error == "invalid_grant"
+    await service.post("/connect/revocation", auth="courier", token=token)
+
+
 async def proofs(service: RunningService, browser: Browser, _: FakeProvider) -> None:
     """A request that is pushed with a proof of a key, and a proof that comes twice."""
     app, key = ClientApp(service, browser), DpopKey(service.issuer)
@@ -220,6 +232,7 @@ EVERYTHING: tuple[Doing, ...] = (
     tokens_by_password,
     failed_logins,
     assertions,
+    foreign_assertions,
     proofs,
     registration,
     provider_sign_in,

@@ -8,6 +8,7 @@ from tests.clients.signing import SECRET, key_of
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
 from tests.identity_providers.journey import provider_entry
+from tests.jwt_bearer.foreign import partner_entry, presenter_entry
 from tests.request_objects.sending import jwks
 
 SEEDS = (1, 2)
@@ -23,6 +24,8 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
     whole["limits"] = {"login_failures": FAILURES, "token_requests_per_minute": PER_MINUTE}
     whole["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     whole["identity_providers"] = [provider_entry(f"http://127.0.0.1:{provider}")]
+    whole["trusted_issuers"] = [partner_entry()]
+    whole["clients"].append(presenter_entry("courier", hashed("courier")))
     client_in(whole, "web")["backchannel_logout_uri"] = f"http://localhost:{party}/backchannel"
     client_in(whole, "web").update(
         jwks=jwks(), request_uris=[f"http://127.0.0.1:{site}/request-{seed}" for seed in SEEDS]

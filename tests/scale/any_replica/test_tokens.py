@@ -8,6 +8,7 @@ import pytest
 
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
+from tests.jwt_bearer.foreign import Partner
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference"])
@@ -60,3 +61,16 @@ async def test_a_code_is_spent_once_however_many_replicas_are_asked_at_once(
     code = await app.code()
     answers = await asyncio.gather(*(app.redeem(code) for _ in range(12)))
     assert sum(answer.status == 200 for answer in answers) == 1
+
+
+async def test_a_foreign_assertion_counts_once_however_many_replicas_are_asked_at_once(
+    service: RunningService,
+) -> None:
+    partner = Partner(service)
+    assertion = await partner.assertion()
+    answers = await asyncio.gather(*(partner.present(assertion, scope="api1") for _ in range(12)))
+    (granted,) = [answer for answer in answers if answer.status == 200]
+    assert await service.is_active(granted["access_token"])
+    assert {answer.refusal for answer in answers if answer is not granted} == {
+        (400, "invalid_grant")
+    }
