@@ -18,9 +18,13 @@ from tests.interop.client_keys import new_client_keys
 from tests.interop.clients import Outcome, every_client, prepare, run
 from tests.interop.errands import Errands
 from tests.interop.listening import listening
+from tests.interop.mutual_tls import asking_for_certificates, new_certificates
 from tests.interop.service import free_origins, serving
 
-NAMES = ("ISSUER", "ERRANDS", "SINGLE_PAGE", "BACK_CHANNEL_PARTY", "FRONT_CHANNEL_PARTY")
+NAMES = (
+    *("ISSUER", "ERRANDS", "SINGLE_PAGE"),
+    *("BACK_CHANNEL_PARTY", "FRONT_CHANNEL_PARTY", "MUTUAL_TLS"),
+)
 """Who has an origin; see addresses.py."""
 
 
@@ -34,6 +38,8 @@ def main(names: Sequence[str]) -> bool:
             "PYTHON": sys.executable,
             "WORKPLACE": folder,
         }
+        environ["MUTUAL_TLS"] = environ["MUTUAL_TLS"].replace("http://", "https://")
+        new_certificates(Path(folder))
         with serving(environ, log):
             outcomes = asyncio.run(run_all(names, environ, new_client_keys(Path(folder))))
         show(outcomes)
@@ -50,7 +56,13 @@ async def run_all(
     async with headless_chromium() as browser:
         app = web.Application()
         app.add_routes(Errands(browser, published).routes())
-        async with listening(app, environ["ERRANDS"]), asyncio.TaskGroup() as preparing:
+        async with (
+            listening(app, environ["ERRANDS"]),
+            asking_for_certificates(
+                environ["MUTUAL_TLS"], environ["ISSUER"], Path(environ["WORKPLACE"])
+            ),
+            asyncio.TaskGroup() as preparing,
+        ):
             # What the later ones need is downloaded and built while the first ones run.
             ready = {name: preparing.create_task(prepare(name, environ)) for name in names}
             return [await run(name, environ, ready[name]) for name in names]

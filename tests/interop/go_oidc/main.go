@@ -158,6 +158,7 @@ func main() {
 		steps.step("client_credentials: secret in the form", clientCredentials(oauth2.AuthStyleInParams))
 		steps.step("client_credentials: the library finds out which", clientCredentials(oauth2.AuthStyleAutoDetect))
 		steps.step("logout: comes back with the state", app.signOut)
+		mutualTLS(&steps, app.provider)
 	}
 	steps.finish()
 }
