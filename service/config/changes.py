@@ -19,7 +19,13 @@ _SECRET_FIELDS = ("client_secrets", "secrets", "client_secret", "password", "opt
 """Their values are not shown; a handler's options may contain the key of an API, and a schema is long."""
 _DERIVED = (
     *("resources_by_scope", "clients_by_mark", "permissions", "longest_token", "generation"),
-    *("client_authorities", "default_signing_alg", "introspection_signing_alg", "is_valid"),
+    *(
+        "client_authorities",
+        "default_signing_alg",
+        "introspection_signing_alg",
+        "is_valid",
+        "position",
+    ),
 )
 _NAMING_FIELDS = ("username", "acr", "handler")
 
@@ -56,11 +62,14 @@ def _by_name(entries: object) -> Mapping[str, object]:
         return cast("dict[str, object]", entries)
     if isinstance(entries, tuple):
         listed = cast("tuple[object, ...]", entries)
-        return {
-            next(str(getattr(entry, key)) for key in _NAMING_FIELDS if hasattr(entry, key)): entry
-            for entry in listed
-        }
+        return {_name(entry, at): entry for at, entry in enumerate(listed)}
     return {} if entries is None else {str(entries): entries}
+
+
+def _name(entry: object, at: int) -> str:
+    """Return the name of an entry of a list; one without a name is called by its place."""
+    names = (str(getattr(entry, key)) for key in _NAMING_FIELDS if hasattr(entry, key))
+    return next(names, str(at))
 
 
 def _changed_fields(old: object, new: object) -> Iterator[tuple[str, object, object]]:

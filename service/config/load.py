@@ -90,7 +90,12 @@ def load(
             file=path,
             files=files,
             catalogue=catalogue,
-            registry=build_registry(file, details_types, generation=generation),
+            registry=build_registry(
+                file,
+                details_types,
+                rule_positions=_rule_positions(file, source),
+                generation=generation,
+            ),
             warnings=problems,
             places=_places(file, source),
             **{name: getattr(file, name) for name in _SETTINGS},
@@ -157,6 +162,13 @@ def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Proble
     kept: list[Location] = [(), ("server", "tls"), ("signing", "keys"), ("users", "source")]
     kept += [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]
     return {location: source.problem(Finding(location, "")) for location in kept}
+
+
+def _rule_positions(file: ConfigurationFile, source: Source) -> tuple[str, ...]:
+    """Return the file and line of every rule of token exchange."""
+    rules = range(len(file.token_exchange))
+    problems = [source.problem(Finding(("token_exchange", at), "")) for at in rules]
+    return tuple([f"{problem.file}:{problem.line}" for problem in problems])
 
 
 def _hash_registry(values: Value, schemas: Sequence[object]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from service.model import registry
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
+from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
@@ -26,15 +27,13 @@ def build_registry(
     file: ConfigurationFile,
     details_types: Mapping[str, registry.AuthorizationDetailsType],
     *,
+    rule_positions: Sequence[str] = (),
     generation: str,
 ) -> registry.Registry:
     """Build the registry of a file, which a reload replaces as a whole."""
     algorithm = next((alg for alg in file.signing.algorithms if alg in FAPI2_ALGORITHMS), None)
     resources = _api_resources(file, algorithm)
-    by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
-    for resource in resources.values():
-        for name in resource.scopes:
-            by_scope[name] = (*by_scope.get(name, ()), resource)
+    by_scope = _resources_by_scope(resources.values())
     clients = {
         entry.client_id: client_of(entry, resources, fapi2_algorithm=algorithm)
         for entry in file.clients
@@ -55,6 +54,7 @@ def build_registry(
         authentication_contexts=file.authentication_contexts,
         authorization_details_types=details_types,
         extension_grants=_extension_grants(file),
+        token_exchange=_exchange_rules(file, rule_positions),
         users=file.users.list,
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=by_scope,
@@ -68,6 +68,21 @@ def build_registry(
         longest_token=max(map(longest_token, file.clients), default=0),
         generation=generation,
     )
+
+
+def _resources_by_scope(
+    resources: Iterable[registry.ApiResource],
+) -> Mapping[str, tuple[registry.ApiResource, ...]]:
+    by_scope: dict[str, tuple[registry.ApiResource, ...]] = {}
+    for resource in resources:
+        for name in resource.scopes:
+            by_scope[name] = (*by_scope.get(name, ()), resource)
+    return by_scope
+
+
+def _exchange_rules(file: ConfigurationFile, positions: Iterable[str]) -> tuple[ExchangeRule, ...]:
+    rules = zip(file.token_exchange, positions, strict=True)
+    return tuple([ExchangeRule(**_values(rule, position=position)) for rule, position in rules])
 
 
 def _extension_grants(file: ConfigurationFile) -> tuple[registry.ExtensionGrantRegistration, ...]:
@@ -126,7 +141,9 @@ def client_of(
     return Client(**values)
 
 
-def _values(entry: ClientEntry | registry.ApiResourceEntry, **derived: object) -> dict[str, Any]:
+def _values(
+    entry: ClientEntry | registry.ApiResourceEntry | ExchangeRuleEntry, **derived: object
+) -> dict[str, Any]:
     """Return the values of an entry, with those derived in place of its own."""
     return {key.name: getattr(entry, key.name) for key in fields(entry)} | derived
 

@@ -12,6 +12,8 @@ from service.grants.extensions import ExtensionGrantError, extension_grants
 from service.grants.jwt_bearer import JwtBearerGrant
 from service.grants.password import PasswordGrant
 from service.grants.refresh_token import RefreshTokenGrant
+from service.grants.token_exchange import TokenExchangeGrant
+from service.grants.token_exchange.subject_tokens import SubjectTokens
 from service.identity.assertions import ForeignAssertions
 from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
@@ -27,6 +29,7 @@ class GrantParts:
     revocation: Revocation
     polling: Polling
     assertions: ForeignAssertions
+    subject_tokens: SubjectTokens
 
 
 class BuiltinGrant(Grant, Protocol):
@@ -43,6 +46,9 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
     JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions, parts.services.registry),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
+    TokenExchangeGrant: lambda parts: TokenExchangeGrant(
+        registry=parts.services.registry, tokens=parts.subject_tokens, emit=parts.services.emit
+    ),
 }
 """To add one: a file in this folder, and an entry here."""
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from service.model.authorization import Authorization, RefreshToken, Spent
 from service.model.client import Client
 from service.model.events import RefreshTokenReused
-from service.model.handle import parse_handle
+from service.model.handle import Handle, parse_handle
 from service.model.registry import LiveRegistry
 from service.protocol.authorization_details import Detail, narrow_details
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
 from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
-from service.tokens.liveness import Revocation, SingleUse
+from service.tokens.liveness import Revocation, SingleUse, is_source_active
 from service.tokens.permitted import continue_offline, gives_access
 from service.tokens.refresh_token import ActiveRefreshToken, MintedRefreshToken, is_of_family
 from service.tokens.scope import narrowed_resources
@@ -46,32 +46,29 @@ class RefreshTokenGrant:
             return InvalidGrant("the refresh token is unknown, expired or revoked")
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the refresh token was issued to another client")
+        if not await is_source_active(stores, authorization.source):
+            return InvalidGrant("the token that it was exchanged for has ended")
         record = _find_usable(found, request.client, now=request.now)
         if found is None or record is None:
             return await self.revocation.end_replayed(authorization, RefreshTokenReused)
         _check_record(record, request)
-        permissions = self.registry.current.permissions_of(request.client)
-        authorization = continue_offline(authorization, permissions)
+        registry = self.registry.current
+        authorization = continue_offline(authorization, registry.permissions_of(request.client))
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
         details = narrow_details(authorization.authorization_details, request.authorization_details)
         scope = _narrow_scope(authorization, request, details)
         single_use, following = self._rotate(token, request, is_spent=isinstance(found, Spent))
-        keep_claims = not request.client.update_access_token_claims_on_refresh
         return ContinuedGrant(
             authorization=request.bind(authorization),
             scope=scope,
             resources=narrowed_resources(
-                self.registry.current,
-                authorization,
-                request.resources,
-                scope=scope,
-                details=details,
+                registry, authorization, request.resources, scope=scope, details=details
             ),
             authorization_details=details,
             issue_id_token=authorization.session_id is not None,
             single_use=single_use,
             refresh_token=following,
-            user_claims=refresh_token.open_claims(record, handle) if keep_claims else None,
+            user_claims=_kept_claims(record, handle, request.client),
         )
 
     def _rotate(
@@ -83,6 +80,14 @@ class RefreshTokenGrant:
             return None, refresh_token.keep(stores, token, client)
         following = refresh_token.rotate(stores, token, client)
         return None if is_spent else refresh_token.use_up(stores, token, client), following
+
+
+def _kept_claims(
+    record: RefreshToken, handle: Handle, client: Client
+) -> Mapping[str, object] | None:
+    if client.update_access_token_claims_on_refresh:
+        return None
+    return refresh_token.open_claims(record, handle)
 
 
 def _find_usable(

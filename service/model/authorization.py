@@ -54,12 +54,26 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """What was granted beyond the scope (RFC 9396 §7)."""
     cnf: Confirmation | None = None
     """The key that its tokens are bound to, unless a token request proves possession of another one."""
+    source: Source | None = None
+    """The token that it was exchanged for, which it ends with; None for every other authorization (RFC 8693)."""
     created_at: int
 
     @property
     def is_offline(self) -> bool:
         """Whether it outlives the session in which it was granted (OIDC Core §11)."""
         return OFFLINE_ACCESS in self.scope or self.session_id is None
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What ends everything that came from it by token exchange (RFC 8693)."""
+
+    selector: str | None = None
+    """The id of an authorization or of a session; None for a token of another issuer."""
+    name: str | None = None
+    """The access token's name in an index; None where the authorization or session itself is the source."""
+    is_session: bool = False
+    expires_at: int
+    """Nothing that came from it lives longer."""
 
 
 def new_family_key(scope: frozenset[str]) -> str | None:

@@ -119,6 +119,21 @@ class TokenRefused(msgspec.Struct, frozen=True, kw_only=True):
     """The refused value of the parameter, without anything that looks like a credential."""
 
 
+class TokenExchangeJudged(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    rule: str | None
+    """The file and line of the rule that decided; None if no rule fits."""
+    allowed: bool
+    requested_token_type: str
+    subject: str | None
+    actor: str | None
+    """The party that acts for the subject; None if nobody does."""
+    scope: frozenset[str]
+    audience: tuple[str, ...]
+    cause: str | None
+    """Why it is refused."""
+
+
 class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True):
     caller: str
     active: bool

@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 from service.model import types
 from service.model.client import Client, Permissions
 from service.model.client_entry import Secret
+from service.model.token_exchange import ExchangeRule
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 from service.protocol.authorization_details import Detail
@@ -216,6 +217,7 @@ class Registry:
     authentication_contexts: tuple[AuthenticationContext, ...]
     authorization_details_types: Mapping[str, AuthorizationDetailsType]
     extension_grants: tuple[ExtensionGrantRegistration, ...]
+    token_exchange: tuple[ExchangeRule, ...]
     users: tuple[User, ...]
     user_store: str | None
     """The import path of the operator's own `UserStore`, or None where `users` holds them."""

@@ -29,6 +29,7 @@ from service.proofs.dpop import DpopProofs
 from service.proofs.nonces import Nonces
 from service.tokens.access_token import AccessTokens
 from service.tokens.active import ActiveTokens
+from service.tokens.exchanged import ExchangedTokens
 from service.tokens.id_token import IdTokens
 from service.tokens.issuer import TokenIssuer
 from service.tokens.liveness import Revocation
@@ -155,6 +156,9 @@ class TokenParts:
         self.issuer = TokenIssuer(
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
+            exchanged=ExchangedTokens(
+                id_tokens=self.id_tokens, revocation=self.revocation, emit=shared.emit
+            ),
             revocation=self.revocation,
             expiration_members=shared.configuration.token_expiration_members,
             emit=shared.emit,

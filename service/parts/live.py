@@ -11,6 +11,7 @@ from aiohttp import web
 
 from service.config.problem import CannotServe, Finding
 from service.grants import GrantParts, Grants
+from service.grants.token_exchange.subject_tokens import SubjectTokens
 from service.keys.key_source import KeyFileError, follow_keys
 from service.model.registry import Registry
 from service.observe.metrics import Metrics
@@ -32,6 +33,13 @@ def build_grants(parts: Parts) -> Grants:
         active_tokens=tokens.active_tokens,
         emit=shared.emit,
     )
+    subject_tokens = SubjectTokens(
+        issuer=shared.issuer,
+        active_tokens=tokens.active_tokens,
+        id_tokens=tokens.id_tokens,
+        sessions=parts.records.sessions,
+        assertions=parts.sign_in.assertions,
+    )
     return Grants(
         GrantParts(
             services=services,
@@ -39,6 +47,7 @@ def build_grants(parts: Parts) -> Grants:
             revocation=tokens.revocation,
             polling=tokens.polling,
             assertions=parts.sign_in.assertions,
+            subject_tokens=subject_tokens,
         )
     )
 

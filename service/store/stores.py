@@ -48,7 +48,7 @@ class Stores:
 
         self.kv = kv
         # Under an authorization's id:                              until
-        self.authorizations = Records(prefix, "az", Authorization, 4)  # its last token expires
+        self.authorizations = Records(prefix, "az", Authorization, 5)  # its last token expires
         self.codes = used_once(Records(prefix, "ac", AuthorizationCode))  # REPLAY_WINDOW
         self.access_tokens = Records(prefix, "at", dict[str, object])  # its lifetime ends
         self.refresh_tokens = used_once(Records(prefix, "rt", RefreshToken, 3))  # its end

@@ -74,7 +74,7 @@ class AccessTokens:
     ) -> MintedToken:
         """Make an access token, for less than was authorized, `at_most` seconds or until `ends_at` if given."""
         now = clock()
-        lifetime = min(client.access_token_lifetime, at_most, ends_at - now)
+        lifetime = min(client.access_token_lifetime, at_most, _end(authorization, ends_at) - now)
         target, details = self.targets.find(authorization, scope, resources, details)
         is_reference = client.access_token_type == "reference"
         handle = new_handle("access_token", authorization.id) if is_reference else None
@@ -112,6 +112,11 @@ class AccessTokens:
             authorization_details=details,
             writes=() if write is None else (write,),
         )
+
+
+def _end(authorization: Authorization, ends_at: int) -> int:
+    source = authorization.source
+    return ends_at if source is None else min(ends_at, source.expires_at)
 
 
 def _authentication_claims(authorization: Authorization) -> dict[str, object]:

@@ -28,6 +28,7 @@ from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope
 from service.store.stores import Stores
 from service.tokens.authorization_details import permitted_details
+from service.tokens.liveness import is_source_active
 from service.tokens.permitted import (
     check_derived,
     check_permissions,
@@ -120,7 +121,7 @@ class ActiveTokens:
             ):
                 check_permissions(authorization, own)
             else:
-                await check_derived(self.clients, found.claims, authorization, own)
+                await check_derived(self.clients, self.users, found.claims, authorization, own)
         except InvalidGrant as refused:
             raise Inactive(refused.description) from refused
         scope = permitted_scope(found.scope, own)
@@ -152,6 +153,7 @@ class ActiveTokens:
         record, authorization = await self._read_refresh_token(handle)
         if authorization is None:
             raise Inactive("its authorization has ended")
+        await self._check_source(authorization)
         if record is None and not is_of_family(handle, authorization):
             raise Inactive("its record is gone: it expired, or never was")
         if record is None or isinstance(record, Spent):
@@ -192,6 +194,8 @@ class ActiveTokens:
             raise Inactive("it is not an access token of this service")
         if is_bound(str(claims["jti"])) and authorization is None:
             raise Inactive("its authorization has ended")
+        if authorization is not None and authorization.source is not None:
+            await self._check_source(authorization)
         try:
             cnf = read_confirmation(claims["cnf"]) if "cnf" in claims else None
         except ValueError as error:
@@ -204,6 +208,10 @@ class ActiveTokens:
             scope=split_scope(str(claims.get("scope", ""))),
             cnf=cnf,
         )
+
+    async def _check_source(self, authorization: Authorization) -> None:
+        if not await is_source_active(self.stores, authorization.source):
+            raise Inactive("the token that it was exchanged for has ended")
 
     async def _read_reference_token(
         self, handle: Handle

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
-from service.tokens.active import ActiveToken, ActiveTokens
+from service.tokens.active import ActiveTokens
 from service.tokens.liveness import SingleUse
 from service.tokens.refresh_token import MintedRefreshToken
 
@@ -32,6 +32,7 @@ class ScopeRule(Enum):
     DEFAULTED = "absent means all API scopes of the client"
     REQUIRED = "absent is invalid_scope"
     OF_AUTHORIZATION = "the authorization decides; the parameter can only narrow it"
+    OF_GRANT = "the grant judges it, and `resource` too"
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +105,8 @@ class NewGrant(msgspec.Struct, frozen=True, kw_only=True):
     authorization: Authorization
     lifetime: int = sys.maxsize
     """An upper bound for the access token, in seconds."""
+    always_jwt: bool = False
+    """Whether it is a JWT also for a client whose access tokens are references."""
     members: Mapping[str, object] = {}
     """Further members of the response; they cannot replace a standard one."""
 
@@ -127,17 +130,38 @@ class ContinuedGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Those that the access token had before; None to read them anew."""
 
 
+class DerivationSource(Protocol):
+    """An active token that access tokens can be derived from."""
+
+    @property
+    def selector(self) -> str: ...
+
+    @property
+    def name(self) -> str | None:
+        """Its name in an index; None for a refresh token, with which only its authorization ends."""
+        ...
+
+    @property
+    def authorization(self) -> Authorization | None: ...
+
+    @property
+    def expires_at(self) -> int: ...
+
+
 class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
     """An access token made from another one of the same user, with which it ends, and no other token (RFC 8693)."""
 
     request: TokenRequest
-    source: ActiveToken
+    source: DerivationSource
     amr: tuple[str, ...]
-    act: Mapping[str, object]
-    """The calling client as the one that acts for the user, and those before it (RFC 8693 §4.1)."""
+    act: Mapping[str, object] | None
+    """The calling client as the one that acts for the user, and those before it (RFC 8693 §4.1); None for impersonation."""
     lifetime: int = sys.maxsize
     """An upper bound in seconds; the source's expiry is another one."""
     members: Mapping[str, object] = {}
+    always_jwt: bool = False
+    refusal: type[OAuthError] = InvalidGrant
+    """The error if the source ends meanwhile."""
 
     @property
     def authorization(self) -> Authorization:
@@ -162,7 +186,25 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-GrantSuccess = NewGrant | ContinuedGrant | DerivedGrant
+class SignedClaims(msgspec.Struct, frozen=True, kw_only=True):
+    """A signed token that is no access token, as the grant has composed it."""
+
+    claims: Mapping[str, object]
+    typ: str
+
+
+class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True):
+    """One token that is no access token, and no other one (RFC 8693 §2.2.1)."""
+
+    authorization: Authorization
+    """Stored for a refresh token only; its `source` ends it."""
+    token: SignedClaims | Literal["id_token", "refresh_token"]
+    expires_at: int
+    """The latest end of the token."""
+    members: Mapping[str, object]
+
+
+GrantSuccess = NewGrant | ContinuedGrant | DerivedGrant | ExchangedGrant
 GrantResult = GrantSuccess | OAuthError
 
 

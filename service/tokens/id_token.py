@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256, sha384, sha512
@@ -61,6 +62,7 @@ class IdTokens:
         *,
         nonce: str | None,
         user_claims: Mapping[str, object],
+        ends_at: int = sys.maxsize,
     ) -> str:
         """Make an ID token, signed, and encrypted if the client is registered for that (OIDC Core §16.14).
 
@@ -72,13 +74,14 @@ class IdTokens:
             "iss": self.issuer,
             "sub": self.identifiers.find_sub(client, str(authorization.subject)),
             "aud": client.client_id,
-            "exp": now + client.identity_token_lifetime,
+            "exp": min(now + client.identity_token_lifetime, ends_at),
             "iat": now,
             "nonce": nonce,
             "auth_time": authorization.auth_time,
             "amr": list(authorization.amr) or None,
             "acr": authorization.acr,
             "sid": authorization.session_id,
+            "act": authorization.act,
             "at_hash": half_hash(hashed.access_token, key.alg),
             "c_hash": half_hash(hashed.code, key.alg),
             "s_hash": half_hash(hashed.state, key.alg),
@@ -87,10 +90,8 @@ class IdTokens:
         asked, registry = authorization.claims_request, self.clients.registry.current
         alone = hashed.access_token is None and hashed.code is None
         if alone or client.always_include_user_claims_in_id_token:
-            names, locales = (
-                claims_of_scope(registry, authorization.scope),
-                asked.locales if asked else (),
-            )
+            names = claims_of_scope(registry, authorization.scope)
+            locales = asked.locales if asked else ()
             present = select_claims(user_claims, names, locales) | present
         if asked is not None:
             individual = askable(registry, client, asked.id_token)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -13,11 +13,13 @@ from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OPENID
 from service.store.verbs import Command
 from service.tokens.access_token import AccessTokens, MintedToken
-from service.tokens.active import ActiveToken
+from service.tokens.exchanged import ExchangedTokens
 from service.tokens.expiration import expiration_members
 from service.tokens.granting import (
     ContinuedGrant,
+    DerivationSource,
     DerivedGrant,
+    ExchangedGrant,
     GrantSuccess,
     NewGrant,
     TokenRequest,
@@ -43,6 +45,7 @@ class TokenIssuer:
 
     access_tokens: AccessTokens
     id_tokens: IdTokens
+    exchanged: ExchangedTokens
     revocation: Revocation
     expiration_members: bool
     """Whether every client learns when its refresh tokens expire."""
@@ -52,6 +55,8 @@ class TokenIssuer:
         self, request: TokenRequest, grant: GrantSuccess, *, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
         """Return the token response; raise if another request has used the code or token first."""
+        if isinstance(grant, ExchangedGrant):
+            return await self._issue_exchanged(request, grant, user_claims)
         authorization = grant.authorization
         if isinstance(grant, ContinuedGrant):
             issued = await self._issue_continued(grant, request.client, user_claims)
@@ -79,6 +84,22 @@ class TokenIssuer:
             response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
         return response
 
+    async def _issue_exchanged(
+        self, request: TokenRequest, grant: ExchangedGrant, user_claims: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return the response with a token that is no access token (RFC 8693 §2.2.1)."""
+        response = await self.exchanged.mint(grant, request.client, user_claims)
+        self.emit(
+            TokenIssued(
+                client_id=request.client.client_id,
+                grant_type=request.grant_type,
+                subject=grant.authorization.subject,
+                scope=grant.authorization.scope,
+                refreshable=grant.token == "refresh_token",
+            )
+        )
+        return response
+
     async def _issue(
         self,
         grant: NewGrant | DerivedGrant,
@@ -86,18 +107,19 @@ class TokenIssuer:
         client: Client,
         user_claims: Mapping[str, object],
     ) -> _Tokens:
-        source = grant.source if isinstance(grant, DerivedGrant) else None
+        derived = grant if isinstance(grant, DerivedGrant) else None
         access = await self.access_tokens.mint(
             authorization,
-            client,
+            replace(client, access_token_type="jwt") if grant.always_jwt else client,
             user_claims=user_claims,
             at_most=grant.lifetime,
-            ends_at=sys.maxsize if source is None else source.expires_at,
+            ends_at=sys.maxsize if derived is None else derived.source.expires_at,
         )
         if access.lifetime < 1:
-            raise InvalidGrant("the token has expired meanwhile")
-        if source is not None:
-            await self._store_derived_token(source, access)
+            refusal = InvalidGrant if derived is None else derived.refusal
+            raise refusal("the token has expired meanwhile")
+        if derived is not None:
+            await self._store_derived_token(derived, access)
             return access, None, None
         stores = self.revocation.stores
         refresh = begin_family(stores, authorization, client, user_claims)
@@ -144,36 +166,38 @@ class TokenIssuer:
             raise await self.revocation.end_replayed(authorization, single_use.replay)
         return access, refresh, id_token
 
-    async def _store_derived_token(self, source: ActiveToken, access: MintedToken) -> None:
+    async def _store_derived_token(self, grant: DerivedGrant, access: MintedToken) -> None:
         """Write a token that ends with its source, and undo it if the source was revoked meanwhile.
 
         The index comes first: from then on a revocation of the source finds this token, too.
         """
-        stores, selector, name = self.revocation.stores, source.selector, source.name
-        exists_while_active = is_reference(name)
-        # A reference token is active while its record exists, a JWT while no revocation does.
-        fate = stores.access_tokens if exists_while_active else stores.revoked
-        answers = await stores.kv.write(
-            stores.delegated.add(selector, access.name, name, expires_at=access.expires_at),
-            *access.writes,
-            fate.exists(selector, name),
-        )
+        stores, selector, name = self.revocation.stores, grant.source.selector, grant.source.name
+        if name is None:
+            writes = (*access.writes, stores.authorizations.exists(selector))
+            exists_while_active = True
+        else:
+            exists_while_active = is_reference(name)
+            # A reference token is active while its record exists, a JWT while no revocation does.
+            fate = stores.access_tokens if exists_while_active else stores.revoked
+            index = stores.delegated.add(selector, access.name, name, expires_at=access.expires_at)
+            writes = (index, *access.writes, fate.exists(selector, name))
+        answers = await stores.kv.write(*writes)
         if bool(answers[-1]) is not exists_while_active:
             await self.revocation.revoke(selector, access.name, expires_at=access.expires_at)
-            raise InvalidGrant("the token has been revoked")
-        if answers[0] > stores.delegated.limit:
-            await self._make_room_below(source, access, answers[0])
+            raise grant.refusal("the token has been revoked")
+        if name is not None and answers[0] > stores.delegated.limit:
+            await self._make_room_below(grant.source, name, access, answers[0])
 
-    async def _make_room_below(self, source: ActiveToken, access: MintedToken, count: int) -> None:
+    async def _make_room_below(
+        self, source: DerivationSource, name: str, access: MintedToken, count: int
+    ) -> None:
         """Revoke the tokens that expire first where too many were derived from one."""
         stores, selector = self.revocation.stores, source.selector
-        surplus = await stores.find_surplus(stores.delegated, selector, source.name, count=count)
-        names = [name for name in surplus if name != access.name]
+        surplus = await stores.find_surplus(stores.delegated, selector, name, count=count)
+        names = [one for one in surplus if one != access.name]
         if names:
             await self.revocation.revoke(selector, *names, expires_at=source.expires_at)
-            await stores.kv.write(
-                *[stores.delegated.remove(selector, name, source.name) for name in names]
-            )
+            await stores.kv.write(*[stores.delegated.remove(selector, one, name) for one in names])
 
 
 def _writes(

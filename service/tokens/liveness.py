@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from service.clock import clock
-from service.model.authorization import Authorization
+from service.model.authorization import Authorization, Source
 from service.model.events import AuthorizationEnded, CodeReplayed, Emit, RefreshTokenReused
 from service.model.handle import DIGEST_LENGTH, digest
 from service.protocol.errors import InvalidGrant
@@ -181,6 +181,30 @@ class Revocation:
         if is_reference(name):
             return self.stores.access_tokens.drop(selector, name)
         return self.stores.revoked.put(True, selector, name, ttl=expires_at - clock() + SKEW)
+
+
+async def is_source_active(stores: Stores, source: Source | None) -> bool:
+    """Return whether what an authorization was exchanged for is still active; another issuer's token is while it lasts."""
+    if source is None:
+        return True
+    if source.expires_at <= clock():
+        return False
+    selector, name = source.selector, source.name
+    if selector is None:
+        return True
+    if source.is_session:
+        (session,) = await stores.kv.read(stores.sessions.read(selector))
+        return session is not None
+    if name is None:
+        (authorization,) = await stores.kv.read(stores.authorizations.read(selector))
+        return authorization is not None
+    authorization, token, revoked = await stores.kv.read(
+        stores.authorizations.read(selector),
+        stores.access_tokens.read(selector, name),
+        stores.revoked.read(selector, name),
+    )
+    is_there = token is not None if is_reference(name) else revoked is None
+    return authorization is not None and is_there
 
 
 def is_reference(name: str) -> bool:

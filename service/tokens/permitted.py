@@ -17,6 +17,7 @@ from service.model.user import LOCAL, UserStore
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 from service.tokens.authorization_details import permitted_details
 
 _DISABLED = "its client or user is disabled or unknown"
@@ -123,13 +124,20 @@ async def _find_claims_of_others(
 
 
 async def check_derived(
-    clients: Clients, claims: VerifiedClaims, authorization: Authorization, own: Permissions
+    clients: Clients,
+    users: UserStore,
+    claims: VerifiedClaims,
+    authorization: Authorization,
+    own: Permissions,
 ) -> None:
     """Raise InvalidGrant if a client that a derived token came by lost a permission for it."""
-    if claims.get("amr") == [DELEGATION] and DELEGATION not in own.grant_types:
-        raise InvalidGrant("its client may no longer delegate")
-    for actor in find_actors(claims.get("act"), authorization.act):
-        if await clients.find_permissions(actor) is None:
+    for grant_type in (DELEGATION, TOKEN_EXCHANGE):
+        if claims.get("amr") == [grant_type] and grant_type not in own.grant_types:
+            raise InvalidGrant("its client may no longer delegate or exchange tokens")
+    # An exchange names clients and users, an extension grant may name anything.
+    is_exchange = authorization.grant_type == TOKEN_EXCHANGE
+    for actor in find_actors(claims.get("act"), None if is_exchange else authorization.act):
+        if not await _is_actor_enabled(clients, users, actor):
             raise InvalidGrant(_DISABLED)
     first = await clients.find_permissions(authorization.client_id)
     if first is None:
@@ -137,12 +145,29 @@ async def check_derived(
     continue_authorization(authorization, first)
 
 
-def find_actors(act: object, named_by_grant: Mapping[str, object] | None) -> Iterator[str]:
-    """Return the clients that act, and acted before them (RFC 8693 §4.1).
+async def _is_actor_enabled(
+    clients: Clients, users: UserStore, actor: Mapping[str, object]
+) -> bool:
+    """Return whether an actor is an enabled client or user; of another issuer's party, which has `iss`, nothing is known."""
+    sub, registry = str(actor.get("sub")), clients.registry.current
+    if "iss" in actor:
+        return True
+    if "idp" in actor:
+        return actor["idp"] in {*registry.identity_providers, *registry.trusted_issuers}
+    if await clients.find_permissions(sub) is not None:
+        return True
+    user = await users.by_subject(sub)
+    return user is not None and user.enabled
+
+
+def find_actors(
+    act: object, named_by_grant: Mapping[str, object] | None
+) -> Iterator[Mapping[str, object]]:
+    """Return the parties that act, and acted before them (RFC 8693 §4.1).
 
     An extension grant may name actors that are not clients; they end the chain.
     """
     while isinstance(act, Mapping) and act != named_by_grant:
         actor = cast("Mapping[str, object]", act)
-        yield str(actor.get("sub"))
+        yield actor
         act = actor.get("act")

@@ -56,6 +56,18 @@ class ActiveRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
     """With the scope that is still allowed."""
     record: RefreshToken
 
+    @property
+    def selector(self) -> str:
+        return self.handle.selector
+
+    @property
+    def name(self) -> None:
+        """Its successors are as good as it is: what is derived from it ends with their authorization."""
+
+    @property
+    def expires_at(self) -> int:
+        return self.record.ends_at
+
 
 class MintedRefreshToken(msgspec.Struct, frozen=True, kw_only=True):
     """A refresh token and the write that makes it usable."""
@@ -77,7 +89,7 @@ def begin_family(
     handle = _token_of_family(authorization, secrets.token_bytes(_RANDOM))
     record = RefreshToken(
         seed=secrets.token_urlsafe(32),
-        ends_at=clock() + client.absolute_refresh_token_lifetime,
+        ends_at=_end_of_family(authorization, client),
         sealed_claims=_seal_claims(user_claims, handle),
         # A confidential client has to authenticate anyway, and may change its key.
         cnf=authorization.cnf if client.is_public else None,
@@ -85,6 +97,12 @@ def begin_family(
     ttl = _lifetime(client, record)
     write = stores.refresh_tokens.put(record, handle.selector, handle.digest, ttl=ttl)
     return MintedRefreshToken(handle=handle, lifetime=ttl, ends_at=record.ends_at, write=write)
+
+
+def _end_of_family(authorization: Authorization, client: Client) -> int:
+    ends_at = clock() + client.absolute_refresh_token_lifetime
+    source = authorization.source
+    return ends_at if source is None else min(ends_at, source.expires_at)
 
 
 def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedRefreshToken:

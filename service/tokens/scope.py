@@ -21,6 +21,8 @@ from service.tokens.granting import ScopeRule
 MAX_TARGETS = 1000
 """Targets that are remembered; there are as many as kinds of requests, not as requests."""
 
+_JUDGED_LATER = (ScopeRule.OF_AUTHORIZATION, ScopeRule.OF_GRANT)
+
 
 def requested_scope(
     params: Params,
@@ -36,12 +38,12 @@ def requested_scope(
     asked = params.get("scope")
     if asked is not None:
         scope = parse_scope(asked)
-        if rule is not ScopeRule.OF_AUTHORIZATION:
+        if rule not in _JUDGED_LATER:
             check_allowed(scope, client, registry)
         return scope
     if rule is ScopeRule.REQUIRED:
         raise InvalidScope("scope is missing")
-    if rule is ScopeRule.OF_AUTHORIZATION or details:
+    if rule in _JUDGED_LATER or details:
         return frozenset()
     scope = client.allowed_scopes & frozenset(registry.api_scopes)
     resources = params.every("resource")
@@ -78,7 +80,7 @@ def requested_resources(
     Where the authorization decides, `narrowed_resources` has the second check.
     """
     asked = params.every("resource")
-    if not asked:
+    if not asked or rule is ScopeRule.OF_GRANT:
         return ()
     resources = tuple(dict.fromkeys(asked))
     if rule is ScopeRule.OF_AUTHORIZATION:

@@ -34,6 +34,7 @@ REGISTRY = Registry(
     authorization_details_types={},
     authentication_contexts=(),
     extension_grants=(),
+    token_exchange=(),
     users=(ALICE, BOB, CAROL, DAVE),
     user_store=None,
     client_authorities=None,

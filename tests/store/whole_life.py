@@ -26,6 +26,7 @@ from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import provider_entry
 from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
 from tests.request_objects.sending import Sender, jwks
+from tests.token_exchange.exchanging import EXCHANGE, exchange
 
 CONSTANTS = {
     "service.authorize.answer.REPLAY_WINDOW": 1,
@@ -89,6 +90,17 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
     config["registration"] = {"enabled": True, "client_lifetime": "3s", "allowed_scopes": ["api1"]}
     config["server"] = {"clock_skew": "0s"}
     config["dpop"] = {"proof_lifetime": "3s"}
+    client_in(config, "web")["allowed_grant_types"].append(EXCHANGE)
+    config["token_exchange"] = [
+        {
+            "clients": ["web"],
+            "subject_token_types": ["access_token", "refresh_token", "id_token"],
+            "subject_audience": ["api1"],
+            "requested_token_types": ["access_token", "jwt", "refresh_token", "id_token"],
+            "scopes": ["openid", "api2"],
+            "audiences": ["api2"],
+        }
+    ]
     return config
 
 
@@ -225,6 +237,20 @@ async def polled_request(service: RunningService, _: Browser, __: FakeProvider) 
     await service.parts.tokens.polling.approve(started.place, request, allowed)
 
 
+async def exchanges(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """Tokens exchanged for tokens of every type, and a refresh token of an exchange that is used."""
+    app = ClientApp(service, browser)
+    own = await app.tokens(scope="openid api1 offline_access")
+    for of_type in ("access_token", "refresh_token", "id_token"):
+        for wanted in ("access_token", "jwt", "refresh_token", "id_token"):
+            answer = await exchange(
+                service, own[of_type], "web", of_type=of_type, requested_token_type=wanted
+            )
+            assert answer.status == 200, answer.json
+            if wanted == "refresh_token":
+                assert (await app.refresh(answer["access_token"])).status == 200
+
+
 EVERYTHING: tuple[Doing, ...] = (
     code_with_refresh,
     tokens_of_the_front_channel,
@@ -239,4 +265,5 @@ EVERYTHING: tuple[Doing, ...] = (
     request_object,
     partial_sign_in,
     polled_request,
+    exchanges,
 )

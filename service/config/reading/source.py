@@ -23,6 +23,7 @@ LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("identity_resources",): ("name",),
     ("clients",): ("client_id",),
     ("extension_grants",): (),
+    ("token_exchange",): (),
     ("identity_providers",): ("name",),
     ("trusted_issuers",): ("name",),
     ("tenants",): ("name",),

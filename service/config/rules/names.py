@@ -102,19 +102,19 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
         ):
             for name in sorted(names - known):
                 within = () if key == "api_resource" else (name,)
-                yield _report_unknown(("clients", at, key, *within), name, known, what)
+                yield report_unknown(("clients", at, key, *within), name, known, what)
         if not client.enable_local_login and not providers:
             message = "there is no identity provider, so nobody can sign in to this client"
             yield warning(("clients", at, "enable_local_login"), message)
     for at, kind in enumerate(file.authorization_details_types):
         if kind.api_resource not in resources:
             location = ("authorization_details_types", at, "api_resource")
-            yield _report_unknown(location, kind.api_resource, resources, "API resource")
+            yield report_unknown(location, kind.api_resource, resources, "API resource")
     for name in sorted(file.registration.allowed_scopes - scopes):
-        yield _report_unknown(("registration", "allowed_scopes", name), name, scopes, "scope")
+        yield report_unknown(("registration", "allowed_scopes", name), name, scopes, "scope")
 
 
-def _report_unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
+def report_unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
     hint = nearest(name, known) or f"known: {', '.join(sorted(known)) or 'none'}"
     return Finding(location, f"there is no {what} {name}", hint)
 

@@ -20,6 +20,7 @@ from service.config.rules import (
     profiles,
     service,
     supported,
+    token_exchange,
     trusted_issuers,
 )
 from service.config.schema.file import ConfigurationFile
@@ -70,6 +71,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         credentials.api_resources_can_decrypt,
         *details.FILE_RULES,
         *trusted_issuers.FILE_RULES,
+        *token_exchange.FILE_RULES,
         profiles.clients_meet_their_profiles,
         *mutual_tls.FILE_RULES,
         of_each_client(

@@ -21,6 +21,7 @@ from service.config.schema.server import (
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.profiles import with_profile_defaults
+from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import User
 
@@ -143,6 +144,9 @@ class ConfigurationFile(Settings):
     """The applications that may get tokens."""
     extension_grants: types.Many[registry.ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""
+    token_exchange: types.Many[ExchangeRuleEntry] = ()
+    """Who may exchange what for what (RFC 8693). Nothing is allowed that no rule allows; the first rule that fits by client,
+    types of tokens, issuer and actor decides, and it alone checks scope and audience."""
     identity_providers: types.Many[registry.IdentityProvider] = ()
     """OpenID providers at which users may sign in."""
     trusted_issuers: types.Many[TrustedIssuer] = ()

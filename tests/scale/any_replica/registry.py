@@ -10,6 +10,7 @@ from tests.driving.registry import client_in, fresh_configuration, hashed
 from tests.identity_providers.journey import provider_entry
 from tests.jwt_bearer.foreign import partner_entry, presenter_entry
 from tests.request_objects.sending import jwks
+from tests.token_exchange.exchanging import EXCHANGE
 
 SEEDS = (1, 2)
 PER_MINUTE = 200
@@ -30,6 +31,8 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
     client_in(whole, "web").update(
         jwks=jwks(), request_uris=[f"http://127.0.0.1:{site}/request-{seed}" for seed in SEEDS]
     )
+    client_in(whole, "api1")["allowed_grant_types"].append(EXCHANGE)
+    whole["token_exchange"] = [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}]
     machine = client_in(whole, "machine")
     whole["clients"] += [
         machine | {"client_id": "signing", "client_secrets": [{"value": SECRET}]},

@@ -9,6 +9,7 @@ import pytest
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService
 from tests.jwt_bearer.foreign import Partner
+from tests.token_exchange.exchanging import exchange
 
 
 @pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference"])
@@ -28,6 +29,18 @@ async def test_a_token_is_delegated_and_dies_with_its_source(
     assert await service.is_active(exchanged["access_token"], caller="api2")
     await service.post("/connect/revocation", auth=client, token=source)
     assert not await service.is_active(exchanged["access_token"], caller="api2")
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["JWT", "reference"])
+async def test_a_token_is_exchanged_and_ends_with_its_source(
+    service: RunningService, client: str
+) -> None:
+    source = (await service.user_token(client))["access_token"]
+    exchanged = (await exchange(service, source))["access_token"]
+    assert await service.is_active(exchanged, caller="api2")
+    await service.post("/connect/revocation", auth=client, token=source)
+    assert not await service.is_active(exchanged, caller="api2")
+    assert (await exchange(service, source)).refusal == (400, "invalid_request")
 
 
 async def test_a_machine_has_a_token_for_itself(service: RunningService) -> None:

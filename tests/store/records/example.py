@@ -17,6 +17,7 @@ from service.model.authorization import (
     AuthorizationCode,
     Confirmation,
     RefreshToken,
+    Source,
     Spent,
 )
 from service.model.client import RegisteredClient
@@ -72,6 +73,7 @@ EXAMPLES: Mapping[str, object] = {
         family_key="ZmFtaWx5",
         authorization_details=({"type": "payment", "actions": ["read"], "amount": {"value": 1.5}},),
         cnf=Confirmation("x5t#S256", DIGEST),
+        source=Source(selector="BBBBBBBBBBBBBBBB", name="a-jti", expires_at=NOON + 3600),
         created_at=NOON,
     ),
     "ac": AuthorizationCode(

@@ -1,0 +1,204 @@
+"""Verifies the tokens of an exchange: whose the subject token is, and who is to act (RFC 8693 §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from service.clock import clock
+from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
+from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions
+from service.identity.sessions import Sessions
+from service.keys.jose import JwtRefused, unverified_claims
+from service.model.authorization import Authorization, Source
+from service.model.handle import new_selector
+from service.model.session import Session
+from service.model.token_exchange import SELF, ExchangeRule
+from service.model.user import LOCAL
+from service.protocol.errors import InvalidRequest
+from service.tokens.active import ACCESS_TOKEN_TYPES, ActiveToken, ActiveTokens, Inactive
+from service.tokens.granting import DerivationSource
+from service.tokens.id_token import Hint, IdTokens
+from service.tokens.permitted import find_actors, find_user_claims
+
+_FOREIGN_TYPES = ASSERTION_TYPES | ACCESS_TOKEN_TYPES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A verified subject token."""
+
+    claims: Mapping[str, object]
+    """Its claims, of which `act` and `may_act` count."""
+    authorization: Authorization
+    """Its user, and how and when the user authenticated."""
+    source: Source
+    """What a new authorization ends with."""
+    token: DerivationSource | None
+    """What a new access token is derived from; None where the new token begins an authorization of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """The party that is to act for the user."""
+
+    claims: Mapping[str, object]
+    """Those that `may_act` is compared with."""
+    idp: str | None = None
+    """The identity provider of an actor who is a user of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectTokens:
+    """Verifies subject and actor tokens; whatever is wrong with one is an InvalidRequest (RFC 8693 §2.2.2)."""
+
+    issuer: str
+    active_tokens: ActiveTokens
+    id_tokens: IdTokens
+    sessions: Sessions
+    assertions: ForeignAssertions
+
+    def find_issuer(self, token: PresentedToken) -> str | None:
+        """Return `self` for a token of this service, the name of a trusted issuer, or None; nothing is verified yet."""
+        if token.type != "jwt":
+            return SELF
+        try:
+            iss = unverified_claims(token.text).get("iss")
+        except JwtRefused:
+            return None
+        if iss == self.issuer:
+            return SELF
+        trusted = self.assertions.registry.current.find_trusted_issuer(iss, id_jag=False)
+        return trusted.name if trusted else None
+
+    async def verify_subject(self, asked: ExchangeRequest, rule: ExchangeRule) -> Subject:
+        verifiers: Mapping[str, Callable[[ExchangeRequest, ExchangeRule], Awaitable[Subject]]] = {
+            "access_token": self._access_token,
+            "jwt": self._jwt,
+            "refresh_token": self._refresh_token,
+            "id_token": self._id_token,
+        }
+        verify = verifiers.get(asked.subject.type)
+        if verify is None:
+            raise InvalidRequest("subject_token_type cannot be exchanged for this token")
+        return await verify(asked, rule)
+
+    async def _access_token(self, asked: ExchangeRequest, rule: ExchangeRule) -> Subject:
+        token = await self.find_access_token(asked.subject.text)
+        if token is None or token.authorization is None or token.subject is None:
+            raise InvalidRequest("subject_token is not an active token of a user")
+        client = asked.token_request.client
+        own = frozenset([client.api_resource] if client.api_resource else [])
+        if (own if rule.subject_audience is None else rule.subject_audience).isdisjoint(
+            token.audience
+        ):
+            raise InvalidRequest(
+                "subject_token is not for an audience whose tokens the client may exchange"
+            )
+        return Subject(
+            claims=token.claims,
+            authorization=token.authorization,
+            source=Source(selector=token.selector, name=token.name, expires_at=token.expires_at),
+            token=token,
+        )
+
+    async def _jwt(self, asked: ExchangeRequest, rule: ExchangeRule) -> Subject:
+        """Verify a JWT access token of this service, or a JWT of a trusted issuer, which may be used again."""
+        if self.find_issuer(asked.subject) == SELF:
+            return await self._access_token(asked, rule)
+        try:
+            foreign = await self.assertions.verify(
+                asked.subject.text, asked.token_request.client, typ=_FOREIGN_TYPES
+            )
+        except JwtRefused as refused:
+            raise InvalidRequest(f"subject_token is refused: {refused}") from refused
+        authorization = Authorization(
+            id=new_selector(),
+            client_id=asked.client_id,
+            scope=frozenset(),
+            subject=foreign.subject,
+            idp=foreign.idp,
+            auth_time=foreign.auth_time,
+            user_claims=foreign.user_claims,
+            created_at=clock(),
+        )
+        claims: dict[str, object] = {**foreign.claims}
+        if "act" in claims:
+            claims["act"] = _act_of(claims["act"], issuer=foreign.issuer.issuer)
+        source = Source(expires_at=foreign.expires_at)
+        return Subject(claims=claims, authorization=authorization, source=source, token=None)
+
+    async def find_access_token(self, text: str) -> ActiveToken | None:
+        return await self.active_tokens.find(text)
+
+    async def _refresh_token(self, asked: ExchangeRequest, _: ExchangeRule) -> Subject:
+        try:
+            token = await self.active_tokens.check_refresh_token(asked.subject.text)
+        except Inactive as inactive:
+            raise InvalidRequest("subject_token is not an active refresh token") from inactive
+        authorization = token.authorization
+        if authorization.client_id != asked.client_id:
+            raise InvalidRequest("subject_token is a refresh token of another client")
+        act = {} if authorization.act is None else {"act": authorization.act}
+        return Subject(
+            claims={**authorization.claims, **act},
+            authorization=authorization,
+            source=Source(selector=token.selector, expires_at=token.expires_at),
+            token=token,
+        )
+
+    async def _id_token(self, asked: ExchangeRequest, _: ExchangeRule) -> Subject:
+        hint, session = await self._read_id_token(asked.subject.text, "subject_token")
+        if hint.client.client_id != asked.client_id:
+            raise InvalidRequest("subject_token is an ID token of another client")
+        authorization = Authorization(
+            id=new_selector(),
+            client_id=asked.client_id,
+            scope=frozenset(),
+            subject=session.subject,
+            idp=session.idp,
+            auth_time=session.auth_time,
+            amr=session.methods,
+            session_id=session.id,
+            user_claims=session.user_claims,
+            created_at=clock(),
+        )
+        expires_at = int(str(hint.claims["exp"]))
+        source = Source(selector=session.id, is_session=True, expires_at=expires_at)
+        return Subject(claims=hint.claims, authorization=authorization, source=source, token=None)
+
+    async def _read_id_token(self, text: str, parameter: str) -> tuple[Hint, Session]:
+        """Return an ID token of this service that has not expired, and its session, which lives."""
+        hint = await self.id_tokens.read_hint(text, sender=None)
+        if hint is None or int(str(hint.claims["exp"])) <= clock():
+            raise InvalidRequest(f"{parameter} is not an ID token that is valid now")
+        session = await self.sessions.find_by_id(str(hint.claims.get("sid")))
+        if session is None or not hint.user.has_subject(session.subject):
+            raise InvalidRequest(f"the session of {parameter} has ended")
+        users, registry = self.active_tokens.users, self.active_tokens.clients.registry
+        if await find_user_claims(users, registry, session) is None:
+            raise InvalidRequest(f"the user of {parameter} is not active")
+        return hint, session
+
+    async def verify_actor(self, token: PresentedToken) -> Actor:
+        """Return the subject of a live access token or ID token of this service."""
+        if token.type == "id_token":
+            hint, session = await self._read_id_token(token.text, "actor_token")
+            idp = None if session.idp == LOCAL else session.idp
+            return Actor(claims={**hint.claims, "sub": session.subject}, idp=idp)
+        is_jwt = token.type == "jwt" and self.find_issuer(token) == SELF
+        if token.type != "access_token" and not is_jwt:
+            raise InvalidRequest("actor_token_type is not access_token, jwt or id_token")
+        found = await self.find_access_token(token.text)
+        if found is None:
+            raise InvalidRequest("actor_token is not active")
+        idp = None if found.authorization is None else found.authorization.idp
+        return Actor(claims=found.claims, idp=None if idp == LOCAL else idp)
+
+
+def _act_of(act: object, *, issuer: str) -> object:
+    """Return the actors of another issuer's token, each named together with that issuer (RFC 8693 §4.1)."""
+    named: object = None
+    for actor in reversed([*find_actors(act, None)]):
+        named = {"iss": issuer, **actor} | ({} if named is None else {"act": named})
+    return named

@@ -1,0 +1,75 @@
+"""The rules of token exchange: who may exchange what for what (RFC 8693)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from service.model import types
+from service.protocol.token_types import RequestedTokenType, SubjectTokenType
+
+EVERY_CLIENT = "*"
+SELF = "self"
+"""The name of this service among the issuers of subject tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeRuleEntry(types.Section):
+    """A rule of token exchange (RFC 8693); the first one that fits a request decides."""
+
+    clients: Annotated[types.Several[types.ClientId], Field(min_length=1)]
+    """The clients that may exchange; "*" is every client with the grant type."""
+    subject_token_types: Annotated[types.Several[SubjectTokenType], Field(min_length=1)] = (
+        frozenset({"access_token"})
+    )
+    """The types of subject tokens: refresh_token and id_token are only for the client's own, jwt for those of subject_issuers."""
+    subject_audience: types.Several[types.Text] | None = None
+    """The API resources of which one must be in the `aud` of a subject access token; null: the client's own API resource."""
+    subject_issuers: Annotated[types.Several[types.Text], Field(min_length=1)] = frozenset({SELF})
+    """The issuers of subject tokens: self, or names of trusted_issuers."""
+    actor: Literal["none", "optional", "required"] = "optional"
+    """Who acts for the user. none: nobody, the client impersonates the user. optional: the actor_token's subject, without an
+    actor_token the client. required: the actor_token's subject."""
+    requested_token_types: Annotated[types.Several[RequestedTokenType], Field(min_length=1)] = (
+        frozenset({"access_token"})
+    )
+    """The types of tokens that may be asked for. Transaction tokens need no rule, but a trust domain."""
+    scopes: types.Several[types.ScopeValue] = frozenset()
+    """The scope values that may be asked for; a request without scope gets those of them that its client is allowed."""
+    audiences: types.Many[types.ClientId] = ()
+    """The API resources that the new token may be for."""
+    max_depth: Annotated[int, Field(ge=1, le=20)] = 5
+    """The most actors that are nested in `act`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeCase:
+    """What decides whether a rule fits a request."""
+
+    client_id: str
+    subject_token_type: str
+    subject_issuer: str | None
+    """self, or the name of a trusted issuer; None if it is unknown."""
+    requested_token_type: str
+    has_actor: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeRule(ExchangeRuleEntry):
+    """A rule that knows its place."""
+
+    position: str = field(compare=False)
+    """Derived: its file and line, for the audit log and `explain`."""
+
+    def find_mismatch(self, case: ExchangeCase) -> str | None:
+        """Return the first key by which the rule does not fit; None if it fits."""
+        mismatches = {
+            "clients": self.clients.isdisjoint({case.client_id, EVERY_CLIENT}),
+            "subject_token_types": case.subject_token_type not in self.subject_token_types,
+            "subject_issuers": case.subject_issuer not in self.subject_issuers,
+            "requested_token_types": case.requested_token_type not in self.requested_token_types,
+            "actor": self.actor == ("none" if case.has_actor else "required"),
+        }
+        return next((key for key, differs in mismatches.items() if differs), None)

@@ -1,0 +1,31 @@
+"""The token types of token exchange, as URIs and by the short names that config.yaml has for them (RFC 8693 §3)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+GRANT_TYPE = "urn:ietf:params:oauth:grant-type:token-exchange"
+PREFIX = "urn:ietf:params:oauth:token-type:"
+NOT_APPLICABLE = "N_A"
+"""The `token_type` of what is no access token (RFC 8693 §2.2.1)."""
+
+SubjectTokenType = Literal[
+    "access_token", "refresh_token", "id_token", "jwt", "self_signed", "unsigned_json", "txn_token"
+]
+RequestedTokenType = Literal[
+    "access_token", "jwt", "refresh_token", "id_token", "txn_token", "id_jag"
+]
+
+_SPELT_OTHERWISE = {"id_jag": "id-jag"}
+_SHORT = {spelt: name for name, spelt in _SPELT_OTHERWISE.items()}
+
+
+def uri_of(name: str) -> str:
+    """Return the URI of a token type."""
+    return PREFIX + _SPELT_OTHERWISE.get(name, name)
+
+
+def short_name(uri: str) -> str | None:
+    """Return the short name of a token type, None for a URI of another form."""
+    name = uri.removeprefix(PREFIX)
+    return None if name == uri else _SHORT.get(name, name)

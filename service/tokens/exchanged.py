@@ -1,0 +1,72 @@
+"""Mints the tokens of an exchange that are no access tokens: refresh tokens, ID tokens and what grants compose (RFC 8693 §2.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.clock import clock
+from service.model.client import Client
+from service.model.events import Emit
+from service.protocol.errors import InvalidRequest, InvalidScope
+from service.protocol.scope import format_scope
+from service.protocol.token_types import NOT_APPLICABLE
+from service.tokens.granting import ExchangedGrant
+from service.tokens.id_token import HashedArtifacts, IdTokens
+from service.tokens.liveness import Revocation, begin, is_source_active, make_room
+from service.tokens.refresh_token import begin_family
+
+_ENDED = "subject_token has ended meanwhile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangedTokens:
+    id_tokens: IdTokens
+    revocation: Revocation
+    emit: Emit
+
+    async def mint(
+        self, grant: ExchangedGrant, client: Client, user_claims: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return the response, in which the token is the `access_token` whatever its type."""
+        if grant.expires_at <= clock():
+            raise InvalidRequest(_ENDED)
+        if grant.token == "refresh_token":
+            token, lifetime = await self._begin_family(grant, client, user_claims)
+        elif grant.token == "id_token":
+            token = await self.id_tokens.mint(
+                grant.authorization,
+                client,
+                HashedArtifacts(),
+                nonce=None,
+                user_claims=user_claims,
+                ends_at=grant.expires_at,
+            )
+            lifetime = min(client.identity_token_lifetime, grant.expires_at - clock())
+        else:
+            key = self.id_tokens.keys.ring.signing_key(client.default_signing_alg)
+            token = await key.sign(grant.token.claims, typ=grant.token.typ)
+            lifetime = grant.expires_at - clock()
+        return {
+            "access_token": token,
+            "token_type": NOT_APPLICABLE,
+            "expires_in": lifetime,
+            "scope": format_scope(grant.authorization.scope),
+            **grant.members,
+        }
+
+    async def _begin_family(
+        self, grant: ExchangedGrant, client: Client, user_claims: Mapping[str, object]
+    ) -> tuple[str, int]:
+        """Store an authorization with its first refresh token; end it if its source has ended meanwhile."""
+        authorization, stores = grant.authorization, self.revocation.stores
+        refresh = begin_family(stores, authorization, client, user_claims)
+        if refresh is None:
+            raise InvalidScope("the scope allows no refresh token")
+        writes = begin(stores, authorization, ttl=refresh.lifetime)
+        answers = await stores.kv.write(*writes, refresh.write)
+        if not await is_source_active(stores, authorization.source):
+            await self.revocation.end_authorization(authorization.id)
+            raise InvalidRequest(_ENDED)
+        await make_room(stores, authorization, count=answers[0], emit=self.emit)
+        return refresh.handle.text, refresh.lifetime

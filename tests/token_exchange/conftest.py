@@ -1,0 +1,54 @@
+"""Clients that exchange, and the rules that let them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving.registry import client_in, hashed
+from tests.token_exchange.exchanging import EXCHANGE
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """api1 goes on to api2; `broker` impersonates; `web` and `frontend` exchange their own tokens."""
+    usual = client_in(config, "api1")
+    usual["allowed_grant_types"] = ["delegation", EXCHANGE]
+    usual["allowed_scopes"] = ["openid", "api1", "api2", "api1.read"]
+
+    def add(client_id: str, **changes: Any) -> None:
+        secret = {"client_secrets": [{"sha256": hashed(client_id)}]}
+        config["clients"].append(usual | secret | changes | {"client_id": client_id})
+
+    add("api2", allowed_scopes=["api1", "api2"])
+    add("broker", api_resource="api1")
+    add("witness", api_resource="api1")
+    add("opaque-api", api_resource="api1", access_token_type="reference")
+    add("quick", api_resource="api1", access_token_lifetime="1m")
+    for name in ("web", "frontend", "opaque", "implicit"):
+        client_in(config, name)["allowed_grant_types"].append(EXCHANGE)
+    own = {
+        "clients": ["web", "frontend", "opaque", "implicit"],
+        "subject_audience": ["api1"],
+        "scopes": ["openid", "profile", "api1", "api2"],
+        "audiences": ["api1", "api2"],
+    }
+    config["token_exchange"] = [
+        {"clients": ["broker"], "actor": "none", "scopes": ["api2"], "audiences": ["api2"]},
+        {"clients": ["witness"], "actor": "required", "scopes": ["api2"], "audiences": ["api2"]},
+        {
+            "clients": ["api1", "api2", "opaque-api", "quick"],
+            "subject_token_types": ["access_token", "jwt"],
+            "requested_token_types": ["access_token", "jwt"],
+            "scopes": ["api1", "api2", "openid"],
+            "audiences": ["api1", "api2"],
+            "max_depth": 3,
+        },
+        own
+        | {
+            "subject_token_types": ["access_token", "refresh_token", "id_token"],
+            "requested_token_types": ["access_token", "jwt", "refresh_token", "id_token"],
+        },
+    ]
+    return config

@@ -1,0 +1,266 @@
+"""Each refusal of a token exchange (RFC 8693 §2.2.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService, claims_in
+from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
+
+pytestmark = pytest.mark.rfc("8693#2.2.2")
+
+INVALID_REQUEST = (400, "invalid_request")
+
+
+@pytest.fixture
+async def token(service: RunningService) -> str:
+    """A token of alice's for api1."""
+    return str((await service.user_token())["access_token"])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"subject_token": None},
+        {"subject_token_type": None},
+        {"subject_token_type": "saml"},
+        {"subject_token_type": "https://example.com/token"},
+        {"requested_token_type": "https://example.com/token"},
+        {"requested_token_type": "saml2"},
+        {"requested_token_type": "id-jag-of-mars"},
+        {"subject_token_type": "unsigned_json", "subject_token": '{"sub": "818727"}'},
+        {"actor_token": "at_x"},
+        {"actor_token_type": "access_token"},
+    ],
+    ids=str,
+)
+async def test_missing_and_unknown_parameters_are_refused(
+    service: RunningService, token: str, form: dict[str, Any]
+) -> None:
+    sent = {"subject_token": token, "subject_token_type": "access_token"} | form
+    text, of_type = sent.pop("subject_token"), sent.pop("subject_token_type")
+    assert (await exchange(service, text, of_type=of_type, **sent)).refusal == INVALID_REQUEST
+
+
+async def test_parameters_that_come_twice_are_refused(service: RunningService, token: str) -> None:
+    twice = await service.token(
+        "api1",
+        grant_type=EXCHANGE,
+        subject_token=[token, token],
+        subject_token_type=TYPE + "access_token",
+        scope="api2",
+    )
+    assert twice.refusal == INVALID_REQUEST
+
+
+async def test_unusable_subject_tokens_are_refused(
+    service: RunningService, app: ClientApp, token: str
+) -> None:
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    header, payload, signature = token.split(".")
+    machine = await service.token("machine", grant_type="client_credentials", scope="api1")
+    wrong = (
+        tokens["id_token"],
+        tokens["refresh_token"],
+        machine["access_token"],
+        f"{header}.{payload}.{signature[:-4]}AAAA",
+        f"{header}.{payload}.",
+        f"eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.{payload}.",
+        "nonsense",
+        "at_" + "x" * 65,
+        "é.è.ê",
+        "x" * 51201,
+        "a." * 2 + "a" * 51200,
+    )
+    for text in wrong:
+        for of_type in ("access_token", "jwt"):
+            assert (await exchange(service, text, of_type=of_type)).refusal == INVALID_REQUEST
+    assert (await exchange(service, token)).status == 200
+
+
+async def test_a_revoked_subject_token_is_refused(service: RunningService, token: str) -> None:
+    await service.post("/connect/revocation", auth="frontend", token=token)
+    assert (await exchange(service, token)).refusal == INVALID_REQUEST
+
+
+async def test_a_subject_token_for_another_audience_is_refused(service: RunningService) -> None:
+    for_api2 = (await service.user_token(scope="api2"))["access_token"]
+    assert (await exchange(service, for_api2)).refusal == INVALID_REQUEST
+    assert (await exchange(service, for_api2, "frontend")).refusal == INVALID_REQUEST
+
+
+@pytest.mark.parametrize("of_type", ["refresh_token", "id_token"])
+async def test_refresh_and_id_tokens_of_another_client_are_refused(
+    service: RunningService, app: ClientApp, of_type: str
+) -> None:
+    tokens = await app.tokens(scope="openid api1 offline_access")
+    other = await exchange(service, tokens[of_type], "implicit", of_type=of_type, scope="api1")
+    assert other.refusal == INVALID_REQUEST
+    assert (await exchange(service, tokens[of_type], "web", of_type=of_type)).status == 200
+
+
+async def test_an_expired_id_token_is_refused(
+    service: RunningService, app: ClientApp, clock: Any
+) -> None:
+    id_token = (await app.tokens())["id_token"]
+    clock.forward(minutes=6)
+    answer = await exchange(service, id_token, "web", of_type="id_token")
+    assert answer.refusal == INVALID_REQUEST
+
+
+async def test_unusable_actor_tokens_are_refused(service: RunningService, token: str) -> None:
+    revoked = (await service.user_token())["access_token"]
+    await service.post("/connect/revocation", auth="frontend", token=revoked)
+    refresh = (await service.user_token(scope="api1 offline_access"))["refresh_token"]
+    for text, of_type in (
+        (revoked, "access_token"),
+        (token, "id_token"),
+        (refresh, "refresh_token"),
+        ("nonsense", "jwt"),
+        ("{}", "unsigned_json"),
+    ):
+        sent = {"actor_token": text, "actor_token_type": of_type}
+        assert (await exchange(service, token, **sent)).refusal == INVALID_REQUEST
+
+
+async def test_a_request_that_no_rule_fits_is_refused(service: RunningService, token: str) -> None:
+    actor = {"actor_token": token, "actor_token_type": "access_token"}
+    refused = (
+        await exchange(service, token, requested_token_type="id_token"),
+        await exchange(service, token, of_type="refresh_token"),
+        await exchange(service, token, "broker", **actor),
+        await exchange(service, token, "witness"),
+    )
+    assert [answer.refusal for answer in refused] == [INVALID_REQUEST] * 4
+
+
+@pytest.mark.rfc("8707#2")
+@pytest.mark.parametrize("name", ["audience", "resource"])
+@pytest.mark.parametrize("target", ["nothing", "api1", "https://api.example"])
+async def test_a_target_that_the_rule_does_not_allow_is_refused(
+    service: RunningService, token: str, name: str, target: str
+) -> None:
+    form: dict[str, Any] = {name: ["api2", target]}
+    answer = await exchange(service, token, "broker", **form)
+    assert answer.refusal == (400, "invalid_target")
+
+
+async def test_a_target_that_understands_none_of_the_scope_is_refused(
+    service: RunningService, token: str
+) -> None:
+    assert (await exchange(service, token, audience="api1")).refusal == (400, "invalid_target")
+
+
+@pytest.mark.parametrize(
+    "scope", ["api1", "unknown", "offline_access", "api2 api1", "api2 offline_access", "a b\\"]
+)
+async def test_a_scope_that_the_rule_does_not_allow_is_refused(
+    service: RunningService, token: str, scope: str
+) -> None:
+    assert (await exchange(service, token, "broker", scope=scope)).refusal == (400, "invalid_scope")
+
+
+async def test_a_scope_that_the_client_is_not_allowed_is_refused(
+    service: RunningService, token: str
+) -> None:
+    second = (await exchange(service, token))["access_token"]
+    answer = await exchange(service, second, "api2", scope="openid")
+    assert answer.refusal == (400, "invalid_scope")
+
+
+async def test_authorization_details_are_refused(service: RunningService, token: str) -> None:
+    answer = await exchange(service, token, authorization_details="[]")
+    assert answer.refusal == (400, "invalid_authorization_details")
+
+
+async def test_a_client_without_the_grant_type_is_refused(
+    service: RunningService, token: str
+) -> None:
+    assert (await exchange(service, token, "gateway")).refusal == (400, "unauthorized_client")
+
+
+class TestMayAct:
+    """A subject token may say who acts (RFC 8693 §4.4)."""
+
+    pytestmark = pytest.mark.rfc("8693#4.4")
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Every token of bob's for api1 names the client that may act for him."""
+        config["api_resources"][0]["user_claims"] = ["may_act"]
+        alice, bob, *_ = config["users"]["list"]
+        bob["claims"]["may_act"] = {"sub": "api1"}
+        alice["claims"]["may_act"] = "anybody"
+        return config
+
+    async def of_bob(self, service: RunningService) -> str:
+        form = {"username": "bob", "password": "bob-password", "scope": "api1"}
+        answer = await service.token("frontend", grant_type="password", **form)
+        assert claims_in(answer["access_token"])["may_act"] == {"sub": "api1"}
+        return str(answer["access_token"])
+
+    async def test_the_named_party_may_act(self, service: RunningService) -> None:
+        assert (await exchange(service, await self.of_bob(service))).status == 200
+
+    @pytest.mark.parametrize("client", ["opaque-api", "broker"])
+    async def test_another_party_may_not_act_nor_impersonate(
+        self, service: RunningService, client: str
+    ) -> None:
+        answer = await exchange(service, await self.of_bob(service), client)
+        assert answer.refusal == INVALID_REQUEST
+
+    async def test_another_actor_token_is_refused(self, service: RunningService) -> None:
+        machine = await service.token("machine", grant_type="client_credentials", scope="api1")
+        sent = {"actor_token": machine["access_token"], "actor_token_type": "access_token"}
+        answer = await exchange(service, await self.of_bob(service), **sent)
+        assert answer.refusal == INVALID_REQUEST
+
+    async def test_may_act_that_is_no_object_allows_nobody(
+        self, service: RunningService, token: str
+    ) -> None:
+        assert (await exchange(service, token)).refusal == INVALID_REQUEST
+
+
+async def test_a_rule_for_every_client_is_for_those_with_the_grant_type(
+    start: Any, config: dict[str, Any]
+) -> None:
+    config["token_exchange"] = [
+        {"clients": ["*"], "subject_audience": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}
+    ]
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    assert (await exchange(service, token)).status == 200
+    assert (await exchange(service, token, "gateway")).error == "unauthorized_client"
+
+
+async def test_without_rules_nothing_is_exchanged(start: Any, config: dict[str, Any]) -> None:
+    del config["token_exchange"]
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    assert (await exchange(service, token)).refusal == INVALID_REQUEST
+
+
+async def test_first_rule_that_fits_decides_alone(start: Any, config: dict[str, Any]) -> None:
+    """A later rule that would allow the scope is not asked."""
+    for scope in ("api1", "api2"):
+        rule = {"clients": ["api1"], "scopes": [scope], "audiences": [scope]}
+        config["token_exchange"].insert(0, rule)
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    assert (await exchange(service, token, scope="api2")).status == 200
+    assert (await exchange(service, token, scope="api1")).error == "invalid_scope"
+
+
+async def test_a_client_that_is_no_api_needs_a_named_audience(
+    start: Any, config: dict[str, Any]
+) -> None:
+    client_in(config, "gateway")["allowed_grant_types"].append(EXCHANGE)
+    rule = {"clients": ["gateway"], "scopes": ["api2"], "audiences": ["api2"]}
+    config["token_exchange"].insert(0, rule)
+    service = await start(config)
+    token = (await service.user_token())["access_token"]
+    assert (await exchange(service, token, "gateway")).refusal == INVALID_REQUEST
