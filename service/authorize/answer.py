@@ -57,7 +57,7 @@ class Answering:
             parameters["id_token"] = await self.id_tokens.mint(
                 authorization,
                 request.client,
-                _hashed(parameters, reply_to),
+                _collect_artifacts(parameters, reply_to),
                 nonce=request.nonce,
                 user_claims=interaction.user_claims,
             )
@@ -113,7 +113,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _hashed(parameters: Mapping[str, str], reply_to: ReplyTo) -> HashedArtifacts:
+def _collect_artifacts(parameters: Mapping[str, str], reply_to: ReplyTo) -> HashedArtifacts:
     code = parameters.get("code")
     state = reply_to.state if code else None
     return HashedArtifacts(access_token=parameters.get("access_token"), code=code, state=state)

@@ -125,7 +125,9 @@ async def read_request(
         claims=_limit_claims(params, claims, scope, client, registry),
         acr=_combine_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
         idp=_find_provider(acr_values, client, registry),
-        tenant=next(filter(None, map(registry.find_tenant, _named(_TENANT, acr_values))), None),
+        tenant=next(
+            filter(None, map(registry.find_tenant, _find_names(_TENANT, acr_values))), None
+        ),
     )
 
 
@@ -230,7 +232,7 @@ def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
     return (client.default_acr_values or ()) if text is None else tuple(text.split())
 
 
-def _named(prefix: str, acr_values: Iterable[str]) -> list[str]:
+def _find_names(prefix: str, acr_values: Iterable[str]) -> list[str]:
     return [value.removeprefix(prefix) for value in acr_values if value.startswith(prefix)]
 
 
@@ -238,5 +240,5 @@ def _find_provider(acr_values: Iterable[str], client: Client, registry: Registry
     """Return the first identity provider that is named and that the client allows."""
     known = registry.identity_providers
     allowed = client.identity_provider_restrictions or known
-    names = _named(_IDP, acr_values)
+    names = _find_names(_IDP, acr_values)
     return next((name for name in names if name in allowed and name in known), None)

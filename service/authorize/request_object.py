@@ -104,7 +104,7 @@ class RequestObjects:
         return self._has_to_sign(client)
 
     async def _read(self, arrival: Arrival) -> Claims | None:
-        """Return the verified content of the object; None if there is none."""
+        """Return the claims of the verified object; None for a request without an object."""
         client = arrival.client
         text = await self._find(arrival)
         if text is None:

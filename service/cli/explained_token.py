@@ -48,7 +48,7 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
         foreign = await explain_assertion(parts, token)
-        return foreign or {"kind": "JWT", **_unverified(token), "state": f"inactive: {refused}"}
+        return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     if jose.unverified_header(token).get("typ") == ID_TOKEN_TYPE:
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
@@ -219,7 +219,7 @@ async def _state(check: Awaitable[object]) -> str:
     return "active"
 
 
-def _unverified(token: str) -> Facts:
+def _list_header(token: str) -> Facts:
     """Return the header, which may show where the JWT comes from."""
     try:
         header = jose.unverified_header(token)

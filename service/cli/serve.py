@@ -187,17 +187,17 @@ class Serving:
             watched=(lambda: registry.files) if self.watch else None,
         )
 
-        async def started() -> None:
+        async def report_start() -> None:
             ready()
             if announce:
                 click.echo(f"listening on {_url(sockets[0], secure=bool(tls))}", err=True)
                 await _warn_of_eviction(service.parts.shared.kv)
 
-        await process.run(started)
+        await process.run(report_start)
 
 
 def _check(tls: Sequence[ServerTls]) -> None:
-    """Raise CannotServe if the certificate and its key, as the files are now, are no pair."""
+    """Raise CannotServe if the TLS files, as they are now, do not work together."""
     try:
         for each in tls:
             each.check()

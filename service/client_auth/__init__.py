@@ -29,7 +29,7 @@ Candidate = tuple[ClientAuthMethod, Evidence]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodParts:
-    """What methods are made of."""
+    """The parts of the service that methods use, and which methods to leave out."""
 
     assertions: ClientAssertions
     registry: LiveRegistry

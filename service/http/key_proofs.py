@@ -61,7 +61,7 @@ class KeyProofs:
         return await self.verify(request, client) if proofs else None
 
     def read_certificate(self, request: Message, credentials: RequestCredentials) -> Confirmation:
-        """Return the certificate that tokens are bound to; raise InvalidRequest if there is none."""
+        """Return the certificate that tokens are bound to; raise InvalidRequest unless a valid one is shown."""
         if dpop_proofs(request):
             raise InvalidRequest("the client's tokens are bound to its certificate, not by DPoP")
         certificate = credentials.certificate
@@ -129,19 +129,22 @@ class TokenGuard:
         is_dpop = _is_dpop(request)
         if is_dpop != (token_type(token.cnf) == "DPoP"):
             raise InvalidToken("the access token is not one for this authentication scheme")
-        if token.cnf is not None:
-            proven: Confirmation | None
-            if is_dpop:
-                proven = await self._prove_key(request, token, text)
-            else:
-                certificate = self.credentials.read_certificate(request)
-                is_valid = certificate is not None and is_valid_at(certificate, clock())
-                proven = certificate.confirmation if certificate and is_valid else None
-            if proven != token.cnf:
-                raise InvalidToken(
-                    "the access token is bound to a key that the sender did not prove"
-                )
+        if token.cnf is None:
+            return token
+        proven = (
+            await self._prove_key(request, token, text)
+            if is_dpop
+            else self._read_certificate(request)
+        )
+        if proven != token.cnf:
+            raise InvalidToken("the access token is bound to a key that the sender did not prove")
         return token
+
+    def _read_certificate(self, request: Message) -> Confirmation | None:
+        certificate = self.credentials.read_certificate(request)
+        if certificate is None or not is_valid_at(certificate, clock()):
+            return None
+        return certificate.confirmation
 
     async def _prove_key(self, request: Message, token: ActiveToken, text: str) -> Confirmation:
         client = await self.active_tokens.clients.find(str(token.claims["client_id"]))

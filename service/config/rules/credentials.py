@@ -211,7 +211,7 @@ def keys_can_be_used(client: ClientEntry) -> Iterator[Finding]:
 
 
 def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
-    """Where all requests have to be signed, each client that sends some has a key (RFC 9101 §10.5)."""
+    """If every authorization request must be signed, each client that sends one can sign it (RFC 9101 §10.5)."""
     for at, client in enumerate(file.clients if file.require_signed_request_object else ()):
         judged = client.require_signed_request_object or not response_types(client)
         if not judged and not _has_keys(client) and not _knows_secret(client):

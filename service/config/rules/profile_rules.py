@@ -1,4 +1,4 @@
-"""What each rule of the profiles demands of a client, or of the rest of the file.
+"""The rules of the profiles: each finds what is weaker in a client, or in the rest of the file, than a profile demands.
 
 OAuth 2.1 is draft-ietf-oauth-v2-1; FAPI 2.0 are its Security Profile and Message Signing.
 """
@@ -92,7 +92,9 @@ def strong_authentication(client: ClientEntry) -> Iterator[Finding]:
     """The client authenticates by a key, which never leaves it."""
     if client.token_endpoint_auth_method not in FAPI2_METHODS:
         message = "the profile requires private_key_jwt or mutual TLS (FAPI 2.0 Security Profile §5.3.2.1)"
-        yield Finding(("token_endpoint_auth_method",), message, f"one of {_listed(FAPI2_METHODS)}")
+        yield Finding(
+            ("token_endpoint_auth_method",), message, f"one of {', '.join(sorted(FAPI2_METHODS))}"
+        )
 
 
 def algorithms_of_the_client(client: ClientEntry) -> Iterator[Finding]:
@@ -215,10 +217,6 @@ def _apis_of(file: ConfigurationFile, clients: Clients) -> Iterator[tuple[int, A
     for at, api in enumerate(file.api_resources):
         if scope & (frozenset({api.name}) if api.scopes is None else api.scopes):
             yield at, api
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def _length(modulus: str) -> int:
