@@ -77,8 +77,7 @@ class Claim:
     async def check(self, written: object) -> None:
         """Raise AlreadyAnswered unless the reply to `write` says that this attempt was the first."""
         first = self.stores.parked_answers.read(self.place)
-        # If the store's client has repeated the command, the answer that is there may be this one.
-        if not written and await self.stores.kv.read(first) != (self.attempt,):
+        if not await self.stores.is_first(self.attempt, first, written):
             raise AlreadyAnswered(_ANSWERED)
         with suppress(StoreUnavailable):  # it expires, and cannot be answered again
             await self.stores.kv.write(self.stores.parked.drop(self.place))

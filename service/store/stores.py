@@ -101,8 +101,14 @@ class Stores:
         """Return whether no replica has used what has this key, and remember the use for so many seconds."""
         attempt = new_selector()
         (written,) = await self.kv.write(used.put_new(attempt, key, ttl=ttl), durable=True)
-        # The engine may have repeated the command; then the value that is there is ours.
-        return bool(written) or await self.kv.read(used.read(key)) == (attempt,)
+        return await self.is_first(attempt, used.read(key), written)
+
+    async def is_first(self, value: T, read: Read[T], written: object) -> bool:
+        """Return whether a `put_new` has stored this value, by the reply to it.
+
+        The engine may have repeated the command; then what is there is the value, and the reply says no.
+        """
+        return bool(written) or await self.kv.read(read) == (value,)
 
     async def find_surplus(
         self, index: Index, selector: str, digest: str = "", *, count: int

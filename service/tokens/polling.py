@@ -196,8 +196,7 @@ class Polling:
     async def _require_first(self, decision: Decision, place: PolledPlace, written: object) -> None:
         """Raise AlreadyAnswered unless this decision is the one that is stored."""
         first = self.stores.decisions.read(place.selector, place.digest)
-        # If the store's client has repeated the command, what is there may be this one.
-        if not written and await self.stores.kv.read(first) != (decision,):
+        if not await self.stores.is_first(decision, first, written):
             raise AlreadyAnswered("this was answered already")
 
 
