@@ -25,7 +25,8 @@ def new_certificates(folder: Path) -> None:
     """Make them for this run: each client's as PEM, and for Java as PKCS #12."""
     authority = root()
     (folder / AUTHORITY).write_text(authority.pem)
-    certified(folder)
+    pem = certified(folder).read_text()
+    (folder / "server.pem").write_text(pem[pem.index("-----BEGIN CERTIFICATE") :])
     for name in CLIENTS:
         _write(authority.issue(f"CN={name}"), folder / name)
 

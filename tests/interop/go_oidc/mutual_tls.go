@@ -65,7 +65,7 @@ func certify(provider *oidc.Provider) (*certified, error) {
 // showing is an http.Client that shows these certificates to the server, which it knows.
 func showing(certificates ...tls.Certificate) *http.Client {
 	known := x509.NewCertPool()
-	if trusted, err := os.ReadFile(file("loopback.pem")); err == nil {
+	if trusted, err := os.ReadFile(file("server.pem")); err == nil {
 		known.AppendCertsFromPEM(trusted)
 	}
 	settings := &tls.Config{Certificates: certificates, RootCAs: known}

@@ -123,7 +123,9 @@ record Application(
 
     UserInfoSuccessResponse userInfo(AccessToken token) throws Exception {
         var request = new UserInfoRequest(provider.getUserInfoEndpointURI(), token);
-        return UserInfoResponse.parse(request.toHTTPRequest().send()).toSuccessResponse();
+        var answer = UserInfoResponse.parse(request.toHTTPRequest().send());
+        if (!answer.indicatesSuccess()) throw new Refused(answer.toErrorResponse().getErrorObject());
+        return answer.toSuccessResponse();
     }
 
     TokenIntrospectionSuccessResponse introspect(Token token) throws Exception {

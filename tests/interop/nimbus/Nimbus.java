@@ -5,7 +5,9 @@ import com.nimbusds.oauth2.sdk.ClientCredentialsGrant;
 import com.nimbusds.oauth2.sdk.Scope;
 import com.nimbusds.oauth2.sdk.auth.ClientSecretBasic;
 import com.nimbusds.oauth2.sdk.auth.ClientSecretPost;
+import com.nimbusds.oauth2.sdk.auth.PKITLSClientAuthentication;
 import com.nimbusds.oauth2.sdk.auth.Secret;
+import com.nimbusds.oauth2.sdk.http.HTTPRequest;
 import com.nimbusds.oauth2.sdk.id.ClientID;
 import com.nimbusds.oauth2.sdk.id.Issuer;
 import com.nimbusds.oauth2.sdk.id.State;
@@ -43,6 +45,7 @@ public final class Nimbus {
         signsInAndOut("client_secret_jwt", new Application(provider, withSecret, Signing.withSecret(provider, withSecret)));
         var withKey = new ClientID("web-with-key");
         signsInAndOut("private_key_jwt", new Application(provider, withKey, Signing.withKey(provider, withKey)));
+        showsCertificate(new ClientID("web-certified"));
         asksInJwt(new ClientID("web-with-requests"));
         readsWhatIsEncrypted(new ClientID("web-sealed"));
         registersItself(new Registration(provider));
@@ -73,6 +76,26 @@ public final class Nimbus {
             var state = new State();
             Steps.expect("state=" + state, app.signOut(tokens.getIDToken(), state).getQuery());
             refusedWith("login_required", () -> app.signInUnseen(EVERYTHING));
+        });
+    }
+
+    private void showsCertificate(ClientID id) throws Exception {
+        var tls = MutualTls.of(id);
+        var app = new Application(MutualTls.aliased(provider), id, tls.authentication(id));
+        HTTPRequest.setDefaultSSLSocketFactory(tls.showing());
+        signsInAndOut("tls_client_auth", app);
+        steps.step("tls_client_auth: the token names the certificate", () -> {
+            tokens = app.signIn(EVERYTHING, request -> request);
+            Steps.expect(true, tls.isNamedIn(tokens.getAccessToken()));
+            Steps.expect(SUBJECT, app.userInfo(tokens.getAccessToken()).getUserInfo().getSubject().getValue());
+        });
+        HTTPRequest.setDefaultSSLSocketFactory(tls.anonymous());
+        steps.step("tls_client_auth: without the certificate userinfo refuses the token", () ->
+                refusedWith("invalid_token", () -> app.userInfo(tokens.getAccessToken())));
+        var unseen = new Application(app.provider(), id, () -> new PKITLSClientAuthentication(id, tls.anonymous()));
+        steps.step("tls_client_auth: without the certificate a refresh is refused, and spends nothing", () -> {
+            refusedWith("invalid_client", () -> unseen.refresh(tokens.getRefreshToken()));
+            app.refresh(tokens.getRefreshToken());
         });
     }
 
