@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import Generic, TypeVar
 
 from service.caching import BoundedCache
-from service.model.client_entry import Secret
 from service.model.credentials import RequestCredentials
 from service.model.registry import Registry
+from service.model.secret import Secret
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from service.identity.providers.provider import ProviderFailed, ProviderUnavaila
 from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
+from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider
-from service.model.types import LocalText
 from service.model.user import LOCAL
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.protocol.errors import AccessDenied, InvalidRequest

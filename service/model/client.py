@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from service.model.client_entry import ClientEntry, Secret
+from service.model.client_entry import ClientEntry
 from service.model.handle import digest, new_selector
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
+from service.model.secret import Secret
 from service.model.user import LOCAL
 from service.protocol.redirect_uri import is_registered
 from service.protocol.scope import OFFLINE_ACCESS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -13,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue
 from service.model import types
 from service.model.certificate import der_in_pem, parse_subject
 from service.model.profiles import ProfileName
+from service.model.secret import Secret
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
 from service.protocol.errors import UnsupportedResponseType
 
@@ -51,26 +51,6 @@ def _certificate(value: str) -> str:
 
 Uri = Annotated[str, Field(min_length=1, max_length=2048)]
 _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secret(types.Section):
-    """A shared secret: its SHA-256 hash, or the secret itself where an algorithm needs it."""
-
-    sha256: types.Sha256 | None = field(default=None, repr=False)
-    """The SHA-256 hash of the secret, base64 or hex; `python -m service new-secret` makes a secret and its hash, `hash-secret` only the hash."""
-    value: types.Text | None = field(default=None, repr=False)
-    """The secret itself, if client_secret_jwt or a symmetric algorithm needs it; otherwise give sha256."""
-    description: str | None = None
-    """A note for yourself."""
-    expires_at: types.Timestamp | None = None
-    """The time from which on it is not accepted (RFC 3339)."""
-    digest: bytes = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Compute the hash of a secret that is given by its value, so that no request has to."""
-        hashed = self.sha256 or hashlib.sha256((self.value or "").encode()).digest()
-        object.__setattr__(self, "digest", hashed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from service.model import types
 from service.model.client import Client, Permissions
-from service.model.client_entry import Secret
+from service.model.secret import Secret
 from service.model.token_exchange import ExchangeRule
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User

@@ -7,7 +7,6 @@ import binascii
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -29,6 +28,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 
+from service.model.local_text import LocalText, local_text
+
 T = TypeVar("T")
 Network = IPv4Network | IPv6Network
 
@@ -39,32 +40,6 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 _LONGEST_TEXT = 1000
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,8}")
 _JSON_OBJECT = TypeAdapter(dict[str, JsonValue])
-
-NO_LANGUAGE = ""
-"""The key of a text without a language tag."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalText:
-    """One text by language tag in lower case (OpenID Connect Dynamic Client Registration §2.1), such as `{"en": "Orders", "de-at": "Bestellungen"}`."""
-
-    by_language: Mapping[str, str]
-
-    def __str__(self) -> str:
-        return self.in_language(NO_LANGUAGE)
-
-    def in_language(self, *tags: str) -> str:
-        """Return the text in the first of these languages that exists, else the first text."""
-        for tag in (*tags, NO_LANGUAGE):
-            for wanted in (tag.lower(), tag.lower().partition("-")[0]):
-                if wanted in self.by_language:
-                    return self.by_language[wanted]
-        return next(iter(self.by_language.values()))
-
-
-def local_text(texts: Mapping[str, str]) -> LocalText:
-    """Make a text of texts by tags in any spelling."""
-    return LocalText({tag.lower().replace("_", "-"): text for tag, text in texts.items()})
 
 
 class Section:

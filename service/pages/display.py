@@ -13,8 +13,8 @@ from typing import cast
 from babel.dates import format_date, format_datetime, format_timedelta
 
 from service.config.rules.registered_client import INVISIBLE
+from service.model.local_text import LocalText
 from service.model.registry import ApiResource, Registry, Scope
-from service.model.types import LocalText
 from service.protocol.authorization_details import Detail
 from service.protocol.detail_summary import fill_placeholders, list_members
 from service.protocol.scope import OFFLINE_ACCESS

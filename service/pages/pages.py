@@ -14,7 +14,7 @@ from aiohttp import web
 from babel import Locale
 
 from service.config.schema.file import Ui
-from service.model.types import LocalText
+from service.model.local_text import LocalText
 from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies

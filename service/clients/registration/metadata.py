@@ -16,8 +16,10 @@ from service.config.rules.table import client_rules
 from service.config.schema.findings import schema_findings
 from service.model.catalogue import Credential, Registrable
 from service.model.client import Client, RegisteredClient
-from service.model.client_entry import ClientEntry, Secret
-from service.model.types import NO_LANGUAGE, LocalText, Text, WebUrl, local_text
+from service.model.client_entry import ClientEntry
+from service.model.local_text import NO_LANGUAGE, LocalText, local_text
+from service.model.secret import Secret
+from service.model.types import Text, WebUrl
 from service.protocol import errors
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.errors import InvalidClientMetadata

@@ -15,9 +15,10 @@ from service.config.rules.registered_client import ENCRYPTED, SIGNED, SYMMETRIC
 from service.config.rules.supported import AUTH_METHODS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
-from service.model.client_entry import ClientEntry, Secret
+from service.model.client_entry import ClientEntry
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
+from service.model.secret import Secret
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import PASSWORD_COST, hashing_work
 from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
