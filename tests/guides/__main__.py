@@ -47,7 +47,7 @@ ALL = {
     "protect_api/express": Guide(check=protect_api.check, install=NPM, start=("node", "api.mjs")),
     "protect_api/go": Guide(check=protect_api.check, install=GO, start=("./api",)),
     "protect_api/spring": Guide(
-        check=protect_api.check,
+        check=protect_api.check_with_proofs,
         install=MAVEN,
         start=("java", "-jar", "target/protect-api-1.jar"),
     ),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx2
 
+from tests.driving.dpop import DpopKey
 from tests.guides.site import Site
 from tests.interop.steps import Steps
 
@@ -38,7 +41,42 @@ async def check(site: Site, steps: Steps) -> None:
             assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def ask(site: Site, token: str | None) -> httpx2.Response:
+async def check_with_proofs(site: Site, steps: Steps) -> None:
+    """Ask the API also with tokens that are bound to a key (RFC 9449 §7)."""
+    await check(site, steps)
+    key, stranger = DpopKey(site.issuer), DpopKey(site.url("3001"))
+    form: dict[str, Any] = {"grant_type": "client_credentials", "scope": "api1"}
+    token = site.token("machine", key.header(), **form)["access_token"]
+    bearer = site.token("machine", **form)["access_token"]
+    holder = DpopKey(site.url("3001"), key=key.key)
+
+    def proof(maker: DpopKey = holder, shown: str = token) -> str:
+        return maker.proof("/", "GET", access_token=shown)
+
+    used = proof()
+    with steps.step("a bound token is accepted with a proof of its key"):
+        answer = ask(site, token, "DPoP", used)
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == {"subject": "machine", "client": "machine"}
+    refused = {
+        "a bound token as a bearer token": (token, "Bearer", proof()),
+        "a bound token without a proof": (token, "DPoP", None),
+        "a bound token with a proof of another key": (token, "DPoP", proof(stranger)),
+        "a bound token with a proof that was used": (token, "DPoP", used),
+        "a bound token with a proof for another token": (token, "DPoP", proof(shown=bearer)),
+        "a bearer token as a bound one": (bearer, "DPoP", proof(shown=bearer)),
+    }
+    for name, (shown, scheme, sent) in refused.items():
+        with steps.step(f"{name}: 401 with a challenge"):
+            answer = ask(site, shown, scheme, sent)
+            assert answer.status_code == 401, answer.text
+            assert answer.headers["WWW-Authenticate"].startswith(scheme)
+
+
+def ask(
+    site: Site, token: str | None, scheme: str = "Bearer", proof: str | None = None
+) -> httpx2.Response:
     """What the API answers."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    headers = {"Authorization": f"{scheme} {token}"} if token else {}
+    headers |= {"DPoP": proof} if proof else {}
     return httpx2.get(f"{site.url('3001')}/", headers=headers)

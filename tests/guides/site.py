@@ -113,10 +113,12 @@ class Site:
             return True
         return False
 
-    def token(self, client: str, **form: str) -> dict[str, str]:
+    def token(
+        self, client: str, headers: Mapping[str, str] | None = None, **form: str
+    ) -> dict[str, str]:
         """What the token endpoint answers to a client of the demonstration."""
-        credentials = (client, f"{client}-secret")
-        answer = httpx2.post(f"{self.issuer}/connect/token", data=form, auth=credentials)
+        credentials, url = (client, f"{client}-secret"), f"{self.issuer}/connect/token"
+        answer = httpx2.post(url, data=form, auth=credentials, headers=headers)
         tokens: dict[str, str] = answer.raise_for_status().json()
         return tokens
 
