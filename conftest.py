@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 # Where scripts/go-tools and scripts/debian-program put programs, and where Debian keeps servers.
@@ -21,9 +22,16 @@ allowed = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile("here", deadline=None, suppress_health_check=allowed)
 settings.load_profile("here")
 
+# Rich shows the variables of each frame, which takes as long as ten tests.
+plain = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
+
 # Many processes are started from these files, and each of them would compile them all anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Almost all that is made until the first test stays.
+gc.disable()
 
 
 def pytest_collection_finish() -> None:
@@ -31,3 +39,4 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 20)
+    gc.enable()

@@ -79,12 +79,9 @@ class OutgoingHttp:
 
     def _open_session(self, *, https: bool) -> aiohttp.ClientSession:
         if https not in self._sessions:
-            trusted = ssl.create_default_context()
-            if self._ca_file is not None:
-                trusted.load_verify_locations(self._ca_file)
             self._sessions[https] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    ssl=trusted,
+                    ssl=self._trusted_authorities() if https else True,
                     limit_per_host=PER_HOST if self._policy is None else GUARDED_PER_HOST,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
                     resolver=self._resolver,
@@ -96,6 +93,12 @@ class OutgoingHttp:
                 auto_decompress=False,
             )
         return self._sessions[https]
+
+    def _trusted_authorities(self) -> ssl.SSLContext:
+        trusted = ssl.create_default_context()
+        if self._ca_file is not None:
+            trusted.load_verify_locations(self._ca_file)
+        return trusted
 
     def _socket(
         self, addr_info: tuple[int, int, int, str, tuple[object, ...]], *, https: bool

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from aiohttp import ClientSession, DummyCookieJar, web
 
 from service.app import create_app
@@ -16,9 +17,11 @@ from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.server.server import Runner
 from tests.certification.suite_site import SuiteSite
+from tests.driving.registry import password_of
 from tests.driving.service import Answer, RunningService
 
 CONFIGURATION = Path(__file__).parents[2] / "config.conformance.yaml"
+PASSWORD_HASH: str = yaml.safe_load(CONFIGURATION.read_text())["users"]["list"][0]["password"]
 ISSUER = "https://provider.test"
 """What is published; a proxy that ends TLS is taken as read."""
 ALIAS = "/test/a/token-service"
@@ -56,9 +59,10 @@ class Provider:
 
 @asynccontextmanager
 async def providing(store_url: str, folder: Path, suite: SuiteSite) -> AsyncIterator[Provider]:
-    """Run it: only where it is, where the suite is and what it trusts differ from the file."""
+    """Run it: where it is, where the suite is, what it trusts and what a password costs differ from the file."""
     file = folder / "config.yaml"
-    file.write_text(CONFIGURATION.read_text().replace("# ca_file:", "ca_file:"))
+    text = CONFIGURATION.read_text().replace("# ca_file:", "ca_file:")
+    file.write_text(text.replace(PASSWORD_HASH, password_of("alice")))
     environ = {"ISSUER": ISSUER, "SUITE": suite.base, "STORE_URL": store_url}
     events: list[object] = []
     made = create_app(load(file, environ, builtin_catalogue()), events.append, environ={})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 
 from scripts.docs.conformance import suite_configuration
 from service.catalogue import builtin_catalogue
@@ -13,7 +14,7 @@ from tests.certification.fapi2.client import FapiClient
 from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.plan import Plan
 from tests.certification.profiles import PROFILES
-from tests.certification.provider import CONFIGURATION, Provider
+from tests.certification.provider import CONFIGURATION, PASSWORD_HASH, Provider
 from tests.certification.relying_party import RelyingParty
 from tests.driving.browser import Browser, Page
 
@@ -30,6 +31,10 @@ WITH_SECRETS, WITH_KEYS = (
 
 def test_nothing_is_to_be_said_of_the_file() -> None:
     assert inspect(CONFIGURATION, {}, builtin_catalogue()) == ()
+
+
+def test_the_user_has_the_password_that_the_file_says() -> None:
+    assert PasswordHasher().verify(PASSWORD_HASH, "alice-password")
 
 
 @pytest.mark.parametrize("client_id", WITH_SECRETS)

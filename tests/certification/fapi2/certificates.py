@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from service.protocol.base64url import base64url
 _FOLDER = Path(__file__).parent
 
 
+@cache
 def certificate_of(client_id: str) -> bytes:
     """The certificate of a static client, DER."""
     file = _FOLDER / ("client2.crt" if client_id.endswith("-2") else "client.crt")

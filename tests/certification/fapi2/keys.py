@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
@@ -26,10 +27,7 @@ class SigningKey:
     @classmethod
     def of_client(cls, client_id: str) -> SigningKey:
         """The key of a static client; it signs by other algorithms, too, though it is not meant to."""
-        member = dict(KEYS["client2" if client_id.endswith("-2") else "client"])
-        alg = member.pop("alg")
-        key = RSAKey.import_key(member) if member["kty"] == "RSA" else ECKey.import_key(member)
-        return cls(key=key, alg=alg)
+        return _read_key("client2" if client_id.endswith("-2") else "client")
 
     def sign(self, claims: dict[str, Any], **header: str | None) -> str:
         """A JWT; None leaves a member out, of the header and of the claims."""
@@ -40,6 +38,15 @@ class SigningKey:
         return jws.serialize_compact(
             present, json.dumps(members), self.key, algorithms=[str(head["alg"])]
         )
+
+
+@cache
+def _read_key(name: str) -> SigningKey:
+    """Once, because an RSA key is checked as it is read, which takes longer than most tests."""
+    member = dict(KEYS[name])
+    alg = member.pop("alg")
+    key = RSAKey.import_key(member) if member["kty"] == "RSA" else ECKey.import_key(member)
+    return SigningKey(key=key, alg=alg)
 
 
 def times(lifetime: int = 60, **changes: int | None) -> dict[str, int | None]:
