@@ -84,12 +84,17 @@ class IntrospectionEndpoint:
             "iat": clock(),
             "token_introspection": answer,
         }
-        key = self.active_tokens.keys.signing_key(_signing_alg(caller))
+        alg = (
+            caller.introspection_signed_response_alg
+            if isinstance(caller, Client)
+            else caller.introspection_signing_alg
+        )
+        key = self.active_tokens.keys.signing_key(alg)
         return await key.sign(claims, typ="token-introspection+jwt")
 
     async def _encrypt(self, jwt: str, caller: Caller) -> str:
         """Return the JWT as it is, or encrypted if the caller is registered for that (RFC 9701 §5, §6)."""
-        alg = _encryption_of(caller)
+        alg = caller.introspection_encrypted_response_alg
         if alg is None or isinstance(caller, ApiScope):
             return jwt
         enc = caller.introspection_encrypted_response_enc or DEFAULT_ENC
@@ -157,10 +162,6 @@ class IntrospectionEndpoint:
         }
 
 
-def _encryption_of(caller: Caller) -> str | None:
-    return None if isinstance(caller, ApiScope) else caller.introspection_encrypted_response_alg
-
-
 def _wants_jwt(request: Message, caller: Caller) -> bool:
     """Return whether the request or the registration asks for a JWT (RFC 9701 §4).
 
@@ -168,17 +169,10 @@ def _wants_jwt(request: Message, caller: Caller) -> bool:
     """
     if isinstance(caller, ApiResource) and caller.introspection_signed_response:
         return True
-    if _encryption_of(caller) is not None:
+    if caller.introspection_encrypted_response_alg is not None:
         return True
     return prefers(",".join(request.headers.getall("Accept", ())), SIGNED, to=JSON)
 
 
 def _name(caller: Caller) -> str:
     return caller.client_id if isinstance(caller, Client) else caller.name
-
-
-def _signing_alg(caller: Caller) -> str | None:
-    """Return the algorithm of signed answers to this caller; None for the service's first (RFC 9701 §6)."""
-    if isinstance(caller, Client):
-        return caller.introspection_signed_response_alg
-    return None if isinstance(caller, ApiScope) else caller.introspection_signing_alg

@@ -70,7 +70,7 @@ class ApiResource(ApiResourceEntry):
 
     scopes: frozenset[str] = frozenset()
     introspection_signing_alg: str | None = None
-    """The algorithm of introspection responses to the API; None: the service\'s first."""
+    """The algorithm of introspection responses to the API; None: the service's first."""
     dynamically_registered: ClassVar[bool] = False
     """The operator names the URL of its keys, which may therefore lead anywhere."""
 
@@ -101,6 +101,8 @@ class ApiScope(Scope):
 
     secrets: types.Many[Secret] = ()
     """Passwords for the introspection endpoint, with the scope value as user name; only tokens with this scope are shown."""
+    introspection_signing_alg: ClassVar[None] = None
+    introspection_encrypted_response_alg: ClassVar[None] = None
 
     @property
     def scopes(self) -> frozenset[str]:
