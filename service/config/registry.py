@@ -11,6 +11,7 @@ from service.config.schema.file import ConfigurationFile
 from service.model import registry
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
+from service.model.details_type import AuthorizationDetailsType
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
@@ -25,7 +26,7 @@ DELEGATION = registry.ExtensionGrantRegistration(
 
 def build_registry(
     file: ConfigurationFile,
-    details_types: Mapping[str, registry.AuthorizationDetailsType],
+    details_types: Mapping[str, AuthorizationDetailsType],
     *,
     rule_positions: Sequence[str] = (),
     generation: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Protocol
 
@@ -11,11 +11,11 @@ from pydantic import Field, JsonValue
 
 from service.model import types
 from service.model.client import Client, Permissions
+from service.model.details_type import AuthorizationDetailsType
 from service.model.secret import Secret
 from service.model.token_exchange import ExchangeRule
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
-from service.protocol.authorization_details import Detail
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "openid": ("sub",),
@@ -178,30 +178,6 @@ class ExtensionGrantRegistration(types.Section):
     """The longest time for one request; a request that takes longer is refused."""
     options: dict[str, JsonValue] = field(default_factory=dict)
     """The first argument of the handler's class."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationDetailsTypeEntry(types.Section):
-    """A type of authorization_details (RFC 9396 §2)."""
-
-    type: types.Text
-    """The value of `type` in authorization_details."""
-    api_resource: types.Text
-    """The name of the API resource whose access tokens and introspection responses carry objects of this type."""
-    schema: types.JsonSchema | None = None
-    """The JSON Schema (2020-12) that the objects have to fit: here, or a JSON file. It refers to no other document, and its
-    patterns have no lookaround and no backreferences."""
-    summary: types.Texts | None = None
-    """What the consent page says of an object, with its members in braces: Pay {instructedAmount.amount} to {creditorName}.
-    null: the name of the type, and all members."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthorizationDetailsType(AuthorizationDetailsTypeEntry):
-    """A type of authorization_details whose schema has been read."""
-
-    is_valid: Callable[[Detail], bool] = field(compare=False)
-    """Derived: whether an object fits the schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from service.config.schema.server import (
 )
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
+from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.profiles import with_profile_defaults
 from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trusted_issuer import TrustedIssuer
@@ -159,6 +160,6 @@ class ConfigurationFile(Settings):
         registry.AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
-    authorization_details_types: types.Many[registry.AuthorizationDetailsTypeEntry] = ()
+    authorization_details_types: types.Many[AuthorizationDetailsTypeEntry] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     users: Users = Users()
