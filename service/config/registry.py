@@ -56,6 +56,7 @@ def build_registry(
         authorization_details_types=details_types,
         extension_grants=_extension_grants(file),
         token_exchange=_exchange_rules(file, rule_positions),
+        trust_domains={entry.name: entry for entry in file.trust_domains},
         users=file.users.list,
         user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=by_scope,
@@ -66,7 +67,7 @@ def build_registry(
         },
         permissions=_permissions(clients.values()),
         client_authorities=file.client_ca.read_bytes() if file.client_ca else None,
-        longest_token=max(map(longest_token, file.clients), default=0),
+        longest_token=_longest_token(file),
         generation=generation,
     )
 
@@ -109,6 +110,11 @@ def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:
         client_id.encode().decode(): shared.setdefault(permissions, permissions)
         for client_id, permissions in enabled
     }
+
+
+def _longest_token(file: ConfigurationFile) -> int:
+    by_client = [longest_token(client) for client in file.clients]
+    return max((*by_client, *(domain.lifetime for domain in file.trust_domains)), default=0)
 
 
 def longest_token(client: ClientEntry) -> int:

@@ -14,6 +14,7 @@ from service.grants.password import PasswordGrant
 from service.grants.refresh_token import RefreshTokenGrant
 from service.grants.token_exchange import TokenExchangeGrant
 from service.grants.token_exchange.subject_tokens import SubjectTokens
+from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.identity.assertions import ForeignAssertions
 from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
@@ -30,6 +31,7 @@ class GrantParts:
     polling: Polling
     assertions: ForeignAssertions
     subject_tokens: SubjectTokens
+    transaction_tokens: TransactionTokens
 
 
 class BuiltinGrant(Grant, Protocol):
@@ -47,7 +49,10 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions, parts.services.registry),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
     TokenExchangeGrant: lambda parts: TokenExchangeGrant(
-        registry=parts.services.registry, tokens=parts.subject_tokens, emit=parts.services.emit
+        registry=parts.services.registry,
+        tokens=parts.subject_tokens,
+        emit=parts.services.emit,
+        without_rule={"txn_token": parts.transaction_tokens.exchange},
     ),
 }
 """To add one: a file in this folder, and an entry here."""

@@ -134,6 +134,16 @@ class TokenExchangeJudged(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is refused."""
 
 
+class TransactionTokenIssued(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    trust_domain: str
+    txn: str
+    subject: str
+    scope: frozenset[str]
+    workloads: str
+    """All that have asked for it, the first one first, separated by commas."""
+
+
 class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True):
     caller: str
     active: bool

@@ -14,6 +14,7 @@ from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
 from service.model.secret import Secret
 from service.model.token_exchange import ExchangeRule
+from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
 
@@ -196,6 +197,7 @@ class Registry:
     authorization_details_types: Mapping[str, AuthorizationDetailsType]
     extension_grants: tuple[ExtensionGrantRegistration, ...]
     token_exchange: tuple[ExchangeRule, ...]
+    trust_domains: Mapping[str, TrustDomain]
     users: tuple[User, ...]
     user_store: str | None
     """The import path of the operator's own `UserStore`, or None where `users` holds them."""

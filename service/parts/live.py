@@ -10,8 +10,10 @@ from typing import Never
 from aiohttp import web
 
 from service.config.problem import CannotServe, Finding
+from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.grants import GrantParts, Grants
 from service.grants.token_exchange.subject_tokens import SubjectTokens
+from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.keys.key_source import KeyFileError, follow_keys
 from service.model.registry import Registry
 from service.observe.metrics import Metrics
@@ -40,6 +42,14 @@ def build_grants(parts: Parts) -> Grants:
         sessions=parts.records.sessions,
         assertions=parts.sign_in.assertions,
     )
+    transaction_tokens = TransactionTokens(
+        issuer=shared.issuer,
+        token_endpoint=shared.issuer.rstrip("/") + TOKEN_ENDPOINT,
+        active_tokens=tokens.active_tokens,
+        client_keys=parts.keys.of_clients,
+        clock_skew=shared.configuration.server.clock_skew,
+        emit=shared.emit,
+    )
     return Grants(
         GrantParts(
             services=services,
@@ -48,6 +58,7 @@ def build_grants(parts: Parts) -> Grants:
             polling=tokens.polling,
             assertions=parts.sign_in.assertions,
             subject_tokens=subject_tokens,
+            transaction_tokens=transaction_tokens,
         )
     )
 

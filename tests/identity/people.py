@@ -35,6 +35,7 @@ REGISTRY = Registry(
     authentication_contexts=(),
     extension_grants=(),
     token_exchange=(),
+    trust_domains={},
     users=(ALICE, BOB, CAROL, DAVE),
     user_store=None,
     client_authorities=None,

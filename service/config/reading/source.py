@@ -24,6 +24,7 @@ LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("clients",): ("client_id",),
     ("extension_grants",): (),
     ("token_exchange",): (),
+    ("trust_domains",): ("name",),
     ("identity_providers",): ("name",),
     ("trusted_issuers",): ("name",),
     ("tenants",): ("name",),

@@ -21,6 +21,7 @@ from service.config.rules import (
     service,
     supported,
     token_exchange,
+    trust_domains,
     trusted_issuers,
 )
 from service.config.schema.file import ConfigurationFile
@@ -72,6 +73,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         *details.FILE_RULES,
         *trusted_issuers.FILE_RULES,
         *token_exchange.FILE_RULES,
+        *trust_domains.FILE_RULES,
         profiles.clients_meet_their_profiles,
         *mutual_tls.FILE_RULES,
         of_each_client(

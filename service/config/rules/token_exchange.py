@@ -92,6 +92,9 @@ def clients_of_rules_can_exchange(file: ConfigurationFile) -> Iterator[Finding]:
     fitting = frozenset[str]().union(*(rule.clients for rule in file.token_exchange))
     for at, client in enumerate(file.clients):
         has_rule = not fitting.isdisjoint({EVERY_CLIENT, client.client_id})
+        has_rule |= any(
+            client.client_id in (*d.clients, *d.replacement) for d in file.trust_domains
+        )
         if GRANT_TYPE in client.allowed_grant_types and not has_rule:
             message = "no rule of token_exchange names this client, so it can exchange nothing"
             location = ("clients", at, "allowed_grant_types", GRANT_TYPE)

@@ -23,6 +23,7 @@ from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.profiles import with_profile_defaults
 from service.model.token_exchange import ExchangeRuleEntry
+from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import User
 
@@ -148,6 +149,9 @@ class ConfigurationFile(Settings):
     token_exchange: types.Many[ExchangeRuleEntry] = ()
     """Who may exchange what for what (RFC 8693). Nothing is allowed that no rule allows; the first rule that fits by client,
     types of tokens, issuer and actor decides, and it alone checks scope and audience."""
+    trust_domains: types.Many[TrustDomain] = ()
+    """The trust domains whose workloads get transaction tokens by token exchange (draft-ietf-oauth-transaction-tokens-10). They
+    need no rule of token_exchange."""
     identity_providers: types.Many[registry.IdentityProvider] = ()
     """OpenID providers at which users may sign in."""
     trusted_issuers: types.Many[TrustedIssuer] = ()

@@ -1,0 +1,61 @@
+"""Rules on `trust_domains`: what a domain names exists and has an effect (draft-ietf-oauth-transaction-tokens)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.config.problem import Finding, warning
+from service.config.rules.names import report_unknown
+from service.config.schema.file import ConfigurationFile
+from service.model.client_entry import ClientEntry
+from service.model.trust_domain import TrustDomain
+from service.protocol.token_types import GRANT_TYPE
+
+_SECTION = "trust_domains"
+_LONG = 300
+
+
+def clients_of_domains_can_ask(file: ConfigurationFile) -> Iterator[Finding]:
+    """Clients of a domain are registered, may exchange tokens, and can be told apart in `req_wl`."""
+    clients = {client.client_id: client for client in file.clients}
+    for at, domain in enumerate(file.trust_domains):
+        for key in ("clients", "replacement"):
+            names: frozenset[str] = getattr(domain, key)
+            for name in sorted(names):
+                location = (_SECTION, at, key, name)
+                if name not in clients:
+                    yield report_unknown(location, name, set(clients), "client")
+                    continue
+                for finding in _judge_client(clients[name], domain):
+                    yield finding.below(*location)
+
+
+def _judge_client(client: ClientEntry, domain: TrustDomain) -> Iterator[Finding]:
+    if GRANT_TYPE not in client.allowed_grant_types:
+        message = "this client may not use the grant type of token exchange"
+        yield warning((), message, f"add {GRANT_TYPE} to its allowed_grant_types")
+    if "," in client.client_id:
+        message = "req_wl separates workloads by commas, so that this client_id would be two"
+        yield Finding((), message, "give the client another client_id")
+    has_keys = client.jwks is not None or client.jwks_uri is not None
+    if domain.subject_token_types <= {"self_signed"} and not has_keys:
+        yield warning(
+            (), "this client has no key to sign a subject token with", "set jwks or jwks_uri"
+        )
+
+
+def domains_say_what_they_mean(file: ConfigurationFile) -> Iterator[Finding]:
+    """`transaction_context` is for scopes of the domain, somebody may ask, and tokens are short-lived."""
+    for at, domain in enumerate(file.trust_domains):
+        for name in sorted(domain.transaction_context.keys() - domain.scopes):
+            location = (_SECTION, at, "transaction_context", name)
+            yield report_unknown(location, name, set(domain.scopes), "scope of this domain")
+        if not domain.clients:
+            message = "no client may ask for transaction tokens here"
+            yield warning((_SECTION, at, "clients"), message, "add one")
+        if domain.lifetime > _LONG:
+            message = "a transaction token is not revoked, so it should live for seconds or minutes"
+            yield warning((_SECTION, at, "lifetime"), message)
+
+
+FILE_RULES = (clients_of_domains_can_ask, domains_say_what_they_mean)

@@ -1,0 +1,264 @@
+"""Transaction tokens: what a call chain within a trust domain is about (draft-ietf-oauth-transaction-tokens)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+from uuid import uuid4
+
+import msgspec
+import orjson
+
+from service.clients.keys import ClientKeys
+from service.clock import clock
+from service.grants.token_exchange.request import ExchangeRequest
+from service.keys.foreign_keys import UNNAMED
+from service.keys.jose import (
+    SIGNING_ALGORITHMS,
+    JwtRefused,
+    check_times,
+    require_claims,
+    time_in,
+    verify,
+)
+from service.model.authorization import Authorization
+from service.model.events import Emit, TransactionTokenIssued
+from service.model.handle import new_selector
+from service.model.trust_domain import TrustDomain
+from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
+from service.protocol.scope import format_scope, split_scope
+from service.protocol.token_types import uri_of
+from service.tokens.active import ActiveTokens
+from service.tokens.granting import ExchangedGrant, SignedClaims
+
+DRAFT = "draft-ietf-oauth-transaction-tokens-10"
+"""The draft that this file follows; `req_wl` lists workloads as its versions up to 08 say, because 10 leaves that open."""
+
+TYP = "txntoken+jwt"
+MAX_WORKLOADS = 5
+LONGEST_SUBJECT = 255
+MAX_SELF_SIGNED_AGE = 600
+"""Seconds from `iat` to `exp` of a self-signed subject token."""
+
+_CLAIM_TYPES: Mapping[str, type | tuple[type, ...]] = dict.fromkeys(
+    ("aud", "txn", "sub", "scope", "req_wl"), str
+) | {"exp": int}
+_SELF_SIGNED = frozenset({UNNAMED, "jwt"})
+
+
+class _Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a transaction token begins with: a verified subject token."""
+
+    sub: str
+    expires_at: float | None
+    """The end of the subject token, if it has one."""
+    authorization: Authorization | None = None
+    """The user, where the subject token is an access token."""
+    replaced: Mapping[str, object] = {}
+    """The claims of the transaction token that is replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionTokens:
+    """The transaction token service of every trust domain of the configuration."""
+
+    issuer: str
+    token_endpoint: str
+    """Its whole URL."""
+    active_tokens: ActiveTokens
+    client_keys: ClientKeys
+    clock_skew: int
+    emit: Emit
+
+    async def exchange(self, asked: ExchangeRequest) -> ExchangedGrant:
+        """Grant a transaction token; the trust domain alone decides."""
+        if asked.actor is not None:
+            raise InvalidRequest("actor_token has no meaning for transaction tokens")
+        domain = self._find_domain(asked)
+        details, context = (
+            _read_json(asked, name, domain) for name in ("request_details", "request_context")
+        )
+        scope = _check_scope(asked.token_request.scope, domain.scopes)
+        origin = await self._verify_subject(asked, domain)
+        if origin.replaced:
+            _check_scope(scope, split_scope(str(origin.replaced["scope"])))
+        claims = self._compose(asked, domain, scope, origin)
+        members = {name for value in scope for name in domain.transaction_context.get(value, ())}
+        details = {name: value for name, value in details.items() if name in members}
+        for name, added in (("tctx", details), ("rctx", context)):
+            merged = _merge(origin.replaced.get(name), added, at_most=domain.max_context_bytes)
+            if merged:
+                claims[name] = merged
+        return self._grant(asked, claims, scope, origin)
+
+    def _find_domain(self, asked: ExchangeRequest) -> TrustDomain:
+        """Return the domain if the client may ask there; a replacement is another permission."""
+        if not asked.targets:
+            raise InvalidRequest("audience is missing: the name of the trust domain")
+        domains = self.active_tokens.clients.registry.current.trust_domains
+        domain = domains.get(asked.targets[0]) if len(asked.targets) == 1 else None
+        is_replacement = asked.subject.type == "txn_token"
+        if domain is None or asked.client_id not in (
+            domain.replacement if is_replacement else domain.clients
+        ):
+            message = "audience is not one trust domain in which the client may do this"
+            raise InvalidTarget(message, refused=RefusedValue("audience", asked.targets[0]))
+        if not is_replacement and asked.subject.type not in domain.subject_token_types:
+            raise InvalidRequest("subject_token_type is not one that the trust domain accepts")
+        return domain
+
+    async def _verify_subject(self, asked: ExchangeRequest, domain: TrustDomain) -> _Origin:
+        try:
+            if asked.subject.type == "txn_token":
+                return self._verify_replaced(asked, domain)
+            if asked.subject.type == "self_signed":
+                return await self._verify_self_signed(asked)
+            if asked.subject.type == "unsigned_json":
+                return _read_unsigned(asked.subject.text, at_most=domain.max_context_bytes)
+        except JwtRefused as refused:
+            raise InvalidRequest(f"subject_token is refused: {refused}") from refused
+        token = await self.active_tokens.find(asked.subject.text)
+        if token is None:
+            raise InvalidRequest("subject_token is not an active access token")
+        return _Origin(
+            sub=str(token.claims["sub"]),
+            expires_at=token.expires_at,
+            authorization=token.authorization,
+        )
+
+    async def _verify_self_signed(self, asked: ExchangeRequest) -> _Origin:
+        """Verify a JWT by a key of the client itself, made for this service."""
+        client = asked.token_request.client
+        claims = await self.client_keys.verify(
+            asked.subject.text, client, algorithms=SIGNING_ALGORITHMS, typ=_SELF_SIGNED
+        )
+        if claims.get("iss") != client.client_id:
+            raise JwtRefused("iss is not the client_id")
+        if not any(claims.get("aud") in (one, [one]) for one in (self.issuer, self.token_endpoint)):
+            raise JwtRefused("aud is not this service alone")
+        expires, issued = time_in(claims, "exp"), time_in(claims, "iat")
+        if expires is None or issued is None or expires - issued > MAX_SELF_SIGNED_AGE:
+            raise JwtRefused("exp or iat is missing, or they are too far apart")
+        check_times(claims, now=clock(), clock_skew=self.clock_skew)
+        return _Origin(sub=_check_sub(claims.get("sub")), expires_at=expires)
+
+    def _verify_replaced(self, asked: ExchangeRequest, domain: TrustDomain) -> _Origin:
+        """Verify a transaction token of this domain that has not expired, and that few have replaced."""
+        claims = verify(asked.subject.text, self.client_keys.ring.find, typ={TYP})
+        require_claims(claims, _CLAIM_TYPES)
+        expires_at = int(str(claims["exp"]))
+        if claims.get("iss") != self.issuer or claims["aud"] != domain.name:
+            raise JwtRefused("it is one of another trust domain")
+        if expires_at <= clock():
+            raise JwtRefused("it has expired")
+        if str(claims["req_wl"]).count(",") + 2 > MAX_WORKLOADS:
+            raise JwtRefused(f"{MAX_WORKLOADS} workloads have asked for it already")
+        return _Origin(sub=str(claims["sub"]), expires_at=expires_at, replaced=claims)
+
+    def _compose(
+        self, asked: ExchangeRequest, domain: TrustDomain, scope: frozenset[str], origin: _Origin
+    ) -> dict[str, object]:
+        """Return the claims but for the contexts; a replacement keeps `txn`, and all workloads."""
+        now, before = asked.token_request.now, origin.replaced
+        expires_at = now + domain.lifetime
+        if origin.expires_at is not None:
+            expires_at = min(expires_at, int(origin.expires_at))
+        return {
+            "iss": self.issuer,
+            "iat": now,
+            "aud": domain.name,
+            "exp": expires_at,
+            "txn": before.get("txn") or str(uuid4()),
+            "sub": origin.sub,
+            "scope": format_scope(scope),
+            "req_wl": f"{before['req_wl']},{asked.client_id}" if before else asked.client_id,
+        }
+
+    def _grant(
+        self,
+        asked: ExchangeRequest,
+        claims: Mapping[str, object],
+        scope: frozenset[str],
+        origin: _Origin,
+    ) -> ExchangedGrant:
+        user = origin.authorization
+        self.emit(
+            TransactionTokenIssued(
+                client_id=asked.client_id,
+                trust_domain=str(claims["aud"]),
+                txn=str(claims["txn"]),
+                subject=origin.sub,
+                scope=scope,
+                workloads=str(claims["req_wl"]),
+            )
+        )
+        return ExchangedGrant(
+            authorization=Authorization(
+                id=new_selector(),
+                client_id=asked.client_id,
+                scope=scope,
+                subject=user.subject if user else None,
+                idp=user.idp if user else None,
+                user_claims=user.user_claims if user else {},
+                created_at=asked.token_request.now,
+            ),
+            token=SignedClaims(claims=claims, typ=TYP),
+            expires_at=int(str(claims["exp"])),
+            members={"issued_token_type": uri_of("txn_token")},
+        )
+
+
+def _check_scope(scope: frozenset[str], allowed: frozenset[str]) -> frozenset[str]:
+    """Return the scope; InvalidScope if there is none, or more than is allowed."""
+    if not scope:
+        raise InvalidScope("scope is missing: the purpose of the transaction")
+    for value in sorted(scope - allowed):
+        message = "scope holds a purpose that the trust domain or the replaced token does not allow"
+        raise InvalidScope(message, refused=RefusedValue("scope", value))
+    return scope
+
+
+def _read_json(asked: ExchangeRequest, name: str, domain: TrustDomain) -> Mapping[str, object]:
+    """Return the JSON object of a parameter, an empty one if it is absent."""
+    text = asked.token_request.params.get(name)
+    if text is None:
+        return {}
+    content = _parse(text, at_most=domain.max_context_bytes)
+    if content is None:
+        message = f"{name} is not a JSON object of at most {domain.max_context_bytes} bytes"
+        raise InvalidRequest(message)
+    return content
+
+
+def _parse(text: str, *, at_most: int) -> Mapping[str, object] | None:
+    """Return a JSON object; None if the text is none, or too long."""
+    try:
+        content: object = orjson.loads(text) if len(text.encode()) <= at_most else None
+    except ValueError:
+        return None
+    return cast("dict[str, object]", content) if isinstance(content, dict) else None
+
+
+def _merge(before: object, added: Mapping[str, object], *, at_most: int) -> Mapping[str, object]:
+    """Return a context with new members; what was asserted before never changes."""
+    known = cast("dict[str, object]", before) if isinstance(before, dict) else {}
+    if any(known[name] != value for name, value in added.items() if name in known):
+        raise InvalidRequest("a member of the transaction token's context cannot be changed")
+    merged = {**known, **added}
+    if known and len(orjson.dumps(merged)) > at_most:
+        raise InvalidRequest(f"the context would have more than {at_most} bytes")
+    return merged
+
+
+def _read_unsigned(text: str, *, at_most: int) -> _Origin:
+    content = _parse(text, at_most=at_most)
+    if content is None:
+        raise JwtRefused(f"it is not a JSON object of at most {at_most} bytes")
+    return _Origin(sub=_check_sub(content.get("sub")), expires_at=None)
+
+
+def _check_sub(sub: object) -> str:
+    if not isinstance(sub, str) or not 0 < len(sub) <= LONGEST_SUBJECT:
+        raise JwtRefused(f"sub is not a text of 1 to {LONGEST_SUBJECT} characters")
+    return sub
