@@ -17,6 +17,7 @@ from service.model.authorization import Authorization, AuthorizationCode, new_fa
 from service.model.events import AuthorizationGranted, Emit
 from service.model.handle import Handle, new_handle, new_selector
 from service.model.session import Session
+from service.protocol.authorization_details import types_of
 from service.protocol.errors import LoginRequired, OAuthError
 from service.store.stores import REPLAY_WINDOW
 from service.store.verbs import Command
@@ -73,6 +74,7 @@ class Answering:
             subject=session.subject,
             response_type=kind.name,
             scope=authorization.scope,
+            authorization_details_types=types_of(authorization.authorization_details),
         )
         self.emit(granted)
         return parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
 from service.cli.explained_assertion import explain_assertion
@@ -13,7 +13,7 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.parts import Parts
-from service.protocol.authorization_details import PARAMETER, Detail
+from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
@@ -161,7 +161,7 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
     if "scope" in claims:
         facts["scope"] = str(claims["scope"])
     if PARAMETER in claims:
-        facts["details"] = _list_types(cast("list[Detail]", claims[PARAMETER]))
+        facts["details"] = " ".join(types_of(cast("list[Detail]", claims[PARAMETER])))
     if "sid" in claims:
         facts["session"] = await _describe_session(parts, str(claims["sid"]))
     if is_bound(jti):
@@ -185,15 +185,10 @@ async def _explain_grant(parts: Parts, authorization_id: str) -> Facts:
         "grant": authorization_id,
     }
     if authorization.authorization_details:
-        facts["details"] = _list_types(authorization.authorization_details)
+        facts["details"] = " ".join(types_of(authorization.authorization_details))
     if authorization.session_id is not None:
         facts["session"] = await _describe_session(parts, authorization.session_id)
     return facts
-
-
-def _list_types(details: Iterable[Detail]) -> str:
-    """Return the types of authorization_details; their other members may be confidential."""
-    return " ".join(str(detail["type"]) for detail in details)
 
 
 async def _describe_client(parts: Parts, client_id: str) -> str:

@@ -68,11 +68,12 @@ class RegistryReloadRefused(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-class AuthorizationGranted(msgspec.Struct, frozen=True, kw_only=True):
+class AuthorizationGranted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_id: str
     subject: str
     response_type: str
     scope: frozenset[str]
+    authorization_details_types: tuple[str, ...] = ()
 
 
 class AuthorizationRefused(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +102,13 @@ class AuthorizationEnded(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None
 
 
-class TokenIssued(msgspec.Struct, frozen=True, kw_only=True):
+class TokenIssued(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_id: str
     grant_type: str
     subject: str | None
     scope: frozenset[str]
     refreshable: bool
+    authorization_details_types: tuple[str, ...] = ()
 
 
 class TokenRefused(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -44,6 +44,11 @@ def parse_details(text: str | None) -> tuple[Detail, ...]:
     if len(details) > MAX_OBJECTS:
         raise InvalidAuthorizationDetails(f"{PARAMETER} has more than {MAX_OBJECTS} objects")
     return tuple([_read_detail(detail, at) for at, detail in enumerate(details)])
+
+
+def types_of(details: Collection[Detail]) -> tuple[str, ...]:
+    """Return the types of the objects, each once; their other members may be confidential."""
+    return tuple(sorted({str(detail["type"]) for detail in details})) if details else ()
 
 
 def _read_detail(sent: object, at: int) -> Detail:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.events import Emit, TokenIssued
+from service.protocol.authorization_details import types_of
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OPENID
 from service.store.verbs import Command
@@ -70,6 +71,7 @@ class TokenIssuer:
                 subject=authorization.subject,
                 scope=access.scope,
                 refreshable=refresh is not None,
+                authorization_details_types=types_of(access.authorization_details),
             )
         )
         response = access.describe()

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
+from service.model.events import AuthorizationGranted, TokenIssued
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import PUBLIC, ClientApp
@@ -161,3 +163,22 @@ async def test_discovery_lists_the_types(service: RunningService) -> None:
     metadata = await service.get("/.well-known/openid-configuration")
     types = metadata["authorization_details_types_supported"]
     assert types == ["account_information", "payment_initiation"]
+
+
+async def test_the_log_names_the_types_that_were_granted_and_nothing_else(
+    asking: Asking, events: list[object]
+) -> None:
+    await asking.tokens(PAYMENT, PAYMENT, ACCOUNTS)
+    told = [one for one in events if isinstance(one, AuthorizationGranted | TokenIssued)]
+    types = ("account_information", "payment_initiation")
+    assert [one.authorization_details_types for one in told] == [types, types]
+    assert "Merchant A" not in str(events)
+
+
+async def test_the_log_names_no_types_where_none_were_granted(
+    asking: Asking, events: list[object]
+) -> None:
+    await asking.app.tokens()
+    told = [one for one in events if isinstance(one, AuthorizationGranted | TokenIssued)]
+    assert len(told) == 2
+    assert b"authorization_details" not in msgspec.json.encode(told)
