@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +96,21 @@ def test_a_request_gives_what_the_page_says(number: int, address: str) -> None:
 def test_an_unknown_api_key_is_refused_with_the_grants_own_member(address: str) -> None:
     answer = json.loads(ran(REQUESTS[0].text.replace("my-api-key", "another"), address))
     assert (answer["error"], answer["help"]) == ("invalid_grant", "https://example.com/keys")
+
+
+def test_the_tests_of_the_grants_pass(extended: Extended) -> None:
+    """With the copy of the service, as their author would run them."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "."],
+        cwd=extended.folder,
+        env={**os.environ, "PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "3 passed" in run.stdout
 
 
 def test_an_entry_point_names_a_handler(extended: Extended) -> None:
