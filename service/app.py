@@ -12,7 +12,9 @@ from aiohttp import web
 
 from service.config.load import Configuration
 from service.endpoints.account import AccountEndpoint
+from service.endpoints.account_requests import AccountRequestsEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
+from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
@@ -71,6 +73,7 @@ def create_app(
         *registration_endpoints(parts, pages),
         *sign_in_endpoints(parts, pages),
         *account_endpoints(parts, pages),
+        *ciba_endpoints(parts, pages),
     )
     discovery = DiscoveryEndpoint(
         issuer=parts.shared.issuer,
@@ -220,6 +223,27 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             path=CHANGE_PASSWORD, location=shared.configuration.ui.links.get("forgot_password")
         ),
         pages.errors,
+    )
+
+
+def ciba_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
+    """For clients that ask for a user's authentication, and for the users who confirm it elsewhere."""
+    shared, clients = parts.shared, parts.clients
+    per_minute = shared.configuration.limits.token_requests_per_minute
+    return (
+        BackchannelAuthenticationEndpoint(
+            client_auth=clients.authentication,
+            reader=parts.ciba.reader,
+            requests=parts.ciba.requests,
+            notifier=parts.ciba.notifier,
+            issuer=shared.issuer,
+            rate_limit=shared.rate_limit("ciba", per_minute),
+            credentials=pages.credentials,
+            registry=shared.registry,
+            registrable=clients.registrable,
+            emit=shared.emit,
+        ),
+        AccountRequestsEndpoint(sign_in=pages.sign_in, requests=parts.ciba.requests),
     )
 
 

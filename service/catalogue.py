@@ -7,7 +7,7 @@ from service.client_auth import CLIENT_AUTH_METHODS
 from service.grants import BUILTIN_GRANTS
 from service.model.catalogue import Catalogue, Feature
 
-FEATURES: frozenset[Feature] = frozenset()
+FEATURES: frozenset[Feature] = frozenset({Feature.CIBA})
 """To support one, name it here: its keys of config.yaml are no longer warned of, and clients may register them."""
 
 _BY_AUTHORIZE = frozenset({"implicit"})

@@ -109,6 +109,10 @@ OTHERS = {
         f"{_OPENID}openid-client-initiated-backchannel-authentication-core-1_0.html",
     ),
     "fapi2": ("FAPI 2.0 Security Profile", f"{_OPENID}fapi-security-profile-2_0.html"),
+    "fapi-ciba": (
+        "FAPI Client Initiated Backchannel Authentication Profile (FAPI-CIBA)",
+        f"{_OPENID}openid-financial-api-ciba-ID1.html",
+    ),
     "fapi2-message-signing": (
         "FAPI 2.0 Message Signing",
         f"{_OPENID}fapi-message-signing-2_0-final.html",
@@ -133,7 +137,8 @@ NAMES = {
     r"Multiple Response Types?(?: Encoding Practices)?": "oauth-multiple-response-types",
     r"Form Post Response Mode": "oauth-form-post",
     r"JARM": "jarm",
-    r"CIBA": "ciba",
+    r"FAPI-CIBA": "fapi-ciba",
+    r"CIBA(?: Core)?": "ciba",
     r"FAPI 2\.0 Message Signing": "fapi2-message-signing",
     r"FAPI 2(?:\.0 Security Profile)?": "fapi2",
     r"OAuth 2\.1": "oauth21",

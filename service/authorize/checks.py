@@ -103,6 +103,12 @@ def resources_fit_scope(request: AuthorizeRequest, registry: Registry) -> None:
     check_resources(registry, request.resources, request.scope, request.authorization_details)
 
 
+def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:
+    """A CIBA request is one for authentication (CIBA Core §7.1)."""
+    if OPENID not in request.scope:
+        raise InvalidScope("scope does not hold openid")
+
+
 def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:
     """An ID token through the browser is bound to the client's session (OIDC Core §3.2.2.1)."""
     if request.response_type.id_token and request.nonce is None:
@@ -131,6 +137,7 @@ CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
     code_challenge_is_sent_when_required: (AUTHORIZE, PAR),
     scope_is_allowed: (AUTHORIZE, PAR, DEVICE, CIBA),
     scope_fits_response_type: (AUTHORIZE, PAR),
+    scope_holds_openid: (CIBA,),
     resources_fit_scope: (AUTHORIZE, PAR, DEVICE, CIBA),
     nonce_is_sent_for_id_token: (AUTHORIZE, PAR),
     userinfo_claims_can_be_fetched: (AUTHORIZE, PAR),

@@ -29,7 +29,7 @@ _JWT_CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "jti"})
 _OBJECTS = frozenset({"claims", "registration"})
 _ARRAYS = frozenset({"authorization_details"})
 """An array of objects (RFC 9396 §2)."""
-_NUMBERS = frozenset({"max_age"})
+_NUMBERS = frozenset({"max_age", "requested_expiry"})
 _KNOWN = frozenset(
     {
         *(
@@ -48,6 +48,12 @@ _KNOWN = frozenset(
     }
 )
 _DEVICE = frozenset({"client_id", "scope"}) | _ARRAYS | REPEATABLE
+_CIBA = frozenset(
+    {
+        *("acr_values", "id_token_hint", "login_hint", "login_hint_token"),
+        *("binding_message", "user_code", "requested_expiry", "client_notification_token"),
+    }
+)
 
 CERTIFICATE = "x5t#S256"
 """The client's certificate that a pushed request came with; nobody else can name it."""
@@ -59,7 +65,7 @@ PARAMETERS: Mapping[EndpointKind, frozenset[str]] = {
     AUTHORIZE: _KNOWN,
     PAR: _KNOWN,  # RFC 9126 §2.1
     DEVICE: _DEVICE,  # RFC 8628 §3.1
-    CIBA: _DEVICE | {"acr_values", "id_token_hint", "login_hint"},  # CIBA Core §7.1
+    CIBA: _DEVICE | _CIBA,  # CIBA Core §7.1
 }
 """The parameters that have a meaning; all others are ignored (RFC 6749 §3.1)."""
 
@@ -88,7 +94,7 @@ def _values(name: str, value: object) -> tuple[str, ...]:
         if len(texts) < len(cast("list[object]", value)):
             raise InvalidRequestObject(f"{name} is a list of something else in the request object")
         return tuple(texts)
-    if name in _KNOWN:
+    if name in _KNOWN | _CIBA:
         raise InvalidRequestObject(f"{name} is of another type in the request object")
     return ()
 

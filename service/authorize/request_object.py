@@ -1,4 +1,4 @@
-"""Opens authorization requests that come as a JWT (OIDC Core §6, RFC 9101)."""
+"""Opens authorization requests that come as a JWT (OIDC Core §6, RFC 9101, CIBA Core §7.1.1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import cast
 
 import structlog
 
-from service.authorize.parameters import AUTHORIZE, EndpointKind, parameters_in
+from service.authorize.parameters import (
+    AUTHORIZE,
+    CIBA,
+    PARAMETERS,
+    EndpointKind,
+    parameters_in,
+)
 from service.authorize.request_uri import RequestUris
 from service.clients.keys import ClientKeys
 from service.clock import clock
@@ -34,6 +40,8 @@ _EXPLICIT_TYP = frozenset({UNNAMED, "oauth-authz-req+jwt"})
 """A client with a profile says no other `typ` (RFC 9101 §10.8)."""
 _TYP = frozenset({"jwt"}) | _EXPLICIT_TYP
 _CARRIERS = frozenset({"request", "request_uri"})
+_REQUIRED_BY_CIBA = ("iss", "aud", "exp", "iat", "nbf", "jti")
+"""CIBA Core §7.1.1."""
 
 Claims = Mapping[str, object]
 
@@ -93,7 +101,13 @@ class RequestObjects:
             refusal = error
         return replace(arrival, params=params, refusal=refusal)
 
-    def _has_to_sign(self, client: Client) -> bool:
+    def _has_to_sign(self, arrival: Arrival) -> bool:
+        """Return whether a plain request is refused; CIBA has a registration of its own (CIBA Core §4, FAPI-CIBA §5.2.2)."""
+        client = arrival.client
+        if arrival.endpoint is CIBA and (
+            client.follows_fapi2 or client.backchannel_authentication_request_signing_alg
+        ):
+            return True
         return self.signature_required or client.require_signed_request_object
 
     def _counts_alone(self, arrival: Arrival) -> bool:
@@ -101,18 +115,18 @@ class RequestObjects:
         client = arrival.client
         if arrival.endpoint is not AUTHORIZE or client.follows_fapi2:
             return True
-        return self._has_to_sign(client)
+        return self._has_to_sign(arrival)
 
     async def _read(self, arrival: Arrival) -> Claims | None:
         """Return the claims of the verified object; None for a request without an object."""
         client = arrival.client
         text = await self._find(arrival)
         if text is None:
-            if self._has_to_sign(client):
+            if self._has_to_sign(arrival):
                 raise InvalidRequest("the client has to send its request as a signed object")
             return None
         try:
-            return await self._verify(text, client)
+            return await self._verify(text, arrival)
         except JwtRefused as refused:
             log.info("request object refused", client_id=client.client_id, reason=str(refused))
             raise InvalidRequestObject("the request object cannot be verified") from refused
@@ -126,6 +140,8 @@ class RequestObjects:
             case None, None:
                 return None
             case str(by_value), None:
+                if arrival.endpoint is CIBA:
+                    _refuse_others(sent)
                 return by_value
             case None, str(uri):
                 if arrival.endpoint is not AUTHORIZE:  # RFC 9126 §2.1
@@ -134,15 +150,21 @@ class RequestObjects:
             case _:
                 raise InvalidRequest("request and request_uri exclude each other")
 
-    async def _verify(self, text: str, client: Client) -> Claims:
-        """Return the claims, signed as the client registered it (OpenID Connect Registration §2)."""
+    async def _verify(self, text: str, arrival: Arrival) -> Claims:
+        """Return the claims, signed as the client registered it (OpenID Connect Registration §2, CIBA Core §4)."""
+        client = arrival.client
         if looks_encrypted(text):
             text = await self.keys.decrypt(text, client)
-        registered = client.request_object_signing_alg
-        may_be_unsigned = client.profile is None and not self._has_to_sign(client)
+        registered, known = client.request_object_signing_alg, ALGORITHMS
+        if (
+            arrival.endpoint is CIBA
+        ):  # with a key of the client, never its secret (CIBA Core §7.1.1)
+            registered = client.backchannel_authentication_request_signing_alg
+            known = jose.SIGNING_ALGORITHMS
+        may_be_unsigned = client.profile is None and not self._has_to_sign(arrival)
         if registered == UNSIGNED and may_be_unsigned:
             return _read_unsigned(text)
-        algorithms = client.accepted_algorithms(ALGORITHMS if registered is None else (registered,))
+        algorithms = client.accepted_algorithms(known if registered is None else (registered,))
         typ = _TYP if client.profile is None else _EXPLICIT_TYP
         return await self.keys.verify(text, client, algorithms=algorithms, typ=typ)
 
@@ -163,11 +185,17 @@ class RequestObjects:
             if counts and None not in (inside, outside) and inside != outside:
                 raise InvalidRequestObject(f"{name} is another one inside the request object")
         try:
-            jose.check_times(claims, now=clock(), clock_skew=self.clock_skew)
-            if client.signs_messages:
-                _require_fresh_signature(claims, now=clock(), clock_skew=self.clock_skew)
+            self._check_times(claims, arrival)
         except JwtRefused as refused:
             raise InvalidRequestObject(f"the request object does not count: {refused}") from refused
+
+    def _check_times(self, claims: Claims, arrival: Arrival) -> None:
+        client, is_ciba = arrival.client, arrival.endpoint is CIBA
+        if is_ciba:
+            _require_claims(claims)
+        jose.check_times(claims, now=clock(), clock_skew=self.clock_skew)
+        if client.signs_messages or (is_ciba and client.follows_fapi2):
+            _require_fresh_signature(claims, now=clock(), clock_skew=self.clock_skew)
 
 
 def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
@@ -177,8 +205,22 @@ def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
     return Params({**outside, **parameters_in(claims), **client_id})
 
 
+def _refuse_others(sent: Params) -> None:
+    """Raise InvalidRequest if a parameter stands beside the object that belongs into it (CIBA Core §7.1.1)."""
+    others = sorted((PARAMETERS[CIBA] - {"client_id"}) & sent.values.keys())
+    if others:
+        raise InvalidRequest(f"{others[0]} is outside of the request object")
+
+
+def _require_claims(claims: Claims) -> None:
+    """Raise JwtRefused if a claim about the object itself is missing (CIBA Core §7.1.1)."""
+    missing = [name for name in _REQUIRED_BY_CIBA if not claims.get(name)]
+    if missing:
+        raise JwtRefused(f"{missing[0]} is missing")
+
+
 def _require_fresh_signature(claims: Claims, *, now: int, clock_skew: int) -> None:
-    """Raise JwtRefused unless the object is for this service and of this hour (FAPI 2.0 Message Signing §5.3.1)."""
+    """Raise JwtRefused unless the object is for this service and of this hour (FAPI 2.0 Message Signing §5.3.1, FAPI-CIBA §5.2.2)."""
     begins, expires = jose.time_in(claims, "nbf"), jose.time_in(claims, "exp")
     if claims.get("aud") is None:
         raise JwtRefused("aud is missing")

@@ -67,6 +67,18 @@ def require_user_store(users: object) -> None:
     _require_method(users, "by_username", "async def by_username(self, username)")
 
 
+def require_notifier_factory(made: object) -> None:
+    """Raise PluginError if this cannot make a Notifier of CIBA requests."""
+    _require_arguments(made, (), "a Notifier is made without arguments")
+    if isinstance(made, type):
+        require_notifier(made)
+
+
+def require_notifier(notifier: object) -> None:
+    """Raise PluginError if a class, or an instance, cannot tell users of CIBA requests."""
+    _require_method(notifier, "notify", "async def notify(self, notice)")
+
+
 def describe_exception(error: BaseException) -> str:
     """Return the type, the message and the last line of the operator's code, if that ran at all."""
     _, *theirs = extract_tb(error.__traceback__)

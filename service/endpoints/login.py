@@ -18,7 +18,13 @@ from service.identity.sign_ins import SignIn
 from service.model.local_text import LocalText
 from service.model.registry import IdentityProvider
 from service.model.user import LOCAL
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.sign_in_pages import (
+    ACCOUNT,
+    SignInPages,
+    Visit,
+    WaitingRequest,
+    return_path,
+)
 from service.protocol.errors import AccessDenied, InvalidRequest
 
 FEW_FAILURES = 2
@@ -119,7 +125,9 @@ class LoginEndpoint:
         failures: int = 0,
     ) -> web.Response:
         """Return the page; `error` says what went wrong before, `provider` names where."""
-        known = self.providers.registry.current.identity_providers.values()
+        known, back = self.providers.registry.current.identity_providers.values(), None
+        if waiting is None and (path := return_path(visit.params)) != ACCOUNT:
+            back = path
         providers = [each for each in known if _accepts_users_of(each, waiting)]
         return self.sign_in.show(
             visit,
@@ -128,6 +136,7 @@ class LoginEndpoint:
             images=[each.logo_uri for each in providers],
             context={
                 "action": LOGIN.path,
+                "return_to": back,
                 "username": username,
                 "local_login": waiting is None or waiting.request.client.enable_local_login,
                 "can_remember": True,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from service.grants.authorization_code import AuthorizationCodeGrant
+from service.grants.ciba import CibaGrant
 from service.grants.client_credentials import ClientCredentialsGrant
 from service.grants.extensions import ExtensionGrantError, extension_grants
 from service.grants.jwt_bearer import JwtBearerGrant
@@ -54,6 +55,7 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
         emit=parts.services.emit,
         without_rule={"txn_token": parts.transaction_tokens.exchange},
     ),
+    CibaGrant: lambda parts: CibaGrant(parts.polling),
 }
 """To add one: a file in this folder, and an entry here."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
@@ -34,6 +34,15 @@ def open_users(registry: LiveRegistry) -> UserStore:
     return store
 
 
+@runtime_checkable
+class FindsByEmail(Protocol):
+    """A UserStore that can also find users by email address."""
+
+    async def by_email(self, email: str) -> User | None:
+        """Return the only user who has verified this address, however its letters are cased; None if there are several."""
+        ...
+
+
 class FileUsers:
     """The users of the registry in force, in maps that are made once per registry."""
 
@@ -42,6 +51,7 @@ class FileUsers:
         self._users: tuple[User, ...] = ()
         self._by_subject: Mapping[str, User] = {}
         self._by_username: Mapping[str, User] = {}
+        self._by_email: Mapping[str, User | None] = {}
 
     async def by_subject(self, sub: str) -> User | None:
         self._refresh()
@@ -52,12 +62,29 @@ class FileUsers:
         self._refresh()
         return self._by_username.get(fold_username(username))
 
+    async def by_email(self, email: str) -> User | None:
+        """Return the only user with this verified email address."""
+        self._refresh()
+        return self._by_email.get(email.casefold())
+
     def _refresh(self) -> None:
         users = self._registry.current.users
         if users is not self._users:
             self._users = users
             self._by_subject = {user.sub: user for user in users}
             self._by_username = {fold_username(user.username): user for user in users}
+            self._by_email = _by_verified_email(users)
+
+
+def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:
+    """Return users by their address; None for one that several share."""
+    found: dict[str, User | None] = {}
+    for user in users:
+        email = user.claims.get("email")
+        if isinstance(email, str) and user.claims.get("email_verified") is True:
+            address = email.casefold()
+            found[address] = None if address in found else user
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 
 from service.clients.published_keys import ClientHttp
 from service.clock import clock
-from service.logout.delivering import LogoutQueue
 from service.model import events
 from service.model.client import Client
 from service.model.outgoing import Unreachable
 from service.model.session import LogoutDelivery
+from service.outbox.queue import Outbox
 from service.protocol.errors import OAuthError
 from service.tokens.id_token import IdTokens
-
-PAUSES = (5, 15, 45, 120, 240)
-"""Seconds after each attempt but the last, give or take a quarter: six attempts in seven minutes."""
 
 LOGOUT_TOKEN_TYPE = "logout+jwt"
 LIFETIME = 120
@@ -35,7 +32,7 @@ class BackChannel:
     not seen our newest key yet; the next attempt has a new token (§2.8).
     """
 
-    queue: LogoutQueue
+    queue: Outbox[LogoutDelivery]
     id_tokens: IdTokens
     """Knows the names and keys that a logout token shares with an ID token (§2.4)."""
     http: ClientHttp
@@ -89,22 +86,14 @@ class BackChannel:
 
     async def _fail(self, delivery: LogoutDelivery, cause: str) -> None:
         """Try again later; after the last attempt only the audit log knows."""
-        kind: type[events.BackChannelLogoutPostponed | events.BackChannelLogoutFailed]
-        if delivery.failures < len(PAUSES):
-            kind = events.BackChannelLogoutPostponed
-            pause = PAUSES[delivery.failures]
-            # A quarter less to a quarter more, so that attempts that failed together spread out.
-            seconds = pause - pause // 4 + secrets.randbelow(pause // 4 * 2 + 1)
-            failed = replace(delivery, failures=delivery.failures + 1)
-            await self.queue.give_back(failed, seconds=seconds)
-        else:
-            kind = events.BackChannelLogoutFailed
-            await self.queue.remove(delivery.id)
+        failed = replace(delivery, failures=delivery.failures + 1)
+        is_repeated = await self.queue.retry_later(failed)
+        kind = events.BackChannelLogoutPostponed if is_repeated else events.BackChannelLogoutFailed
         self.emit(
             kind(
                 client_id=delivery.client_id,
                 session_id=delivery.session_id,
-                attempts=delivery.failures + 1,
+                attempts=failed.failures,
                 cause=cause,
             )
         )

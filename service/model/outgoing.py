@@ -17,11 +17,21 @@ class HttpAnswer:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class HttpBody:
+    content_type: str
+    content: bytes
+
+
 class HttpClient(Protocol):
     """Follows no redirect, limits time and size, and raises Unreachable."""
 
     async def fetch(
-        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
     ) -> HttpAnswer:
-        """Send a GET request, or a form by POST; `authorization` is the header's whole value."""
+        """Send a GET request, or a form or other body by POST; `authorization` is the header's whole value."""
         ...

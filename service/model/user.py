@@ -34,6 +34,9 @@ class User(Section):
     """The Argon2 hash of the password; `python -m service hash-password` makes it. null: no sign-in by password."""
     enabled: bool = True
     """false: the user cannot sign in, and the user's tokens are inactive."""
+    ciba_user_code: str | None = field(default=None, repr=False)
+    """The Argon2 hash of the code without which no client may send the user a CIBA request; `python -m service hash-password`
+    makes it. null: there is no such code."""
     claims: dict[str, JsonValue] = field(default_factory=dict)
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 import structlog
 
-from service.model import events
+from service.model import ciba_events, events
 from service.model.events import RequestAnswered, TokenIntrospected
 from service.observe.logs import text_renderer, wants_text
 
@@ -26,6 +26,8 @@ _audit = logging.getLogger("service.audit")
 WARNINGS = (
     events.AssertionReplayed,
     events.BackChannelLogoutFailed,
+    ciba_events.CibaMessageFailed,
+    ciba_events.CibaNotifierFailed,
     events.CodeReplayed,
     events.ExtensionGrantFailed,
     events.LoginLocked,

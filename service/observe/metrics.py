@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import events
+from service.model import ciba_events, events
 from service.model.timings import OthersAnswered, Signed, StoreAnswered
 from service.observe import readings
 from service.observe.readings import NAMESPACE, Readings
@@ -65,6 +65,21 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.BackChannelLogoutFailed: (
         "backchannel_logouts_failed",
         "Clients that could not be told.",
+    ),
+    ciba_events.CibaRequested: ("ciba_requests", "CIBA requests that were accepted."),
+    ciba_events.CibaApproved: ("ciba_approvals", "CIBA requests that users allowed."),
+    ciba_events.CibaDenied: ("ciba_denials", "CIBA requests that users denied."),
+    ciba_events.CibaNotifierFailed: ("ciba_notifier_failures", "Failed calls of the notifier."),
+    ciba_events.CibaMessageDelivered: ("ciba_messages_delivered", "Pings and notes.", "kind"),
+    ciba_events.CibaMessagePostponed: (
+        "ciba_messages_postponed",
+        "Attempts to send a ping or note that failed and will be repeated.",
+        "kind",
+    ),
+    ciba_events.CibaMessageFailed: (
+        "ciba_messages_failed",
+        "Pings and notes that could not be delivered.",
+        "kind",
     ),
     events.TokenIntrospected: ("introspections", "Answers about tokens.", "active"),
     events.TokenRevoked: ("tokens_revoked", "Tokens revoked by their clients."),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from http import HTTPMethod, HTTPStatus
 from threading import Thread
 from time import time_ns
+from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -26,8 +27,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.re import parse_env_headers
 
 from service.model.events import Emit, RequestAnswered, current_traceparent
-from service.model.outgoing import HttpAnswer, HttpClient
-from service.model.session import LogoutDelivery
+from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
 from service.model.timings import Signed, StoreAnswered
 from service.observe.metrics import OTHER
 
@@ -49,7 +49,13 @@ _W3C = TraceContextTextMapPropagator()
 _METHODS = frozenset(HTTPMethod)
 """All other methods are the caller's invention."""
 
-Attempt = Callable[[LogoutDelivery], Awaitable[None]]
+
+class _Delivery(Protocol):
+    @property
+    def traceparent(self) -> str | None: ...
+
+
+D = TypeVar("D", bound=_Delivery)
 Attributes = dict[str, str | int]
 
 
@@ -151,13 +157,13 @@ class Spans:
         """Return the same HTTP client with a span for each request."""
         return _TracedHttp(self._tracer.start_span, purpose, http)
 
-    def trace_deliveries(self, attempt: Attempt) -> Attempt:
-        """Return attempts with a trace of their own, which links to where the session ended."""
+    def trace_deliveries(
+        self, name: str, attempt: Callable[[D], Awaitable[None]]
+    ) -> Callable[[D], Awaitable[None]]:
+        """Return attempts with a trace of their own, which links to where the message was queued."""
 
-        async def deliver(delivery: LogoutDelivery) -> None:
-            span = self._tracer.start_span(
-                "backchannel_logout", Context(), links=_links(delivery.traceparent)
-            )
+        async def deliver(delivery: D) -> None:
+            span = self._tracer.start_span(name, Context(), links=_links(delivery.traceparent))
             with _current(span):
                 await attempt(delivery)
 
@@ -171,7 +177,11 @@ class _TracedHttp:
     http: HttpClient
 
     async def fetch(
-        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
     ) -> HttpAnswer:
         """Send the request with its span as its `traceparent`."""
         method = "GET" if form is None else "POST"

@@ -15,7 +15,7 @@ import structlog
 from yarl import URL
 
 from service.model.events import Emit, current_traceparent
-from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
 from service.model.timings import OthersAnswered
 from service.outgoing.guard import AddressPolicy, GuardedResolver
 
@@ -56,16 +56,23 @@ class OutgoingHttp:
         """By whether they are for https."""
 
     async def fetch(
-        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
     ) -> HttpAnswer:
         method = "GET" if form is None else "POST"
         # The trace goes on at the receiver (W3C Trace Context §3.2).
         given = {"Authorization": authorization, "traceparent": current_traceparent.get()}
+        if isinstance(form, HttpBody):
+            given["Content-Type"] = form.content_type
         headers = {name: value for name, value in given.items() if value is not None}
+        data = form.content if isinstance(form, HttpBody) else form
         try:
             session = self._open_session(https=URL(url).scheme == "https")
             async with session.request(
-                method, url, data=form, headers=headers, allow_redirects=False
+                method, url, data=data, headers=headers, allow_redirects=False
             ) as response:
                 return HttpAnswer(response.status, await _read(response))
         except TimeoutError as error:
@@ -135,7 +142,11 @@ class TimedHttp:
     timed: Emit
 
     async def fetch(
-        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
     ) -> HttpAnswer:
         began = monotonic()
         try:

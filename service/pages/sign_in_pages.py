@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
 from service.authorize.parking import ParkedRequest, mark_in
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
+from service.authorize.steps import LOGIN
 from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
 from service.identity.sign_ins import SignIn
@@ -27,6 +29,18 @@ from service.protocol.redirect_uri import FormPost, with_query
 
 ACCOUNT = "/account"
 """The page after a sign-in that no client asked for."""
+
+REQUESTS = "/account/requests"
+"""The page at which the user answers CIBA requests."""
+
+_RETURN_TO = re.compile(rf"{REQUESTS}(/[A-Za-z0-9_-]{{16}})?")
+"""The pages that may ask for a sign-in and be returned to."""
+
+
+def return_path(params: Params) -> str:
+    """Return the page of this service that asked for the sign-in; the account if none did."""
+    path = params.get("return_to") or ""
+    return path if _RETURN_TO.fullmatch(path) else ACCOUNT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +175,7 @@ class SignInPages:
             return self.go(visit, missing.path, parked_id)
         visit = replace(visit, visitor=await visits.sign_in(request, visitor, sign_in))
         if waiting is None:
-            response = self.go(visit, ACCOUNT)
+            response = self.go(visit, return_path(visit.params))
         else:
             # An earlier consent may have been another user's.
             answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
@@ -190,6 +204,12 @@ class SignInPages:
     def go(self, visit: Visit, path: str, parked_id: str = "") -> web.Response:
         """Send the browser to another page."""
         return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
+
+    def go_to_login(self, visit: Visit, path: str) -> web.Response:
+        """Send the browser to the login page, which leads back to this path."""
+        query = urlencode({"return_to": path})
+        response = see_other(f"{self.pages.url(LOGIN.path)}?{query}")
+        return self.visits.mark(visit.request, response, visit.visitor)
 
     def show(
         self,

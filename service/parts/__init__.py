@@ -13,6 +13,11 @@ from service.authorize.parking import Parking
 from service.authorize.request_object import RequestObjects
 from service.authorize.request_uri import RequestUris
 from service.authorize.steps import BUILTIN_STEPS
+from service.ciba.hints import Hints, UserCodes
+from service.ciba.messages import Messages
+from service.ciba.notifier import SafeNotifier, open_notifier
+from service.ciba.request import CibaReader
+from service.ciba.requests import PER_MINUTE, CibaRequests
 from service.clients.issuer_keys import IssuerKeys
 from service.clients.published_keys import PublishedKeys
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
@@ -25,13 +30,18 @@ from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
 from service.identity.users import Subjects, open_users
+from service.keys.sealing import Seal
 from service.logout.back_channel import BackChannel
-from service.logout.delivering import LEASE_MARGIN, LogoutDeliveries, LogoutQueue
 from service.logout.request import PARAMETERS as LOGOUT_PARAMETERS
 from service.logout.request import UserLogout
+from service.model.backchannel import BackchannelDelivery
+from service.model.session import LogoutDelivery
 from service.model.user import UserStore
+from service.outbox.delivering import Deliveries
+from service.outbox.queue import LEASE_MARGIN, Outbox
 from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.shared import Shared
+from service.store.stores import CIBA, LOGOUT
 
 
 class UserRecords:
@@ -95,6 +105,40 @@ def build_foreign_assertions(shared: Shared, users: UserStore) -> ForeignAsserti
     )
 
 
+class CibaParts:
+    """The parts of authentication that a client begins and the user confirms elsewhere (CIBA Core)."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Raise CannotServe if the operator's notifier cannot be made."""
+        shared, settings = parts.shared, parts.shared.configuration.ciba
+        self.messages = build_ciba_messages(parts)
+        self.deliveries = build_ciba_deliveries(parts, self.messages)
+        self.notifier = SafeNotifier(open_notifier(settings.notifier, self.messages), shared.emit)
+        hints = Hints(
+            id_tokens=parts.tokens.id_tokens,
+            users=parts.sign_in.users,
+            sessions=parts.records.sessions,
+            keys=parts.keys.of_clients,
+            clock_skew=shared.configuration.server.clock_skew,
+        )
+        self.requests = CibaRequests(
+            polling=parts.tokens.polling,
+            messages=self.messages,
+            hints=hints,
+            per_user=shared.rate_limit("ciba-user", PER_MINUTE),
+            interval=settings.interval,
+        )
+        local = parts.sign_in.local
+        self.reader = CibaReader(
+            reader=parts.flow.reader,
+            hints=hints,
+            user_codes=UserCodes(
+                passwords=local.passwords, turns=local.turns, throttle=local.throttle
+            ),
+            settings=settings,
+        )
+
+
 class Parts:
     """All parts that endpoints are built from, in groups, each built from the groups before it."""
 
@@ -111,6 +155,7 @@ class Parts:
         self.parked_logouts = build_parking(shared, "logout", LOGOUT_PARAMETERS)
         self.flow = build_flow(self)
         self.logout_deliveries = build_logout_deliveries(self)
+        self.ciba = CibaParts(self)
 
 
 def build_flow(parts: Parts) -> AuthorizeFlow:
@@ -144,20 +189,28 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
     )
 
 
-def build_logout_deliveries(parts: Parts) -> LogoutDeliveries:
+def build_logout_deliveries(parts: Parts) -> Deliveries[LogoutDelivery]:
     """Build back-channel logout."""
-    shared = parts.shared
-    lease = ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN
-    queue = LogoutQueue(stores=shared.stores, lease=lease)
+    shared, stores = parts.shared, parts.shared.stores
+    queue = Outbox(
+        kv=stores.kv,
+        selector=LOGOUT,
+        queue=stores.logout_queue,
+        deliveries=stores.logout_deliveries,
+        leases=stores.logout_leases,
+        lease=ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN,
+    )
     attempt = BackChannel(
         queue=queue,
         id_tokens=parts.tokens.id_tokens,
         http=shared.client_http("logout"),
         emit=shared.emit,
     ).attempt
-    return LogoutDeliveries(
+    spans = shared.spans
+    return Deliveries(
         queue=queue,
-        attempt=attempt if shared.spans is None else shared.spans.trace_deliveries(attempt),
+        attempt=spans.trace_deliveries("backchannel_logout", attempt) if spans else attempt,
+        find_uri=lambda _, client: client.backchannel_logout_uri if client else None,
         clients=parts.clients.directory,
         wake=parts.records.sessions.ended,
     )
@@ -171,4 +224,40 @@ def build_parking(shared: Shared, purpose: str, parameters: frozenset[str]) -> P
         purpose=purpose,
         parameters=parameters,
         rate_limit=shared.rate_limit("parked", per_minute),
+    )
+
+
+def build_ciba_messages(parts: Parts) -> Messages:
+    """Build what sends pings and notes about CIBA requests."""
+    shared, stores = parts.shared, parts.shared.stores
+    return Messages(
+        issuer=shared.issuer,
+        stores=stores,
+        queue=Outbox(
+            kv=stores.kv,
+            selector=CIBA,
+            queue=stores.ciba_queue,
+            deliveries=stores.ciba_deliveries,
+            leases=stores.ciba_leases,
+            lease=ceil(shared.configuration.outgoing.timeout) + LEASE_MARGIN,
+        ),
+        clients=parts.clients.directory,
+        ring=parts.keys.ring,
+        seal=Seal(shared.configuration.signing.encryption_key),
+        http=shared.client_http("ciba"),
+        webhook=shared.configuration.ciba.webhook,
+        wake=asyncio.Event(),
+        emit=shared.emit,
+    )
+
+
+def build_ciba_deliveries(parts: Parts, messages: Messages) -> Deliveries[BackchannelDelivery]:
+    """Build the outbox of those."""
+    spans, attempt = parts.shared.spans, messages.attempt
+    return Deliveries(
+        queue=messages.queue,
+        attempt=spans.trace_deliveries("ciba_message", attempt) if spans else attempt,
+        find_uri=messages.find_uri,
+        clients=parts.clients.directory,
+        wake=messages.wake,
     )

@@ -102,6 +102,7 @@ def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[N
             works = (
                 follow_keys(parts.keys.source),
                 parts.logout_deliveries.run(),
+                parts.ciba.deliveries.run(),
                 parts.shared.store_memory.follow(),
                 _settle(metrics),
             )

@@ -143,6 +143,30 @@ class ExpiredToken(OAuthError, code="expired_token"):
     """The device code or auth_req_id has expired before it was used (RFC 8628 §3.5, CIBA Core §11)."""
 
 
+class CibaAccessDenied(AccessDenied, status=403):
+    """The user is not asked at all (CIBA Core §13)."""
+
+
+class UnknownUserId(OAuthError, code="unknown_user_id"):
+    """No user is the one that the hint names (CIBA Core §13)."""
+
+
+class ExpiredLoginHintToken(OAuthError, code="expired_login_hint_token"):
+    """The login_hint_token has expired (CIBA Core §13)."""
+
+
+class MissingUserCode(OAuthError, code="missing_user_code"):
+    """The user is not to be asked without the user's own code (CIBA Core §13)."""
+
+
+class InvalidUserCode(OAuthError, code="invalid_user_code"):
+    """The code is not the user's own (CIBA Core §13)."""
+
+
+class InvalidBindingMessage(OAuthError, code="invalid_binding_message"):
+    """The binding message is missing, too long, or not to be shown to people (CIBA Core §13)."""
+
+
 class UnsupportedResponseType(OAuthError, code="unsupported_response_type"):
     """No such response type (RFC 6749 §4.1.2.1)."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
+from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
 from service.model.handle import new_selector
 from service.model.polling import Decision, PolledRequest
@@ -34,6 +35,9 @@ MAX_SESSIONS = 1_000
 
 LOGOUT = "logout"
 """The selector of everything about notifying clients of ended sessions: one slot of a Redis Cluster."""
+
+CIBA = "ciba"
+"""The selector of all messages about CIBA requests."""
 
 DELIVERY_LIFETIME = 24 * 3600
 """Seconds after which a client is not notified any more that a session has ended."""
@@ -91,6 +95,17 @@ class Stores:
         self.polled_requests = Records(prefix, "pq", PolledRequest)
         self.poll_paces = Records(prefix, "pp", str)  # verbs.new_pace
         self.decisions = Records(prefix, "pd", Decision)
+        self._add_ciba(prefix)
+
+    def _add_ciba(self, prefix: str) -> None:
+        # Under CIBA, until 20 minutes after the request's end:
+        self.ciba_queue = Queue(prefix, CIBA, "cq", DELIVERY_LIFETIME)
+        self.ciba_deliveries = Records(prefix, "cd", BackchannelDelivery)
+        self.ciba_leases = Records(prefix, "cl", bool)  # an attempt, and some seconds
+        # Under the selector of an auth_req_id, until its end:
+        self.backchannel_requests = Records(prefix, "bq", BackchannelRequest)
+        # Under the digest of a subject, those that wait for the user:
+        self.subject_requests = Index(prefix, "ub", MAX_MEMBERS)
 
     async def read_listed(self, listed: Command, read: Callable[[str], Read[T]]) -> tuple[T, ...]:
         """Return the records that still exist of those that a command lists."""

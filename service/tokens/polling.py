@@ -119,12 +119,15 @@ class Polling:
             raise
         await make_room(stores, authorization, count=answers[0], emit=self.emit)
 
-    async def deny(self, place: PolledPlace, request: PolledRequest) -> None:
-        """Let every poll be refused; raise AlreadyAnswered if the user has decided before."""
+    async def deny(self, place: PolledPlace, request: PolledRequest, *writes: Command) -> None:
+        """Let every poll be refused; raise AlreadyAnswered if the user has decided before.
+
+        Further commands are in the same round trip.
+        """
         decision = Decision(attempt=new_selector())
         write = self._decide(decision, place, _ttl(request))
-        (written,) = await self.stores.kv.write(write, durable=True)
-        await self._require_first(decision, place, written)
+        answers = await self.stores.kv.write(*writes, write, durable=True)
+        await self._require_first(decision, place, answers[-1])
 
     async def poll(self, handle: Handle, request: TokenRequest) -> ContinuedGrant:
         """Return the approved grant; raise what RFC 8628 §3.5 and CIBA Core §11 say otherwise.

@@ -43,6 +43,7 @@ def contract() -> ConfigurationFile:
         "tenants",
         "authentication_contexts",
         "pairwise_salt",
+        "ciba",
         "outgoing",
         "registration",
         "ui",

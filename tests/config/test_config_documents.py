@@ -22,7 +22,6 @@ def test_a_generated_document_is_current(name: str) -> None:
 @pytest.mark.parametrize(
     ("section", "key"),
     [
-        ("ClientEntry", "backchannel_user_code_parameter"),
         ("ClientEntry", "device_code_lifetime"),
     ],
 )

@@ -198,3 +198,14 @@ async def test_a_step_asks_whom_it_concerns(browser: Browser) -> None:
 async def test_a_step_that_is_needed_refuses_prompt_none(browser: Browser) -> None:
     await signing_in(browser, "carol")
     assert (await authorize(browser, prompt="none")).error == "interaction_required"
+
+
+def test_a_notifier_is_called_for_each_request(extended: Extended, address: str) -> None:
+    asked = httpx2.post(
+        f"http://{address}/connect/ciba",
+        auth=("till", "till-secret"),
+        data={"scope": "openid", "login_hint": "alice"},
+    )
+    assert asked.status_code == 200, asked.text
+    (written,) = extended.folder.rglob("told-*.txt")
+    assert written.read_text().startswith("Till 7: http")

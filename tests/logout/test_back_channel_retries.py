@@ -11,12 +11,12 @@ import pytest
 from aiohttp import ClientSession
 
 from service.identity.sessions import queue_logouts
-from service.logout import delivering
 from service.model.events import (
     BackChannelLogoutDelivered,
     BackChannelLogoutFailed,
     BackChannelLogoutPostponed,
 )
+from service.outbox import delivering
 from service.parts import Parts
 from tests.conftest import ENCRYPTION_KEY, Clock, Start
 from tests.driving.browser import Browser
@@ -39,7 +39,7 @@ def config(config: dict[str, Any], party: RelyingParty) -> dict[str, Any]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries after a second each."""
-    monkeypatch.setattr("service.logout.back_channel.PAUSES", (1, 1))
+    monkeypatch.setattr("service.outbox.queue.PAUSES", (1, 1))
 
 
 @pytest.mark.usefixtures("soon")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from service.logout import delivering
 from service.model.session import LogoutDelivery
+from service.outbox import delivering
 from service.store.stores import LOGOUT
 from tests.driving.registering import register
 from tests.driving.registry import client_in

@@ -108,6 +108,8 @@ def people(caller: Caller) -> None:
     caller.ask("GET", "/connect/authorize", 303, params=AUTHORIZE)
     auth = ("web", "web-secret")
     caller.ask("POST", "/connect/par", 201, data=AUTHORIZE, auth=auth)
+    asked = {"scope": "openid", "login_hint": "alice"}
+    caller.ask("POST", "/connect/ciba", 200, data=asked, auth=("till", "till-secret"))
     caller.ask("POST", "/connect/authorize", 303, data=AUTHORIZE)
     caller.ask("GET", "/connect/endsession", 200)
     caller.ask("POST", "/connect/endsession", 303, data={"state": "s"})

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from service.model import events
+from service.model import ciba_events, events
 from service.observe.event_log import WARNINGS, event_name
 from service.observe.metrics import COUNTED
 from tests.driving.service import RunningService
@@ -23,7 +23,12 @@ def members_of(kind: type[object]) -> tuple[str, ...]:
 OPERATIONS = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 ROWS = re.findall(r"^\| `(\w+)` \|([^|]*)\|", OPERATIONS, re.MULTILINE)
 DOCUMENTED = {name: set(re.findall(r"`(\w+)`", members)) for name, members in ROWS}
-EVENTS = [kind for _, kind in inspect.getmembers(events, inspect.isclass) if members_of(kind)]
+EVENTS = [
+    kind
+    for module in (events, ciba_events)
+    for _, kind in inspect.getmembers(module, inspect.isclass)
+    if members_of(kind)
+]
 
 
 @pytest.mark.parametrize("kind", EVENTS, ids=event_name)

@@ -26,6 +26,8 @@ async def test_all_registrable_metadata_are_returned(service: RunningService) ->
         "client_credentials",
         "implicit",
         "refresh_token",
+        "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        "urn:openid:params:grant-type:ciba",
     ]
     assert len(document["response_types_supported"]) == 7
     assert "offline_access" in document["scopes_supported"]

@@ -18,7 +18,7 @@ from service.authorize.request_uri import (
 )
 from service.clients.published_keys import ClientHttp
 from service.keys.jose import MAX_JWT_LENGTH
-from service.model.outgoing import HttpAnswer
+from service.model.outgoing import HttpAnswer, HttpBody
 from service.protocol.errors import InvalidRequestUri
 from tests.conftest import Clock
 from tests.request_objects.sending import Sender
@@ -201,7 +201,11 @@ class Counting:
         self.asked: list[str] = []
 
     async def fetch(
-        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
     ) -> HttpAnswer:
         self.asked.append(url)
         return HttpAnswer(200, b"content")

@@ -119,7 +119,7 @@ async def test_every_endpoint_refuses_a_parameter_that_is_sent_twice(
         await reader.read(arrival)
 
 
-@pytest.mark.parametrize("endpoint", [AUTHORIZE, PAR, CIBA], ids=name_of)
+@pytest.mark.parametrize("endpoint", REDIRECTING, ids=name_of)
 async def test_a_request_object_counts_before_what_was_sent(
     web: Sender, endpoint: EndpointKind
 ) -> None:
@@ -129,7 +129,7 @@ async def test_a_request_object_counts_before_what_was_sent(
     assert request.scope == {"openid", "email"}
 
 
-@pytest.mark.parametrize("endpoint", [AUTHORIZE, PAR, CIBA], ids=name_of)
+@pytest.mark.parametrize("endpoint", REDIRECTING, ids=name_of)
 async def test_a_wrong_request_object_is_refused(web: Sender, endpoint: EndpointKind) -> None:
     sent: dict[str, str | None] = {**web.app.parameters(), "request": "e30.e30.e30"}
     assert await error_of(web, endpoint, **sent) == "invalid_request_object"

@@ -12,7 +12,7 @@ from service.authorize import request_uri
 from service.authorize.request_uri import RequestUris
 from service.clients.published_keys import ClientHttp
 from service.model.client import Client
-from service.model.outgoing import HttpAnswer
+from service.model.outgoing import HttpAnswer, HttpBody
 from service.protocol.errors import InvalidRequestUri
 from tests.request_objects.sending import Sender
 
@@ -29,7 +29,11 @@ class Hanging:
         self.answering = asyncio.Event()
 
     async def fetch(
-        self, url: str, form: Mapping[str, str] | None = None, *, authorization: str | None = None
+        self,
+        url: str,
+        form: Mapping[str, str] | HttpBody | None = None,
+        *,
+        authorization: str | None = None,
     ) -> HttpAnswer:
         self.asked.append(url)
         await self.answering.wait()

@@ -15,6 +15,7 @@ from service.model.handle import new_selector
 from service.model.polling import PolledRequest
 from service.store import verbs
 from service.tokens.polling import start
+from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client
 from tests.clients.signing import SECRET, Signer
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -41,7 +42,8 @@ CONSTANTS = {
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
     "service.store.rate_limit.MINUTE": 1,
-    "service.logout.back_channel.PAUSES": (1,),
+    "service.outbox.queue.PAUSES": (1,),
+    "service.ciba.messages.LINGERS": 1,
 }
 """Lifetimes that no configuration changes, in seconds."""
 
@@ -101,6 +103,11 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
             "audiences": ["api2"],
         }
     ]
+    config["ciba"] = {"expires_in": "2s", "max_expiry": "2s", "interval": "1s", "webhook": NOBODY}
+    ping = {"backchannel_client_notification_endpoint": f"{NOBODY}/told"}
+    ping |= {"backchannel_token_delivery_mode": "ping"}
+    secrets = client_in(config, "web")["client_secrets"]
+    config["clients"].append(ciba_client("till", secrets, **ping, **CLIENT))
     return config
 
 
@@ -251,6 +258,18 @@ async def exchanges(service: RunningService, browser: Browser, _: FakeProvider) 
                 assert (await app.refresh(answer["access_token"])).status == 200
 
 
+async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A request that is allowed, one that is denied, and one that nobody answers; nobody takes their messages."""
+    browser.forget_cookies()
+    device, token = Device(service), {"client_notification_token": NOTIFICATION_TOKEN}
+    allowed, denied = await device.begin(**token), await device.begin(**token)
+    await device.begin(**token)
+    await answer(browser, allowed)
+    await answer(browser, denied, "deny")
+    assert (await device.poll(allowed)).status == 200
+    assert (await device.poll(denied)).error == "access_denied"
+
+
 EVERYTHING: tuple[Doing, ...] = (
     code_with_refresh,
     tokens_of_the_front_channel,
@@ -266,4 +285,5 @@ EVERYTHING: tuple[Doing, ...] = (
     partial_sign_in,
     polled_request,
     exchanges,
+    ciba,
 )

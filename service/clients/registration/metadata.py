@@ -64,6 +64,9 @@ REGISTRABLE = frozenset(
         *("introspection_signed_response_alg", "authorization_signed_response_alg"),
         *("authorization_encrypted_response_alg", "authorization_encrypted_response_enc"),
         *("introspection_encrypted_response_alg", "introspection_encrypted_response_enc"),
+        # CIBA Core §4
+        *("backchannel_token_delivery_mode", "backchannel_client_notification_endpoint"),
+        *("backchannel_authentication_request_signing_alg", "backchannel_user_code_parameter"),
     }
 )
 """All others are ignored (RFC 7591 §2), except `scope` and `software_statement`."""

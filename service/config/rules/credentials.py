@@ -261,14 +261,19 @@ def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
 
 
 def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
-    """A password is kept as an Argon2id hash in PHC form (RFC 9106 §3.1), at the usual cost at least."""
-    hint = "`python -m service hash-password` makes one"
+    """Passwords and user codes are kept as Argon2id hashes in PHC form (RFC 9106 §3.1), at the usual cost at least."""
     for at, user in enumerate(file.users.list):
-        if user.password is None:
-            continue
-        location, hashed = ("users", "list", at, "password"), _ARGON2ID.fullmatch(user.password)
-        if hashed is None:
-            yield Finding(location, "expected an Argon2id hash such as $argon2id$v=19$…", hint)
-        elif hashing_work(hashed[1]) < hashing_work(PASSWORD_COST):
-            message = f"its cost is lower than {PASSWORD_COST}, so a stolen hash is easier to guess"
-            yield warning(location, message, hint)
+        for name in ("password", "ciba_user_code"):
+            stored: str | None = getattr(user, name)
+            if stored is not None:
+                for finding in _judge_hash(stored):
+                    yield finding.below("users", "list", at, name)
+
+
+def _judge_hash(stored: str) -> Iterator[Finding]:
+    hint, hashed = "`python -m service hash-password` makes one", _ARGON2ID.fullmatch(stored)
+    if hashed is None:
+        yield Finding((), "expected an Argon2id hash such as $argon2id$v=19$…", hint)
+    elif hashing_work(hashed[1]) < hashing_work(PASSWORD_COST):
+        message = f"its cost is lower than {PASSWORD_COST}, so a stolen hash is easier to guess"
+        yield warning((), message, hint)

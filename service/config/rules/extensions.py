@@ -17,10 +17,14 @@ _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
-    """Handlers and the UserStore can be imported, and called as documented; no instance is made before the start."""
+    """Handlers, the UserStore and the notifier can be imported, and called as documented; no instance is made before the start."""
     if file.users.source != "file":
         yield from _check(
             ("users", "source"), file.users.source, plugins.require_user_store_factory
+        )
+    if file.ciba.notifier != "builtin":
+        yield from _check(
+            ("ciba", "notifier"), file.ciba.notifier, plugins.require_notifier_factory
         )
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")

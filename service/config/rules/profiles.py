@@ -198,6 +198,12 @@ RULES: tuple[Rule, ...] = (
         enforced=("service/authorize/request_object.py",),
     ),
     Rule(
+        name="ciba",
+        says="CIBA requests are signed, for an hour at most, and have a `binding_message` or `authorization_details`; nothing is pushed (FAPI-CIBA §5.2.2)",
+        profiles=FAPI2,
+        enforced=("service/authorize/request_object.py", "service/ciba/request.py"),
+    ),
+    Rule(
         name="signed_requests",
         says="requests are signed (FAPI 2.0 Message Signing §5.3.1)",
         profiles=_SIGNING,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 
 from service.config.problem import Finding
 from service.config.rules.uris import is_loopback, split_uri
+from service.model.authorization import CIBA
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
 from service.protocol.redirect_uri import redirect_hosts
@@ -43,7 +44,10 @@ SIGNED_HERE = (
     "authorization_signed_response_alg",
 )
 """The metadata that name an algorithm by which this service signs."""
-_HTTPS_ONLY = ("initiate_login_uri", "request_uris", "sector_identifier_uri")
+_HTTPS_ONLY = (
+    *("initiate_login_uri", "request_uris", "sector_identifier_uri"),
+    "backchannel_client_notification_endpoint",
+)
 _URLS = (
     *("jwks_uri", *_HTTPS_ONLY, "client_uri", "logo_uri", "policy_uri", "tos_uri"),
     *("backchannel_logout_uri", "frontchannel_logout_uri"),
@@ -93,6 +97,12 @@ def grant_types_and_response_types_fit(client: ClientEntry, offered: Offered) ->
         yield Finding(("allowed_response_types",), "authorization_code needs one with code")
     if "implicit" in grant_types and not any(each - {"code"} for each in words):
         yield Finding(("allowed_response_types",), "implicit needs one with id_token or token")
+
+
+def ciba_names_its_mode(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """A client says whether it polls or gets pings (CIBA Core §4)."""
+    if CIBA in client.allowed_grant_types and client.backchannel_token_delivery_mode is None:
+        yield Finding(("backchannel_token_delivery_mode",), "is missing: poll or ping")
 
 
 def redirects_fit_the_application_type(client: ClientEntry, _: Offered) -> Iterator[Finding]:
@@ -203,6 +213,7 @@ RULES: tuple[RegistrationRule, ...] = (
     values_are_bounded,
     redirects_fit_the_application_type,
     grant_types_and_response_types_fit,
+    ciba_names_its_mode,
     urls_are_safe,
     algorithms_are_offered,
     certificates_can_be_shown,

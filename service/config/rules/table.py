@@ -11,6 +11,7 @@ from functools import partial
 
 from service.config.problem import Finding
 from service.config.rules import (
+    ciba,
     clients,
     credentials,
     details,
@@ -45,6 +46,7 @@ def client_rules(catalogue: Catalogue) -> tuple[ClientRule, ...]:
         credentials.symmetric_algorithms_know_the_secret,
         credentials.encryption_has_an_algorithm_and_a_key,
         mutual_tls.certificate_names_are_one,
+        ciba.ciba_fits_the_client,
     )
 
 
@@ -75,6 +77,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         *token_exchange.FILE_RULES,
         *trust_domains.FILE_RULES,
         profiles.clients_meet_their_profiles,
+        ciba.ciba_settings_fit,
         *mutual_tls.FILE_RULES,
         of_each_client(
             *client_rules(catalogue),

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from service.config.schema.server import (
+    Ciba,
     Dpop,
     Limits,
     Mtls,
@@ -116,6 +117,7 @@ class Settings(types.Section):
     `authorization_expires_in` (draft-ietf-oauth-refresh-token-expiration-03)."""
     dpop: Dpop = Dpop()
     mtls: Mtls = Mtls()
+    ciba: Ciba = Ciba()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
     ui: Ui = Ui()

@@ -239,6 +239,25 @@ class Mtls(types.Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ciba(types.Section):
+    """Authentication that a client begins without a browser, and that the user confirms elsewhere (CIBA Core)."""
+
+    notifier: types.PluginName = "builtin"
+    """Who tells the user of a request: builtin lists it at /account/requests and posts to the webhook, if there is one; or the
+    import path of a class of your own, such as my_package.push:MyNotifier."""
+    webhook: types.WebUrl | None = None
+    """The URL to which the built-in notifier posts a signed JWT about each request."""
+    expires_in: types.Lifetime = 120
+    """How long the user has to answer, if the client asks for no other time (requested_expiry)."""
+    max_expiry: types.Lifetime = 600
+    """The longest time that a client may ask for; a longer one is shortened to it."""
+    interval: types.Lifetime = 5
+    """The shortest time between two polls of a client."""
+    max_binding_message: Annotated[int, Field(ge=1, le=1000)] = 100
+    """The longest binding message, in characters; the user has to read and compare it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing(types.Section):
     """Requests of this service to others: to URLs of clients and to identity providers."""
 

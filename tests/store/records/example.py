@@ -20,6 +20,7 @@ from service.model.authorization import (
     Source,
     Spent,
 )
+from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
 from service.model.polling import Decision, PolledRequest
 from service.model.session import (
@@ -94,6 +95,26 @@ EXAMPLES: Mapping[str, object] = {
     ),
     "pp": verbs.new_pace(5),
     "pd": Decision(attempt="attempt", authorization_id="AAAAAAAAAAAAAAAA"),
+    "bq": BackchannelRequest(
+        client_id="till",
+        subject="818727",
+        digest=DIGEST,
+        scope=frozenset({"openid"}),
+        binding_message="W4SCT",
+        acr_values=("password",),
+        created_at=NOON,
+        expires_at=NOON + 120,
+    ),
+    "cd": BackchannelDelivery(
+        kind="ping",
+        ref="SSSSSSSSSSSSSSSS",
+        client_id="till",
+        expires_at=NOON + 120,
+        sealed="gAAAAA",
+        failures=2,
+        traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ),
+    "cl": True,
     "rt": _REFRESH_TOKEN,
     "spent": Spent(attempt="attempt", at=NOON, refresh_token=_REFRESH_TOKEN),
     "rv": True,

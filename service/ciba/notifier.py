@@ -1,0 +1,68 @@
+"""Makes the notifier that tells users of CIBA requests, and never lets it fail or hold up a request (CIBA Core §7.3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import structlog
+
+from service.ciba.messages import Messages
+from service.config import plugins
+from service.config.problem import CannotServe, Finding
+from service.model.backchannel import AuthenticationNotice, Notifier
+from service.model.ciba_events import CibaNotifierFailed
+from service.model.events import Emit
+
+log = structlog.stdlib.get_logger(__name__)
+
+BUILTIN = "builtin"
+TIMEOUT = 10
+"""Seconds that a notifier may take; the client waits as long for its auth_req_id."""
+
+_LOCATION = ("ciba", "notifier")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinNotifier:
+    """Queues a note to the webhook, if there is one; the page lists every request anyway."""
+
+    messages: Messages
+
+    async def notify(self, notice: AuthenticationNotice) -> None:
+        if self.messages.webhook is not None:
+            await self.messages.queue_note(notice.auth_req_ref, notice.client_id, notice.expires_at)
+
+
+def open_notifier(name: str, messages: Messages) -> Notifier:
+    """Return the built-in notifier, or the operator's own, made once without arguments; CannotServe if that fails."""
+    if name == BUILTIN:
+        return BuiltinNotifier(messages)
+    try:
+        made = cast("Callable[[], Notifier]", plugins.load_plugin(name))()
+        plugins.require_notifier(made)
+    except plugins.PluginError as error:
+        raise CannotServe(Finding(_LOCATION, f"{name} {error}", error.hint)) from error
+    except (Exception, SystemExit) as error:  # the operator's code may raise anything
+        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
+        raise CannotServe(Finding(_LOCATION, message)) from error
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class SafeNotifier:
+    notifier: Notifier
+    emit: Emit
+
+    async def notify(self, notice: AuthenticationNotice) -> None:
+        """Tell the user; a failure is an event, because the request waits at its page in any case."""
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await self.notifier.notify(notice)
+        except Exception as error:
+            log.exception("the CIBA notifier failed", client_id=notice.client_id)
+            cause = plugins.describe_exception(error)
+            ref = notice.auth_req_ref
+            self.emit(CibaNotifierFailed(client_id=notice.client_id, auth_req_ref=ref, cause=cause))

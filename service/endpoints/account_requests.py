@@ -1,0 +1,156 @@
+"""/account/requests: the user answers CIBA requests, after signing in as the user whom the client named (CIBA Core §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.authorize.request import AskedAcr
+from service.ciba.requests import CibaRequests, PendingRequest
+from service.clock import clock
+from service.identity.sign_in import AMR
+from service.model.ciba_events import CibaApproved, CibaDenied
+from service.model.client import Client
+from service.model.session import Session
+from service.pages.display import shown_details, shown_scopes
+from service.pages.error_page import SignInOver, WayOn
+from service.pages.sign_in_pages import REQUESTS, SignInPages, Visit
+from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRequestsEndpoint:
+    sign_in: SignInPages
+    requests: CibaRequests
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        errors = self.sign_in.errors
+        return (
+            errors.page(REQUESTS, self.list),
+            *errors.page_and_form(f"{REQUESTS}/{{ref}}", self.page, self.submit),
+        )
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Show what waits for the user."""
+        visit = await self.sign_in.open_page(request)
+        session = visit.visitor.session
+        if session is None:
+            return self.sign_in.go_to_login(visit, REQUESTS)
+        pending = await self.requests.find_all_of(session.subject)
+        shown = [(each, await self._find_client(each)) for each in pending]
+        answer = visit.params.get("answered")
+        context = {
+            "action": REQUESTS,
+            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "answered": answer if answer in {"allowed", "denied"} else None,
+            "requests": [
+                {"ref": each.ref, "client": client, "shown": each.shown}
+                for each, client in shown
+                if client is not None
+            ],
+        }
+        logos = [client.logo_uri for _, client in shown if client is not None]
+        return self.sign_in.show(visit, "requests.html", images=logos, context=context)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Show one request, or the login page first."""
+        visit = await self.sign_in.open_page(request)
+        path = f"{REQUESTS}/{request.match_info['ref']}"
+        session = visit.visitor.session
+        if session is None:
+            return self.sign_in.go_to_login(visit, path)
+        pending, client = await self._require(request, session)
+        if self._needs_login(pending, client, session):
+            return self.sign_in.go_to_login(visit, path)
+        registry = self.sign_in.flow.registry.current
+        context = {
+            "action": path,
+            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "client": client,
+            "shown": pending.shown,
+            "scopes": shown_scopes(registry, pending.polled.scope),
+            "details": shown_details(registry, pending.polled.authorization_details),
+        }
+        return self.sign_in.show(visit, "request.html", images=[client.logo_uri], context=context)
+
+    async def submit(self, request: web.Request) -> web.Response:
+        """Keep the answer; the first one counts, whichever browser and replica it comes from."""
+        visit = await self.sign_in.open_form(request)
+        session, path = visit.form_session, f"{REQUESTS}/{request.match_info['ref']}"
+        if session is None:
+            return self.sign_in.go(visit, path)
+        pending, client = await self._require(request, session)
+        if self._needs_login(pending, client, session):
+            return self.sign_in.go_to_login(visit, path)
+        try:
+            return await self._answer(visit, pending, session)
+        except AlreadyAnswered as error:
+            raise self._over() from error
+        except LoginRequired:
+            return self.sign_in.go(visit, path)
+
+    async def _answer(
+        self, visit: Visit, pending: PendingRequest, session: Session
+    ) -> web.Response:
+        flow, shown = self.sign_in.flow, pending.shown
+        match visit.params.get("action"):
+            case "allow":
+                await self.requests.approve(pending, session, flow.registry.current)
+                event = CibaApproved(
+                    client_id=shown.client_id,
+                    subject=shown.subject,
+                    auth_req_ref=pending.ref,
+                    scope=shown.scope,
+                )
+                flow.emit(event)
+                return self.sign_in.go(visit, f"{REQUESTS}?answered=allowed")
+            case "deny":
+                await self.requests.deny(pending)
+                flow.emit(
+                    CibaDenied(
+                        client_id=shown.client_id, subject=shown.subject, auth_req_ref=pending.ref
+                    )
+                )
+                return self.sign_in.go(visit, f"{REQUESTS}?answered=denied")
+            case _:
+                raise InvalidRequest("action is not allow or deny")
+
+    async def _require(
+        self, request: web.Request, session: Session
+    ) -> tuple[PendingRequest, Client]:
+        """Return the request, which waits for this user; another user's looks as if it were over."""
+        pending = await self.requests.find(request.match_info["ref"], session.subject)
+        client = await self._find_client(pending) if pending else None
+        if pending is None or client is None:
+            raise self._over()
+        return pending, client
+
+    async def _find_client(self, pending: PendingRequest) -> Client | None:
+        client = await self.sign_in.flow.reader.clients.find(pending.shown.client_id)
+        return client if client is not None and client.enabled else None
+
+    def _over(self) -> SignInOver:
+        href = self.sign_in.pages.url(REQUESTS)
+        message = "this request is unknown, has expired or was answered already"
+        return SignInOver(message, way_on=WayOn(href=href))
+
+    def _needs_login(self, pending: PendingRequest, client: Client, session: Session) -> bool:
+        """Return whether the user has to sign in again: with another provider, later, or by a password (CIBA Core §7.1)."""
+        if not client.permissions.accepts_users_of(session.idp):
+            return True
+        if session.auth_time >= pending.shown.created_at:  # since the client asked
+            return False
+        bounds = [client.default_max_age, client.user_sso_lifetime]
+        age = clock() - session.auth_time
+        return any(bound is not None and age >= bound for bound in bounds) or self._lacks_acr(
+            pending, session
+        )
+
+    def _lacks_acr(self, pending: PendingRequest, session: Session) -> bool:
+        """Return whether a password could meet an authentication context that the session does not meet."""
+        values, registry = pending.shown.acr_values, self.sign_in.flow.registry.current
+        if not values or AskedAcr(values=values).met_by(session, registry) is not None:
+            return False
+        return registry.acr_met(AMR, values) is not None

@@ -1,0 +1,79 @@
+"""A request for authentication that the user confirms elsewhere, what is told of it, and the interface of those who tell it (CIBA Core §7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import msgspec
+
+from service.model.handle import digest
+from service.model.local_text import LocalText
+from service.protocol.authorization_details import Detail
+
+MessageKind = Literal["ping", "webhook"]
+
+
+class BackchannelRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the user is shown of a CIBA request, and who the user has to be."""
+
+    client_id: str
+    subject: str
+    digest: str
+    """With the selector, under which this is stored, the place of the polled request."""
+    scope: frozenset[str]
+    binding_message: str | None = None
+    acr_values: tuple[str, ...] = ()
+    created_at: int
+    expires_at: int
+
+
+class BackchannelDelivery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message about a CIBA request: a ping to its client, or a note to the operator's webhook."""
+
+    kind: MessageKind
+    ref: str
+    """The request's `auth_req_ref`."""
+    client_id: str
+    expires_at: int
+    """When the request expires."""
+    sealed: str = ""
+    """For a ping: the auth_req_id and the client's notification token, encrypted."""
+    failures: int = 0
+    traceparent: str | None = None
+    """The span in which it was queued (W3C Trace Context §3.2)."""
+
+    @property
+    def id(self) -> str:
+        return message_id(self.kind, self.ref)
+
+
+def message_id(kind: str, ref: str) -> str:
+    """Return the name of a message in the outbox: one of each kind for each request."""
+    return digest(f"{kind} {ref}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationNotice:
+    """What the user has to be told: that a client asks, what it asks for, and where to answer."""
+
+    auth_req_ref: str
+    """The name of the request for everybody but its client; it is not the auth_req_id, and no token can be had for it."""
+    subject: str
+    client_id: str
+    client_name: str | LocalText
+    binding_message: str | None
+    scope: frozenset[str]
+    authorization_details: tuple[Detail, ...]
+    expires_at: int
+    """Seconds since the epoch."""
+    uri: str
+    """The page at which the user answers, after signing in."""
+
+
+class Notifier(Protocol):
+    """Tells users of CIBA requests; an operator's own class by import path, made once without arguments."""
+
+    async def notify(self, notice: AuthenticationNotice) -> None:
+        """Tell the user; the request waits for its answer at `notice.uri` whether this succeeds or fails."""
+        ...
