@@ -206,6 +206,8 @@ PROFILES: Mapping[str, Profile] = {
             "fapi2-mtls-dpop-2",
             "fapi2-mtls-mtls",
             "fapi2-mtls-mtls-2",
+            "fapi2-tls-client-auth",
+            "fapi2-tls-client-auth-2",
         ),
         has_keys=True,
     ),

@@ -64,6 +64,9 @@ async def providing(store_url: str, folder: Path, suite: SuiteSite) -> AsyncIter
     text = CONFIGURATION.read_text().replace("# ca_file:", "ca_file:")
     file.write_text(text.replace(PASSWORD_HASH, password_of("alice")))
     environ = {"ISSUER": ISSUER, "SUITE": suite.base, "STORE_URL": store_url}
+    environ["MTLS_CLIENT_CA"] = str(
+        CONFIGURATION.parent / "tests/certification/fapi2/authority.crt"
+    )
     events: list[object] = []
     made = create_app(load(file, environ, builtin_catalogue()), events.append, environ={})
     runner = Runner(made.app, shutdown_timeout=1)

@@ -55,7 +55,7 @@ async def test_every_other_client_has_the_key_that_the_page_says(
     provider: Provider, browser: Browser, client_id: str
 ) -> None:
     by_certificate = client_id.removesuffix("-2").endswith(
-        ("fapi2-mtls-dpop", "fapi2-mtls-mtls", "signing-mtls")
+        ("fapi2-mtls-dpop", "fapi2-mtls-mtls", "signing-mtls", "tls-client-auth")
     )
     plan = FapiPlan(
         client_id=client_id,

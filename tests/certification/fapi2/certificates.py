@@ -1,4 +1,4 @@
-"""The certificates of the suite's FAPI clients, for the keys that they sign with; they sign themselves."""
+"""The certificates of the suite's FAPI clients, for the keys that they sign with: their own, or those of an authority."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _FOLDER = Path(__file__).parent
 @cache
 def certificate_of(client_id: str) -> bytes:
     """The certificate of a static client, DER."""
-    file = _FOLDER / ("client2.crt" if client_id.endswith("-2") else "client.crt")
+    name = "client2" if client_id.endswith("-2") else "client"
+    issued = "-of-authority" if "tls-client-auth" in client_id else ""
+    file = _FOLDER / f"{name}{issued}.crt"
     return x509.load_pem_x509_certificate(file.read_bytes()).public_bytes(Encoding.DER)
 
 

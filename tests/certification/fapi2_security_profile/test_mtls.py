@@ -37,3 +37,11 @@ class TestPlainOAuth(runs.EveryRun, runs.Mtls):
         sender_constrain="mtls",
         openid="plain_oauth",
     )
+
+
+class TestAuthenticationByCertificatesOfAnAuthority(runs.TokenEndpointByMtls):
+    """Clients authenticate by tls_client_auth; in the other runs their certificates are self-signed."""
+
+    plan = FapiPlan(
+        client_id="fapi2-tls-client-auth", client_auth_type="mtls", sender_constrain="mtls"
+    )

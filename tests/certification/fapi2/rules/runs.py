@@ -50,6 +50,10 @@ class Mtls(Certificates, BoundTokens, MtlsEndpoints):
     """Both."""
 
 
+class TokenEndpointByMtls(Certificates, BoundTokens, Codes):
+    """Both, at the token endpoint alone: what depends on the kind of certificates."""
+
+
 class SignedNonRepudiation(SignedRequests, SignaturesOfRequests):
     """fapi_request_method=signed_non_repudiation."""
 
