@@ -26,10 +26,10 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     add("witness", api_resource="api1")
     add("opaque-api", api_resource="api1", access_token_type="reference")
     add("quick", api_resource="api1", access_token_lifetime="1m")
-    for name in ("web", "frontend", "opaque", "implicit"):
+    for name in ("web", "frontend", "opaque", "implicit", "spa"):
         client_in(config, name)["allowed_grant_types"].append(EXCHANGE)
     own = {
-        "clients": ["web", "frontend", "opaque", "implicit"],
+        "clients": ["web", "frontend", "opaque", "implicit", "spa"],
         "subject_audience": ["api1"],
         "scopes": ["openid", "profile", "api1", "api2"],
         "audiences": ["api1", "api2"],

@@ -13,7 +13,7 @@ TYPE = "urn:ietf:params:oauth:token-type:"
 async def exchange(
     service: RunningService,
     token: str | None,
-    client: str = "api1",
+    client: str | None = "api1",
     *,
     of_type: str = "access_token",
     **form: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -183,6 +184,23 @@ async def test_an_access_token_becomes_an_id_token(service: RunningService, app:
     claims = claims_in(answer["access_token"])
     assert (claims["aud"], claims["sub"], claims["name"]) == ("web", "818727", "Alice Smith")
     assert (claims["amr"], claims["act"]) == (["pwd"], {"sub": "web"})
+
+
+@pytest.mark.rfc("9449#5")
+@pytest.mark.parametrize("requested", ["access_token", "refresh_token"])
+async def test_a_public_clients_bound_refresh_token_is_exchanged_with_its_key_only(
+    service: RunningService, app_of: Callable[[str], ClientApp], requested: str
+) -> None:
+    own, other = DpopKey(service.issuer), DpopKey(service.issuer)
+    spa = app_of("spa")
+    code = await spa.code(scope="openid api1 offline_access")
+    refresh = (await spa.redeem(code, headers=own.header()))["refresh_token"]
+    asked: dict[str, Any] = {"of_type": "refresh_token", "requested_token_type": requested}
+    asked |= {"client_id": "spa", "scope": "api1"}
+    for headers in ({}, other.header()):
+        refused = await exchange(service, refresh, None, headers=headers, **asked)
+        assert refused.refusal == (400, "invalid_request")
+    assert (await exchange(service, refresh, None, headers=own.header(), **asked)).status == 200
 
 
 async def test_an_access_token_becomes_a_refresh_token_that_ends_with_it(

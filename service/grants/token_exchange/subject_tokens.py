@@ -139,6 +139,9 @@ class SubjectTokens:
         authorization = token.authorization
         if authorization.client_id != asked.client_id:
             raise InvalidRequest("subject_token is a refresh token of another client")
+        # The key is all that a public client's refresh token is protected by (RFC 9449 §5, RFC 8705 §4).
+        if token.record.cnf not in {None, asked.token_request.cnf}:
+            raise InvalidRequest("subject_token is bound to a key that the request does not prove")
         act = {} if authorization.act is None else {"act": authorization.act}
         return Subject(
             claims={**authorization.claims, **act},
