@@ -6,6 +6,7 @@ python api1.py ISSUER API2 PORT
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import sys
 import time
@@ -71,9 +72,10 @@ class Api1:
         if claims is None:
             return refusal("the token is not a valid access token for API 1")
         delegated = await self.exchange(token)
-        if delegated is None:
+        transaction = await self.begin_transaction(token)
+        if delegated is None or transaction is None:
             return refusal("the issuer did not exchange the token")
-        headers = {"Authorization": f"Bearer {delegated}"}
+        headers = {"Authorization": f"Bearer {delegated}", "Txn-Token": transaction}
         async with self.http.get(f"{self.api2}/numbers", headers=headers) as answer:
             numbers = await answer.json()
         return web.json_response({"user": claims["sub"], "api2_says": numbers})
@@ -98,7 +100,24 @@ class Api1:
 
     async def exchange(self, token: str) -> str | None:
         """A token with which API 1 may call API 2 for the same user: the delegation grant."""
-        form = {"grant_type": "delegation", "token": token, "scope": "api2"}
+        return await self.ask_issuer({"grant_type": "delegation", "token": token, "scope": "api2"})
+
+    async def begin_transaction(self, token: str) -> str | None:
+        """A transaction token, which tells every API of the call chain what it is about."""
+        return await self.ask_issuer(
+            {
+                "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+                "requested_token_type": "urn:ietf:params:oauth:token-type:txn_token",
+                "audience": "https://shop.example",
+                "scope": "report",
+                "request_details": json.dumps({"year": 2026, "colour": "red"}),
+                "subject_token": token,
+                "subject_token_type": "urn:ietf:params:oauth:token-type:access_token",
+            }
+        )
+
+    async def ask_issuer(self, form: dict[str, str]) -> str | None:
+        """The token that the issuer answers with."""
         url = f"{self.issuer}/connect/token"
         async with self.http.post(url, data=form, headers=CREDENTIALS) as answer:
             response: dict[str, str] = await answer.json()

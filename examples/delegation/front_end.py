@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 import secrets
 import sys
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 from aiohttp import ClientSession, CookieJar, encode_basic_auth
 
 CREDENTIALS = {"Authorization": encode_basic_auth("frontend", "frontend-secret")}
+Claims = dict[str, Any]
 REDIRECT_URI = "http://localhost:3000/callback"
 
 
@@ -27,8 +30,10 @@ async def tell(issuer: str, api1: str, api2: str) -> None:
         say("front end", "Alice has signed in; the front end holds a token for API 1")
         said = await call(http, f"{api2}/numbers", token)
         say("front end → API 2", f"with the token for API 1: {said}")
-        said = await call(http, f"{api1}/report", token)
-        say("front end → API 1", f"with the same token: {said}")
+        status, report = await ask(http, f"{api1}/report", token)
+        tokens = report["api2_says"].pop("tokens")
+        say("front end → API 1", f"with the same token: {status} {json.dumps(report)}")
+        show({"the user's token": claims_of(token), **tokens})
         await http.post(f"{issuer}/connect/revocation", data={"token": token}, headers=CREDENTIALS)
         say(
             "front end",
@@ -78,8 +83,43 @@ async def as_alice(http: ClientSession, url: str) -> dict[str, str]:
 
 async def call(http: ClientSession, url: str, token: str) -> str:
     """Status and body of an API's answer."""
+    status, body = await ask(http, url, token)
+    return f"{status} {json.dumps(body)}"
+
+
+async def ask(http: ClientSession, url: str, token: str) -> tuple[int, Claims]:
+    """Status and JSON of an API's answer."""
     async with http.get(url, headers={"Authorization": f"Bearer {token}"}) as response:
-        return f"{response.status} {await response.text()}"
+        return response.status, await response.json()
+
+
+def claims_of(token: str) -> Claims:
+    """What is in a JWT, for the table only: a client does not look into access tokens."""
+    payload = token.split(".")[1]
+    claims: Claims = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return claims
+
+
+def show(tokens: dict[str, Claims]) -> None:
+    """Print the tokens of one call side by side."""
+    print()
+    line("", *tokens)
+    for name in ("aud", "sub", "scope", "client_id", "act", "req_wl", "tctx"):
+        line(name, *(text_of(claims.get(name)) for claims in tokens.values()))
+    print(flush=True)
+
+
+def text_of(value: Any) -> str:
+    """A claim in a few characters; `act` as the chain of those who act, the last one first."""
+    if isinstance(value, dict) and "sub" in value:
+        before = text_of(value.get("act"))
+        return f"{value['sub']} after {before}" if before else str(value["sub"])
+    return value or "" if isinstance(value, str | None) else json.dumps(value)
+
+
+def line(first: str, *cells: str) -> None:
+    """One line of the table."""
+    print(f"{first:>10}  {''.join(f'{cell:22}' for cell in cells)}".rstrip())
 
 
 def s256(verifier: str) -> str:

@@ -1,4 +1,4 @@
-"""Starts the service and both APIs on free ports, lets the front end tell the story, and ends them all."""
+"""Starts the service and three APIs on free ports, lets the front end tell the story, and ends them all."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ SECONDS = 20
 
 def main() -> int:
     """The front end's exit code."""
-    ports = free_ports(3)
-    issuer, api1, api2 = (f"http://localhost:{port}" for port in ports)
+    ports = free_ports(4)
+    issuer, api1, api2, api3 = (f"http://localhost:{port}" for port in ports)
     with ExitStack() as running:
         service = ["-m", "service", "serve", "--config", str(HERE / "config.yaml")]
         start(running, [*service, "--port", str(ports[0])], ports[0], ISSUER=issuer)
-        start(running, [str(HERE / "api2.py"), issuer, str(ports[2])], ports[2])
+        start(running, [str(HERE / "api3.py"), issuer, str(ports[3])], ports[3])
+        start(running, [str(HERE / "api2.py"), issuer, api3, str(ports[2])], ports[2])
         start(running, [str(HERE / "api1.py"), issuer, api2, str(ports[1])], ports[1])
         front_end = [sys.executable, str(HERE / "front_end.py"), issuer, api1, api2]
         return subprocess.run(front_end, check=False).returncode
