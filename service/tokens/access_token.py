@@ -69,6 +69,7 @@ class AccessTokens:
         scope: frozenset[str] | None = None,
         resources: tuple[str, ...] | None = None,
         details: tuple[Detail, ...] | None = None,
+        always_jwt: bool = False,
         at_most: int = sys.maxsize,
         ends_at: int = sys.maxsize,
     ) -> MintedToken:
@@ -76,7 +77,7 @@ class AccessTokens:
         now = clock()
         lifetime = min(client.access_token_lifetime, at_most, _end(authorization, ends_at) - now)
         target, details = self.targets.find(authorization, scope, resources, details)
-        is_reference = client.access_token_type == "reference"
+        is_reference = client.access_token_type == "reference" and not always_jwt
         handle = new_handle("access_token", authorization.id) if is_reference else None
         # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).
         unique = secrets.token_urlsafe(16) if handle is None else handle.digest[:_UNIQUE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from service.model.authorization import Authorization
 from service.model.client import Client
@@ -112,8 +112,9 @@ class TokenIssuer:
         derived = grant if isinstance(grant, DerivedGrant) else None
         access = await self.access_tokens.mint(
             authorization,
-            replace(client, access_token_type="jwt") if grant.always_jwt else client,
+            client,
             user_claims=user_claims,
+            always_jwt=grant.always_jwt,
             at_most=grant.lifetime,
             ends_at=sys.maxsize if derived is None else derived.source.expires_at,
         )
