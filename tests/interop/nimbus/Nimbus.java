@@ -50,6 +50,7 @@ public final class Nimbus {
         readsWhatIsEncrypted(new ClientID("web-sealed"));
         registersItself(new Registration(provider));
         actsForItself();
+        bringsAssertions(new ClientID("courier"));
     }
 
     private void signsInAndOut(String method, Application app) {
@@ -150,6 +151,26 @@ public final class Nimbus {
         steps.step("client_credentials: a token that introspects as the machine's", () -> {
             var issued = machine.ask(new ClientCredentialsGrant(), new Scope("api1")).getTokens();
             Steps.expect(id, machine.introspect(issued.getAccessToken()).getClientID());
+        });
+    }
+
+    private void bringsAssertions(ClientID id) {
+        var issuer = provider.getIssuer();
+        var courier = new Application(provider, id, () -> new ClientSecretBasic(id, new Secret("courier-secret")));
+        steps.step("jwt-bearer: an assertion of another issuer, once", () -> {
+            var grant = Assertions.about("their-alice", issuer);
+            var token = courier.ask(grant, new Scope("api1")).getTokens().getAccessToken();
+            Steps.expect("partner:their-alice", courier.introspect(token).getSubject().getValue());
+            refusedWith("invalid_grant", () -> courier.ask(grant, new Scope("api1")));
+        });
+        steps.step("jwt-bearer: an assertion for another server is refused", () ->
+                refusedWith("invalid_grant", () ->
+                        courier.ask(Assertions.about("their-alice", new Issuer("https://other.example")), null)));
+        steps.step("jwt-bearer: an ID-JAG for this client, and none for another one", () -> {
+            var grant = Assertions.idJag("their-alice", issuer, "courier", "api1 api2");
+            Steps.expect(new Scope("api1"), courier.ask(grant, null).getTokens().getAccessToken().getScope());
+            var foreign = Assertions.idJag("their-alice", issuer, "web", "api1");
+            refusedWith("invalid_grant", () -> courier.ask(foreign, null));
         });
     }
 
