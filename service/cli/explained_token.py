@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from service.cli.explained_assertion import explain_assertion
+from service.cli.explained_assertion import explain_assertion, explain_issued_id_jag
 from service.cli.table import format_time
 from service.clock import clock
 from service.keys import jose
@@ -13,6 +13,7 @@ from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
 from service.model.handle import Handle, HandleKind, kind_of, parse_handle
 from service.parts import Parts
+from service.protocol import id_jag
 from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
@@ -41,7 +42,7 @@ async def explain_token(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
-    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE}
+    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE, id_jag.TYP}
     try:
         claims = jose.verify(token, parts.keys.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
@@ -49,7 +50,10 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
     except JwtRefused as refused:
         foreign = await explain_assertion(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
-    if jose.unverified_header(token).get("typ") == ID_TOKEN_TYPE:
+    typ = jose.unverified_header(token).get("typ")
+    if typ == id_jag.TYP:
+        return explain_issued_id_jag(claims)
+    if typ == ID_TOKEN_TYPE:
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
     else:

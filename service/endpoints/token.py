@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.client_auth import ClientAuthentication
 from service.grants import Grants
 from service.grants.jwt_bearer import JwtBearerGrant
+from service.grants.token_exchange import TokenExchangeGrant
+from service.grants.token_exchange import id_jag as issued_id_jag
 from service.http.credentials import CredentialReader
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
 from service.http.key_proofs import KeyProofs
@@ -66,12 +68,21 @@ class TokenEndpoint:
             "token_endpoint": PATH,
             "grant_types_supported": sorted(usable & (self.grants.types | {"implicit"})),
             **self.client_auth.metadata("token_endpoint"),
-            **(
-                received_id_jag.metadata(self.registry.current)
-                if JwtBearerGrant.grant_type in usable
-                else {}
-            ),
+            **self._id_jag_metadata(usable),
             "dpop_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
+        }
+
+    def _id_jag_metadata(self, usable: Collection[str]) -> Mapping[str, object]:
+        registry = self.registry.current
+        by_grant_type = {
+            JwtBearerGrant.grant_type: received_id_jag.metadata(registry),
+            TokenExchangeGrant.grant_type: issued_id_jag.metadata(registry),
+        }
+        return {
+            name: value
+            for grant_type, members in by_grant_type.items()
+            if grant_type in usable
+            for name, value in members.items()
         }
 
     async def token(self, request: Message) -> Answer:

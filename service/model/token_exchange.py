@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from service.model import types
+from service.model.id_jag_target import IdJagTarget
 from service.protocol.token_types import RequestedTokenType, SubjectTokenType
 
 EVERY_CLIENT = "*"
@@ -40,6 +41,9 @@ class ExchangeRuleEntry(types.Section):
     """The scope values that may be asked for; a request without scope gets those of them that its client is allowed."""
     audiences: types.Many[types.ClientId] = ()
     """The API resources that the new token may be for."""
+    targets: types.Many[IdJagTarget] = ()
+    """The authorization servers for which ID-JAGs may be asked for (draft-ietf-oauth-identity-assertion-authz-grant-04); scopes
+    and audiences have no effect on these."""
     max_depth: Annotated[int, Field(ge=1, le=20)] = 5
     """The most actors that are nested in `act`."""
 

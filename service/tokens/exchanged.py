@@ -47,11 +47,12 @@ class ExchangedTokens:
             key = self.id_tokens.keys.ring.signing_key(client.default_signing_alg)
             token = await key.sign(grant.token.claims, typ=grant.token.typ)
             lifetime = grant.expires_at - clock()
+        scope = format_scope(grant.authorization.scope)
         return {
             "access_token": token,
             "token_type": NOT_APPLICABLE,
             "expires_in": lifetime,
-            "scope": format_scope(grant.authorization.scope),
+            **({"scope": scope} if scope else {}),
             **grant.members,
         }
 

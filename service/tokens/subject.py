@@ -28,11 +28,15 @@ class SubjectIdentifiers:
         """
         if client.subject_type == "public":
             return subject
-        if self.pairwise_salt is None:
-            raise ServerError("pairwise subjects need pairwise_salt")
         sector = sector_identifier(client.sector_identifier_uri, client.redirect_uris)
         name = f"host:{sector}" if sector is not None else f"client:{client.client_id}"
-        message = f"{name}\0{subject}".encode()
+        return self.find_pairwise_sub(name, subject)
+
+    def find_pairwise_sub(self, sector: str, subject: str) -> str:
+        """Return the identifier of the user for a sector, such as `host:app.example`."""
+        if self.pairwise_salt is None:
+            raise ServerError("pairwise subjects need pairwise_salt")
+        message = f"{sector}\0{subject}".encode()
         digest = hmac.digest(self.pairwise_salt.encode(), message, "sha256")
         return base64url(digest)
 

@@ -166,3 +166,17 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
     if file.registration.enabled and not file.registration.allowed_scopes:
         message = "is empty, so a registered client can ask for nothing"
         yield warning(("registration", "allowed_scopes"), message, "list openid, for a start")
+
+
+FILE_RULES = (
+    issuer_is_a_secure_base,
+    keys_are_kept_safely,
+    lifetimes_fit_together,
+    server_is_set_up_safely,
+    settings_are_used,
+    proxies_are_few,
+    named_files_exist,
+    providers_can_be_trusted,
+    open_registration_is_bounded,
+    standard_claims_have_their_types,
+)

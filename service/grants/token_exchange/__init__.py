@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from service.grants.token_exchange import id_jag
 from service.grants.token_exchange.policy import build_act, find_rule, find_scope, find_targets
 from service.grants.token_exchange.request import ExchangeRequest, read_request
 from service.grants.token_exchange.requested import BY_RULE, AllowedExchange, ExchangeResult
@@ -17,6 +18,8 @@ from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.token_types import GRANT_TYPE
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
+
+_BY_RULE = {**BY_RULE, id_jag.REQUESTED_TYPE: id_jag.grant_id_jag}
 
 Exchange = Callable[[ExchangeRequest], Awaitable[ExchangeResult]]
 
@@ -41,7 +44,7 @@ class TokenExchangeGrant:
         exchange = self.without_rule.get(asked.requested_type)
         if exchange is not None:
             return await exchange(asked)
-        if asked.requested_type not in BY_RULE:
+        if asked.requested_type not in _BY_RULE:
             raise InvalidRequest("requested_token_type is not one that this server issues")
         return await self._exchange_by_rule(asked)
 
@@ -51,7 +54,7 @@ class TokenExchangeGrant:
         try:
             rule = find_rule(self.registry.current.token_exchange, self._case_of(asked))
             allowed = await self._allow(asked, rule)
-            result = BY_RULE[asked.requested_type](allowed)
+            result = _BY_RULE[asked.requested_type](allowed)
         except OAuthError as refused:
             self._record(asked, rule, cause=refused.description)
             raise
@@ -68,6 +71,8 @@ class TokenExchangeGrant:
         )
 
     async def _allow(self, asked: ExchangeRequest, rule: ExchangeRule) -> AllowedExchange:
+        if asked.requested_type == id_jag.REQUESTED_TYPE:
+            return await id_jag.allow_id_jag(asked, rule, self.tokens)
         registry = self.registry.current
         scope = find_scope(asked, rule, registry)
         resources = find_targets(asked, rule, scope, registry)

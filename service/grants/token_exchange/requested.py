@@ -27,6 +27,8 @@ class AllowedExchange(msgspec.Struct, frozen=True, kw_only=True):
     scope: frozenset[str]
     resources: tuple[str, ...]
     act: Mapping[str, object] | None
+    claims: Mapping[str, object] = {}
+    """Those of the new token, where it is none of the usual ones."""
 
     def begin_authorization(self, amr: tuple[str, ...]) -> Authorization:
         """Return a new authorization for the caller, which ends with the subject token."""

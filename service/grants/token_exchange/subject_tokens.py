@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from service.clock import clock
 from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions
+from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
 from service.keys.jose import JwtRefused, unverified_claims
 from service.model.authorization import Authorization, Source
@@ -181,7 +182,7 @@ class SubjectTokens:
         users, registry = self.active_tokens.users, self.active_tokens.clients.registry
         if await find_user_claims(users, registry, session) is None:
             raise InvalidRequest(f"the user of {parameter} is not active")
-        return hint, session
+        return hint, with_trusted_methods(session, registry.current)
 
     async def verify_actor(self, token: PresentedToken) -> Actor:
         """Return the subject of a live access token or ID token of this service."""

@@ -1,0 +1,21 @@
+"""An authorization server for which token exchange issues ID-JAGs (draft-ietf-oauth-identity-assertion-authz-grant)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from service.model import types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdJagTarget(types.Section):
+    """Another authorization server, and what clients may do there in the name of users of this service."""
+
+    issuer: types.WebUrl
+    """Its issuer identifier: the `audience` of the exchange, and the `aud` of the ID-JAG."""
+    resources: types.Many[types.Text] = ()
+    """The resources (RFC 8707) behind it that may be asked for; a request that names none gets all of them."""
+    scopes: types.Several[types.ScopeValue] = frozenset()
+    """The scope values there that may be asked for; a request that names none gets all of them."""
+    client_ids: dict[types.ClientId, types.ClientId] = field(default_factory=dict)
+    """Clients of this service that have another client_id there: {ours: theirs}."""
