@@ -137,9 +137,9 @@ class Listener:
 
 
 @asynccontextmanager
-async def listener() -> AsyncIterator[Listener]:
-    """One on a port of its own."""
-    listening = Listener()
+async def listener(bound: socket | None = None) -> AsyncIterator[Listener]:
+    """One that listens there, or on a port of its own."""
+    listening = Listener(bound) if bound else Listener()
     app = web.Application()
     app.add_routes([web.post("/told", listening.take), web.post("/told/elsewhere", listening.take)])
     runner = web.AppRunner(app, shutdown_timeout=0.1)

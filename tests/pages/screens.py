@@ -40,6 +40,9 @@ def scope(name: str, *, required: bool = False) -> SimpleNamespace:
     )
 
 
+SHOWN = SimpleNamespace(
+    binding_message="<W4SCT> & more", created_at=1_800_000_000, expires_at=1_800_000_120
+)
 LOGIN: dict[str, object] = {
     "action": "/account/login",
     "client": CLIENT,
@@ -54,6 +57,22 @@ LOGIN: dict[str, object] = {
 }
 SCREENS: dict[str, dict[str, object]] = {
     "login.html": LOGIN,
+    "requests.html": {
+        "action": "/account/requests",
+        "user": ALICE,
+        "answered": "allowed",
+        "requests": [{"ref": "S" * 16, "client": CLIENT, "shown": SHOWN}],
+    },
+    "request.html": {
+        "action": "/account/requests/" + "S" * 16,
+        "user": ALICE,
+        "client": CLIENT,
+        "shown": SHOWN,
+        "scopes": [scope("openid"), scope("api1", required=True)],
+        "details": [],
+        "session_id": "S" * 16,
+        "csrf": "anti-forgery",
+    },
     "select_account.html": {
         "action": "/account/login",
         "client": CLIENT,

@@ -12,6 +12,8 @@ IDS = {
     "login.html": {"username", "password", "remember", "login", "cancel", "login-error"},
     "select_account.html": {"account-continue", "account-other", "cancel"},
     "consent.html": {"consent-allow", "consent-deny", "remember"},
+    "request.html": {"request-allow", "request-deny", "binding-message"},
+    "requests.html": {"request-done"},
     "logout.html": {"logout-confirm"},
     "logged_out.html": {"logout-success"},
     "error.html": {"error", "error-description", "request-id"},

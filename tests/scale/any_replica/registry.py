@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.ciba.consumption import ciba_client
 from tests.clients.signing import SECRET, key_of
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
@@ -33,6 +34,14 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
     )
     client_in(whole, "api1")["allowed_grant_types"].append(EXCHANGE)
     whole["token_exchange"] = [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}]
+    whole["clients"].append(
+        ciba_client(
+            "till",
+            client_in(whole, "web")["client_secrets"],
+            backchannel_token_delivery_mode="ping",
+            backchannel_client_notification_endpoint=f"http://localhost:{party}/told",
+        )
+    )
     machine = client_in(whole, "machine")
     whole["clients"] += [
         machine | {"client_id": "signing", "client_secrets": [{"value": SECRET}]},
