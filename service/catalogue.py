@@ -5,10 +5,7 @@ from __future__ import annotations
 from service.authorize.response_modes import RESPONSE_MODE_NAMES
 from service.client_auth import CLIENT_AUTH_METHODS
 from service.grants import BUILTIN_GRANTS
-from service.model.catalogue import Catalogue, Feature
-
-FEATURES: frozenset[Feature] = frozenset({Feature.CIBA})
-"""To support one, name it here: its keys of config.yaml are no longer warned of, and clients may register them."""
+from service.model.catalogue import Catalogue
 
 _BY_AUTHORIZE = frozenset({"implicit"})
 """The authorize endpoint issues these tokens; there is no handler at the token endpoint."""
@@ -22,5 +19,4 @@ def builtin_catalogue() -> Catalogue:
         registrable_grant_types=_BY_AUTHORIZE | registrable,
         client_auth_methods={method.name: method.credential for method in CLIENT_AUTH_METHODS},
         response_modes=RESPONSE_MODE_NAMES,
-        features=FEATURES,
     )

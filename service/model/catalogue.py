@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 
 
 class Credential(Enum):
@@ -18,12 +18,6 @@ class Credential(Enum):
     NOTHING = "nothing"
 
 
-class Feature(StrEnum):
-    """A specification whose keys `config.yaml` may have, and that this version may not support yet."""
-
-    CIBA = "CIBA"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
     """Configuration, registration of clients and discovery all take the supported names from here."""
@@ -34,7 +28,6 @@ class Catalogue:
     """Those that a client may register dynamically."""
     client_auth_methods: Mapping[str, Credential]
     response_modes: tuple[str, ...]
-    features: frozenset[Feature]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from service.grants import BUILTIN_GRANTS
 from service.grants.client_credentials import ClientCredentialsGrant
 from service.grants.password import PasswordGrant
 from service.model.authorization import CIBA
-from service.model.catalogue import Feature
 
 Found = Callable[..., dict[str, Problem]]
 
@@ -33,7 +32,6 @@ USES = {
     "default_response_mode": "form_post",
     "backchannel_user_code_parameter": True,
 }
-USER_CODE = "clients[app].backchannel_user_code_parameter"
 
 
 @pytest.fixture
@@ -95,17 +93,6 @@ def test_a_name_that_nobody_has_added_is_an_error(found: Found, key: str, name: 
     problems = found(**{key: [name] if key == "allowed_grant_types" else name})
     (problem,) = (each for path, each in problems.items() if key in path)
     assert (problem.severity, "is not supported" in problem.message) == ("error", True)
-
-
-def test_a_feature_that_the_catalogue_does_not_name_is_not_supported(
-    found: Found, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
-    assert "Not supported" not in client["backchannel_user_code_parameter"]["description"]
-    monkeypatch.setattr(catalogue, "FEATURES", frozenset[Feature]())
-    assert found()[USER_CODE].message == "not supported yet: CIBA"
-    client = plain_json_schema(builtin_catalogue())["$defs"]["ClientEntry"]["properties"]
-    assert "Not supported" in client["backchannel_user_code_parameter"]["description"]
 
 
 def test_a_grant_that_is_added_to_the_list_is_supported(

@@ -186,8 +186,8 @@ class RegistrationPolicy:
             yield from (finding for finding in rule(entry) if finding.severity == "error")
         for each in registered_client.RULES:
             yield from each(entry, self.offered)
-        # A warning in config.yaml; here an unsupported protection must not be promised.
-        yield from supported.client_uses_supported_features(entry, self.offered.catalogue)
+        # A warning in config.yaml; here nothing must be promised that is not supported.
+        yield from supported.client_uses_supported_names(entry, self.offered.catalogue)
 
 
 def _read_names(metadata: Mapping[str, object]) -> LocalText | None:

@@ -1,4 +1,4 @@
-"""Rules on features and names that the schema accepts and that the catalogue says this version does not support."""
+"""Rules on names that the schema accepts and that the catalogue says this version does not support."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from service.config.problem import Finding, Location, warning
 from service.config.schema.findings import nearest
-from service.model.catalogue import Catalogue, Credential, Feature
+from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry
 
 GRANT_TYPES: Mapping[str, str] = {
@@ -18,7 +18,7 @@ GRANT_TYPES: Mapping[str, str] = {
     "urn:ietf:params:oauth:grant-type:device_code": "the device grant (RFC 8628)",
     "urn:ietf:params:oauth:grant-type:jwt-bearer": "the JWT bearer grant (RFC 7523)",
     "urn:ietf:params:oauth:grant-type:token-exchange": "token exchange (RFC 8693)",
-    "urn:openid:params:grant-type:ciba": str(Feature.CIBA),
+    "urn:openid:params:grant-type:ciba": "CIBA",
 }
 """The grant types of specifications, which no extension may serve."""
 AUTH_METHODS: Mapping[str, Credential] = {
@@ -31,23 +31,10 @@ AUTH_METHODS: Mapping[str, Credential] = {
     "none": Credential.NOTHING,
 }
 """The client authentication methods of specifications."""
-_CLIENT_KEYS: Mapping[str, Feature] = {
-    "backchannel_token_delivery_mode": Feature.CIBA,
-    "backchannel_client_notification_endpoint": Feature.CIBA,
-    "backchannel_authentication_request_signing_alg": Feature.CIBA,
-    "backchannel_user_code_parameter": Feature.CIBA,
-}
-"""The keys of a client that have no effect without a feature."""
 
 
-def unsupported_keys(catalogue: Catalogue) -> Mapping[str, Feature]:
-    """Return the keys of a client that this version accepts and does not support."""
-    keys = _CLIENT_KEYS.items()
-    return {name: feature for name, feature in keys if feature not in catalogue.features}
-
-
-def client_uses_supported_features(client: ClientEntry, catalogue: Catalogue) -> Iterator[Finding]:
-    """Warn of features of a client that this version does not support; refuse unknown names."""
+def client_uses_supported_names(client: ClientEntry, catalogue: Catalogue) -> Iterator[Finding]:
+    """Warn of grant types and methods that this version does not support; refuse unknown names."""
     for grant_type in sorted(client.allowed_grant_types - catalogue.grant_types):
         if grant_type in GRANT_TYPES:
             yield _not_supported(("allowed_grant_types", grant_type), GRANT_TYPES[grant_type])
@@ -60,9 +47,6 @@ def client_uses_supported_features(client: ClientEntry, catalogue: Catalogue) ->
             yield _report_unknown(location, method, {*catalogue.client_auth_methods, *AUTH_METHODS})
     if mode is not None and mode not in catalogue.response_modes:
         yield _report_unknown(("default_response_mode",), mode, catalogue.response_modes)
-    for name, feature in unsupported_keys(catalogue).items():
-        if getattr(client, name):
-            yield _not_supported((name,), feature)
 
 
 def _not_supported(location: Location, feature: str) -> Finding:

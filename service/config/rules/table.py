@@ -81,7 +81,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
             clients.codes_are_protected,
             credentials.secrets_are_long_enough,
             credentials.confidential_clients_have_credentials,
-            partial(supported.client_uses_supported_features, catalogue=catalogue),
+            partial(supported.client_uses_supported_names, catalogue=catalogue),
         ),
     )
 

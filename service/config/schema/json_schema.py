@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from service.config.reading.source import LISTS
-from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES, unsupported_keys
+from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES
 from service.config.schema.file import ConfigurationFile, Users
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
@@ -82,8 +82,6 @@ def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
 def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None:
     """Say in a key's description that this version does not support it, or which of its values."""
     client = definitions[ClientEntry.__name__]["properties"]
-    for name in unsupported_keys(catalogue):
-        client[name]["description"] += " **Not supported yet.**"
     if "urn:ietf:params:oauth:grant-type:device_code" not in catalogue.grant_types:
         client["device_code_lifetime"]["description"] += " **Not supported yet.**"
     for name, values in (
