@@ -73,7 +73,7 @@ async def test_an_unsigned_request_is_refused(fapi: HeldApp) -> None:
         ("ES256", {"exp": int(time.time()) + 4200}),
         ("ES256", {"aud": "https://other.example"}),
     ],
-    ids=str,
+    ids=["another algorithm", "old", "for too long", "for another audience"],
 )
 async def test_a_request_by_a_weak_algorithm_or_for_too_long_is_refused(
     fapi: HeldApp, alg: str, changes: dict[str, Any]
