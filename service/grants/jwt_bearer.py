@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from service.identity import received_id_jag
-from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion, ForeignAssertions
+from service.identity.assertions import (
+    ASSERTION_TYPES,
+    ForeignAssertion,
+    ForeignAssertions,
+    name_actors,
+)
 from service.identity.received_id_jag import Access
 from service.keys.jose import JwtRefused
 from service.model.authorization import Authorization, Confirmation, read_confirmation
@@ -16,6 +22,10 @@ from service.protocol import id_jag
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.protocol.scope import OFFLINE_ACCESS
 from service.tokens.granting import GrantResult, NewGrant, ScopeRule, TokenRequest
+from service.tokens.permitted import find_actors
+
+MAX_ACTORS = 5
+"""The longest chain of parties that act for a user."""
 
 _TYPES = ASSERTION_TYPES | {id_jag.TYP}
 
@@ -37,11 +47,12 @@ class JwtBearerGrant:
         try:
             assertion = await self.assertions.verify(presented, request.client, typ=_TYPES)
             _check_key(assertion, request.cnf)
+            act = _find_act(assertion)
             access = self._find_access(assertion, request)
             await self.assertions.use_up(assertion, request.client)
         except JwtRefused as refused:
             return InvalidGrant(f"the assertion is refused: {refused}")
-        return NewGrant(authorization=_authorize(request, assertion, access))
+        return NewGrant(authorization=_authorize(request, assertion, access, act))
 
     def _find_access(self, assertion: ForeignAssertion, request: TokenRequest) -> Access:
         if assertion.issuer.id_jag:
@@ -64,7 +75,27 @@ def _check_key(assertion: ForeignAssertion, cnf: Confirmation | None) -> None:
         raise JwtRefused("it is bound to a key that the request does not prove")
 
 
-def _authorize(request: TokenRequest, assertion: ForeignAssertion, access: Access) -> Authorization:
+def _find_act(assertion: ForeignAssertion) -> Mapping[str, object] | None:
+    """Return who acts for the user already; without them a delegation there would be an impersonation here (RFC 8693 §4.1)."""
+    if "act" not in assertion.claims:
+        return None
+    act = assertion.claims["act"]
+    actors = [*find_actors(act, None)]
+    if not 0 < len(actors) <= MAX_ACTORS or not all(_names_party(actor) for actor in actors):
+        raise JwtRefused(f"its act does not name 1 to {MAX_ACTORS} parties")
+    return name_actors(act, issuer=assertion.issuer.issuer)
+
+
+def _names_party(actor: Mapping[str, object]) -> bool:
+    return isinstance(actor.get("sub"), str) and isinstance(actor.get("act", {}), dict)
+
+
+def _authorize(
+    request: TokenRequest,
+    assertion: ForeignAssertion,
+    access: Access,
+    act: Mapping[str, object] | None,
+) -> Authorization:
     scope, resources = access
     return Authorization(
         id=new_selector(),
@@ -76,6 +107,7 @@ def _authorize(request: TokenRequest, assertion: ForeignAssertion, access: Acces
         idp=assertion.idp,
         auth_time=assertion.auth_time,
         user_claims=assertion.user_claims,
+        act=act,
         grant_type=request.grant_type,
         cnf=request.cnf,
         created_at=request.now,

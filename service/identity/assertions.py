@@ -28,6 +28,7 @@ from service.protocol.id_jag import TYP
 from service.protocol.subject_template import LONGEST_SUBJECT, fill_template
 from service.store.stores import Stores
 from service.tokens.claims import without_protocol_claims
+from service.tokens.permitted import find_actors
 
 MAX_LENGTH = 16384
 """Characters of an assertion; a longer one is refused before any work."""
@@ -180,3 +181,11 @@ def _map_claims(claims: VerifiedClaims, issuer: TrustedIssuer) -> Mapping[str, o
     return without_protocol_claims(
         {ours: claims[theirs] for theirs, ours in named if theirs in claims}
     )
+
+
+def name_actors(act: object, *, issuer: str) -> Mapping[str, object] | None:
+    """Return the actors of another issuer's JWT, each named together with that issuer (RFC 8693 §4.1)."""
+    named: dict[str, object] | None = None
+    for actor in reversed([*find_actors(act, None)]):
+        named = {"iss": issuer, **actor} | ({} if named is None else {"act": named})
+    return named

@@ -233,6 +233,35 @@ async def test_a_refusal_says_why_to_the_client_and_the_log(
     assert (refused.cause, refused.grant_type) == (answer["error_description"], BEARER)
 
 
+@pytest.mark.rfc("8693#4.1")
+async def test_parties_that_act_for_the_user_are_named_with_their_issuer(partner: Partner) -> None:
+    act = {"sub": "their-gateway", "act": {"sub": "their-app", "iss": "https://elsewhere.example"}}
+    token = (await partner.grant(act=act))["access_token"]
+    claims = (await partner.service.introspect(token)).json
+    assert claims["act"] == {
+        "iss": ISSUER,
+        "sub": "their-gateway",
+        "act": {"iss": "https://elsewhere.example", "sub": "their-app"},
+    }
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    act: dict[str, Any] = {"sub": "a"}
+    for _ in range(depth - 1):
+        act = {"sub": "a", "act": act}
+    return act
+
+
+@pytest.mark.rfc("8693#4.1")
+@pytest.mark.parametrize(
+    "act",
+    ["their-app", {}, {"sub": 5}, {"sub": "a", "act": "b"}, _nested(6), _nested(200)],
+    ids=["text", "nobody", "number", "text within", "six", "hundreds"],
+)
+async def test_parties_that_act_are_few_and_have_names(partner: Partner, act: Any) -> None:
+    assert (await partner.grant(act=act)).refusal == REFUSED
+
+
 async def test_discovery_lists_the_grant_type(service: RunningService) -> None:
     metadata = (await service.get("/.well-known/openid-configuration")).json
     assert BEARER in metadata["grant_types_supported"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service.clock import clock
 from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
-from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions
+from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions, name_actors
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sessions import Sessions
 from service.keys.jose import JwtRefused, unverified_claims
@@ -20,7 +20,7 @@ from service.protocol.errors import InvalidRequest
 from service.tokens.active import ACCESS_TOKEN_TYPES, ActiveToken, ActiveTokens, Inactive
 from service.tokens.granting import DerivationSource
 from service.tokens.id_token import Hint, IdTokens
-from service.tokens.permitted import find_actors, find_user_claims
+from service.tokens.permitted import find_user_claims
 
 _FOREIGN_TYPES = ASSERTION_TYPES | ACCESS_TOKEN_TYPES
 
@@ -125,7 +125,7 @@ class SubjectTokens:
         )
         claims: dict[str, object] = {**foreign.claims}
         if "act" in claims:
-            claims["act"] = _act_of(claims["act"], issuer=foreign.issuer.issuer)
+            claims["act"] = name_actors(claims["act"], issuer=foreign.issuer.issuer)
         source = Source(expires_at=foreign.expires_at)
         return Subject(claims=claims, authorization=authorization, source=source, token=None)
 
@@ -198,11 +198,3 @@ class SubjectTokens:
             raise InvalidRequest("actor_token is not active")
         idp = None if found.authorization is None else found.authorization.idp
         return Actor(claims=found.claims, idp=None if idp == LOCAL else idp)
-
-
-def _act_of(act: object, *, issuer: str) -> object:
-    """Return the actors of another issuer's token, each named together with that issuer (RFC 8693 §4.1)."""
-    named: object = None
-    for actor in reversed([*find_actors(act, None)]):
-        named = {"iss": issuer, **actor} | ({} if named is None else {"act": named})
-    return named
