@@ -18,6 +18,8 @@ from service.endpoints.backchannel_authentication import BackchannelAuthenticati
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
+from service.endpoints.device import DeviceEndpoint
+from service.endpoints.device_authorization import DeviceAuthorizationEndpoint
 from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
@@ -130,6 +132,7 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             required=shared.configuration.require_pushed_authorization_requests,
             emit=shared.emit,
         ),
+        _device_authorization(parts, pages),
         RevocationEndpoint(
             client_auth=clients.authentication,
             active_tokens=tokens.active_tokens,
@@ -137,6 +140,24 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             credentials=pages.credentials,
             emit=shared.emit,
         ),
+    )
+
+
+def _device_authorization(parts: Parts, pages: PageParts) -> Endpoint:
+    shared, clients = parts.shared, parts.clients
+    per_minute = shared.configuration.limits.token_requests_per_minute
+    return DeviceAuthorizationEndpoint(
+        issuer=shared.issuer,
+        client_auth=clients.authentication,
+        reader=parts.flow.reader,
+        stores=shared.stores,
+        registry=shared.registry,
+        rate_limit=shared.rate_limit("device", per_minute),
+        anonymous_limit=parts.flow.parking.rate_limit,
+        credentials=pages.credentials,
+        proofs=pages.proofs,
+        registrable=clients.registrable,
+        emit=shared.emit,
     )
 
 
@@ -202,6 +223,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         ),
         SelectAccountEndpoint(sign_in=pages.sign_in),
         ConsentEndpoint(sign_in=pages.sign_in),
+        DeviceEndpoint(sign_in=pages.sign_in),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from service.authorize.device import place_in
 from service.authorize.parameters import (
     AUTHORIZE,
     CERTIFICATE,
@@ -19,7 +20,7 @@ from service.authorize.parameters import (
     EndpointKind,
 )
 from service.authorize.parking import read_pushed_id
-from service.authorize.reply_to import ReplyTo, find_client, find_reply_to
+from service.authorize.reply_to import ReplyTo, find_client, find_reply_to, reply_to_device
 from service.authorize.request import AuthorizeRequest, read_request
 from service.authorize.request_object import Arrival, RequestObjects
 from service.clients.directory import Clients
@@ -178,7 +179,8 @@ class RequestReader:
     async def reopen(self, params: Params) -> Arrival:
         """Return a request that was parked; its request object was opened before."""
         client = await find_client(params, self.clients)
-        return Arrival(endpoint=AUTHORIZE, client=client, params=params)
+        endpoint = AUTHORIZE if place_in(params) is None else DEVICE
+        return Arrival(endpoint=endpoint, client=client, params=params)
 
     async def reply_to(self, arrival: Arrival) -> ReplyTo:
         """Return the place of the answer.
@@ -186,6 +188,8 @@ class RequestReader:
         Raise InvalidRequest if the redirect URI is not registered, UnauthorizedClient if the answer
         has to be encrypted and the client has no key for that.
         """
+        if arrival.endpoint is DEVICE:
+            return reply_to_device(arrival.client, issuer=self.issuer)
         reply_to = find_reply_to(arrival.params, arrival.client, issuer=self.issuer)
         return await reply_to.with_keys(self.client_keys)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
+from service.authorize.device import CONFIRM, DeviceRequests, place_in
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parameters import AUTHORIZE
 from service.authorize.parking import PUSHED, Claim, ParkedRequest, Parking, read_pushed_id
@@ -73,6 +74,7 @@ class AuthorizeFlow:
     """Keeps the requests that clients have pushed (RFC 9126)."""
     consents: Consents
     answering: Answering
+    devices: DeviceRequests
     emit: Emit
 
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
@@ -128,10 +130,27 @@ class AuthorizeFlow:
 
     async def resume(self, parked: ParkedRequest, visitor: Visitor) -> Outcome:
         """Go on with a parked request after the user has answered something."""
+        if place_in(parked.params) is not None:
+            _, step = await self.read_device(parked, visitor)
+            return NextStep(step.path, parked.id)
         return await self.advance(await self.reader.reopen(parked.params), visitor, parked)
 
-    async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Delivery:
+    async def read_device(
+        self, parked: ParkedRequest, visitor: Visitor
+    ) -> tuple[Interaction, Step]:
+        """Return a device's request with its user, and the step that is next; an error is a page."""
+        arrival = await self.reader.reopen(parked.params)
+        reply_to = await self.reader.reply_to(arrival)
+        request = await self.reader.read(arrival)
+        interaction = await self._interaction(request, reply_to, visitor, parked.answers)
+        return interaction, self._find_step(interaction, visitor, parked) or CONFIRM
+
+    async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Outcome:
         """End a parked request, because the user refused or cannot meet it."""
+        if place_in(parked.params) is not None:
+            subject = visitor.session.subject if visitor.session else None
+            await self.devices.deny(parked, subject=subject)
+            return NextStep(CONFIRM.path, parked.id)
         arrival = await self.reader.reopen(parked.params)
         reply_to = await self.reader.reply_to(arrival)
         if (claim := self._claim(arrival, parked)) is not None:

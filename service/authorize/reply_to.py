@@ -55,7 +55,7 @@ class ReplyTo:
     @property
     def unverified_client_host(self) -> str | None:
         """The host if the client registered dynamically, because no operator knows it (RFC 7591 §5)."""
-        return self.host if self.client.dynamically_registered else None
+        return self.host if self.client.dynamically_registered and self.redirect_uri else None
 
     def in_browser(self, browser_state: str) -> ReplyTo:
         """Add session_state to what every answer carries (OIDC Session Management §2)."""
@@ -117,6 +117,18 @@ def find_reply_to(params: Params, client: Client, *, issuer: str) -> ReplyTo:
         response_mode=_choose_mode(params, client),
         state=_only(params, "state"),
         asks_for_identity=OPENID in (_only(params, "scope") or "").split(),
+    )
+
+
+def reply_to_device(client: Client, *, issuer: str) -> ReplyTo:
+    """Return the place of an answer that no browser carries: the device polls for it (RFC 8628 §3.4)."""
+    return ReplyTo(
+        issuer=issuer,
+        client=client,
+        redirect_uri="",
+        response_mode=NO_RESPONSE.default_mode,
+        state=None,
+        asks_for_identity=False,
     )
 
 

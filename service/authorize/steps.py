@@ -6,6 +6,7 @@ from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
 from service.identity.sign_in import AMR
 from service.model.registry import Registry
+from service.protocol.authorization_request import NO_RESPONSE
 from service.protocol.errors import AccountSelectionRequired, ConsentRequired, LoginRequired
 
 
@@ -53,7 +54,8 @@ def _needs_consent(interaction: Interaction) -> bool:
 
     One for authorization_details is never remembered: each of them may be another payment.
     """
-    if interaction.answers.consented_scope is not None:
+    is_of_device = interaction.request.response_type is NO_RESPONSE  # whose own page asks
+    if is_of_device or interaction.answers.consented_scope is not None:
         return False
     request, client = interaction.request, interaction.request.client
     if "consent" in request.prompt or request.authorization_details:

@@ -20,8 +20,8 @@ from service.keys.sealing import Seal, Unreadable
 from service.model import ciba_events, events
 from service.model.backchannel import BackchannelDelivery, message_id
 from service.model.client import Client
-from service.model.events import current_traceparent
 from service.model.outgoing import HttpBody, Unreachable
+from service.model.request_context import current_traceparent
 from service.outbox.queue import Outbox
 from service.protocol.scope import format_scope
 from service.store.stores import CIBA, Stores

@@ -26,8 +26,8 @@ from service.http.parameters import FORM
 from service.identity.passwords import Passwords
 from service.keys.jose import looks_like_jwt, unverified_claims, unverified_header
 from service.model.client import Client, verifies_any
-from service.model.events import current_request_id
 from service.model.registry import Registry
+from service.model.request_context import current_request_id
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import csrf_token
 from service.protocol.errors import InvalidRequest

@@ -23,6 +23,7 @@ from service.model.credentials import RequestCredentials
 from service.model.events import Emit, TokenRefused
 from service.model.registry import LiveRegistry
 from service.protocol.errors import (
+    AuthorizationPending,
     InvalidAuthorizationDetails,
     InvalidGrant,
     OAuthError,
@@ -144,6 +145,8 @@ class TokenEndpoint:
         raise UnauthorizedClient(description, refused=refused)
 
     def _emit_refusal(self, params: Params, client: Client | None, error: OAuthError) -> None:
+        if isinstance(error, AuthorizationPending):
+            return  # the usual answer to a client that polls
         sent = params.get("grant_type")
         self.emit(
             TokenRefused(

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from service.grants.authorization_code import AuthorizationCodeGrant
 from service.grants.ciba import CibaGrant
 from service.grants.client_credentials import ClientCredentialsGrant
+from service.grants.device_code import DeviceCodeGrant
 from service.grants.extensions import ExtensionGrantError, extension_grants
 from service.grants.jwt_bearer import JwtBearerGrant
 from service.grants.password import PasswordGrant
@@ -48,6 +49,7 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     RefreshTokenGrant: lambda parts: RefreshTokenGrant(parts.services.registry, parts.revocation),
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
     JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions, parts.services.registry),
+    DeviceCodeGrant: lambda parts: DeviceCodeGrant(parts.polling),
     PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
     TokenExchangeGrant: lambda parts: TokenExchangeGrant(
         registry=parts.services.registry,

@@ -19,7 +19,8 @@ from aiohttp import HttpVersion11, web
 from service.http.admission import reason_to_refuse
 from service.http.cors import Cors
 from service.http.endpoint import NOSNIFF, Answer, Fields, Message, WholeRequest, json_answer
-from service.model.events import Emit, RequestAnswered, current_client_key, current_request_id
+from service.model.events import Emit, RequestAnswered
+from service.model.request_context import current_client_key, current_request_id
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
 

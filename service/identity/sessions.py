@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
-from service.model.events import Emit, SessionEnded, SessionStarted, current_traceparent
+from service.model.events import Emit, SessionEnded, SessionStarted
 from service.model.handle import digest, is_selector, new_handle, new_selector, parse_handle
+from service.model.request_context import current_traceparent
 from service.model.session import LogoutDelivery, Session
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -13,22 +12,7 @@ from service.protocol.errors import OAuthError
 Emit = Callable[[object], None]
 """Emits an event to all listeners; it never fails and never waits."""
 
-current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that is being answered, if there is one."""
-
-current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
-"""The present span for other servers (W3C Trace Context §3.2); None where nothing is traced."""
-
-current_client_key: ContextVar[Mapping[str, str] | None] = ContextVar("client_key", default=None)
-"""What has authenticated the client of the request: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
-
 LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
-
-
-def trace_id() -> str | None:
-    """Return the id of the trace that the present span belongs to (W3C Trace Context §3.2.2.3)."""
-    traceparent = current_traceparent.get()
-    return None if traceparent is None else traceparent.split("-")[1]
 
 
 class KeyAnnounced(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +78,15 @@ class AuthorizationRefused(msgspec.Struct, frozen=True, kw_only=True):
             parameter=error.refused.parameter,
             value=error.refused.shown,
         )
+
+
+class DeviceAuthorizationStarted(msgspec.Struct, frozen=True, kw_only=True):
+    client_id: str
+    scope: frozenset[str]
+
+
+class UserCodeRefused(msgspec.Struct, frozen=True, kw_only=True):
+    address: str
 
 
 class AuthorizationEnded(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,7 +256,8 @@ class ConsentGiven(msgspec.Struct, frozen=True, kw_only=True):
 
 class ConsentDenied(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
-    subject: str
+    subject: str | None
+    """None if a request of a device was refused by somebody who has not signed in."""
 
 
 class ConsentWithdrawn(msgspec.Struct, frozen=True, kw_only=True):

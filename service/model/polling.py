@@ -7,6 +7,9 @@ import msgspec
 from service.model.authorization import Confirmation
 from service.protocol.authorization_details import Detail
 
+DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
+"""The grant type by which devices poll (RFC 8628 §3.4)."""
+
 
 class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a client asks for by a device code or an auth_req_id; it is never rewritten."""

@@ -15,7 +15,7 @@ import msgspec
 import orjson
 import structlog
 
-from service.model import ciba_events, events
+from service.model import ciba_events, events, request_context
 from service.model.events import RequestAnswered, TokenIntrospected
 from service.observe.logs import text_renderer, wants_text
 
@@ -158,8 +158,8 @@ class EventLog:
 
 
 def _line(event: object, level: str, name: str, *, logger: str) -> str:
-    request_id, trace_id = events.current_request_id.get(), events.trace_id()
-    client_key = events.current_client_key.get()
+    request_id, trace_id = request_context.current_request_id.get(), request_context.trace_id()
+    client_key = request_context.current_client_key.get()
     head = _Head(datetime.now(UTC), level, logger, name, request_id, trace_id, client_key)
     begun, members = _encode(head), _encode(event)
     # Two objects made one: this takes half as long as a dictionary of both.

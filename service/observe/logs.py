@@ -12,7 +12,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from service.model.events import current_request_id, trace_id
+from service.model.request_context import current_request_id, trace_id
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")

@@ -47,6 +47,8 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.ClientRegistered: ("clients_registered", "Clients that registered themselves."),
     events.RegistrationRefused: ("registration_refusals", "Refused registrations.", "error"),
     events.AuthorizationGranted: ("authorizations", "Granted authorization requests."),
+    events.DeviceAuthorizationStarted: ("device_authorizations", "Device codes given out."),
+    events.UserCodeRefused: ("user_code_failures", "Unknown user codes of devices."),
     events.AuthorizationRefused: ("authorization_refusals", "Refused authorizations.", "error"),
     events.LoginSucceeded: ("logins", "Logins by password."),
     events.LoginFailed: ("login_failures", "Failed logins."),

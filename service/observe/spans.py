@@ -26,8 +26,9 @@ from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_sp
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.re import parse_env_headers
 
-from service.model.events import Emit, RequestAnswered, current_traceparent
+from service.model.events import Emit, RequestAnswered
 from service.model.outgoing import HttpAnswer, HttpBody, HttpClient
+from service.model.request_context import current_traceparent
 from service.model.timings import Signed, StoreAnswered
 from service.observe.metrics import OTHER
 

@@ -14,8 +14,9 @@ import aiohttp
 import structlog
 from yarl import URL
 
-from service.model.events import Emit, current_traceparent
+from service.model.events import Emit
 from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
+from service.model.request_context import current_traceparent
 from service.model.timings import OthersAnswered
 from service.outgoing.guard import AddressPolicy, GuardedResolver
 

@@ -12,7 +12,8 @@ from aiohttp import web
 from service.authorize.accepted_values import find_accepted_values
 from service.clients.directory import Clients
 from service.model.client import Client
-from service.model.events import AuthorizationRefused, Emit, current_request_id
+from service.model.events import AuthorizationRefused, Emit
+from service.model.request_context import current_request_id
 from service.pages.pages import Pages
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 

@@ -7,6 +7,7 @@ from math import ceil
 
 from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
+from service.authorize.device import KEPT as KEPT_OF_DEVICES
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import KEPT
 from service.authorize.parking import Parking
@@ -40,6 +41,7 @@ from service.model.user import UserStore
 from service.outbox.delivering import Deliveries
 from service.outbox.queue import LEASE_MARGIN, Outbox
 from service.parts.clients import ClientParts, KeyParts, TokenParts
+from service.parts.device import build_device_requests
 from service.parts.shared import Shared
 from service.store.stores import CIBA, LOGOUT
 
@@ -182,6 +184,9 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
         parking=build_parking(shared, "authorize", KEPT),
         pushed=build_parking(shared, "pushed", KEPT),
         consents=parts.records.consents,
+        devices=build_device_requests(
+            shared, tokens, build_parking(shared, "authorize", KEPT_OF_DEVICES)
+        ),
         answering=Answering(
             access_tokens=tokens.access_tokens, id_tokens=tokens.id_tokens, emit=shared.emit
         ),

@@ -28,6 +28,7 @@ MAX_LENGTH: Mapping[str, int] = {
     "code": 256,
     "code_verifier": 128,
     "refresh_token": 256,
+    "device_code": 256,
     "request_uri": 512,
 }
 """In characters; a token has its own limit where it is looked up (`tokens/active.py`)."""

@@ -9,7 +9,7 @@ from service.model.authorization import Authorization, AuthorizationCode, Refres
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
 from service.model.handle import new_selector
-from service.model.polling import Decision, PolledRequest
+from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.session import (
     Consent,
     LogoutDelivery,
@@ -95,6 +95,8 @@ class Stores:
         self.polled_requests = Records(prefix, "pq", PolledRequest)
         self.poll_paces = Records(prefix, "pp", str)  # verbs.new_pace
         self.decisions = Records(prefix, "pd", Decision)
+        # Under the digest of a user code, while its device code lives:
+        self.user_codes = Records(prefix, "dc", PolledPlace)
         self._add_ciba(prefix)
 
     def _add_ciba(self, prefix: str) -> None:

@@ -31,6 +31,10 @@ for _ = 1, amount do count = redis.call('INCR', KEYS[1]) end
 if count == amount then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count"""
 
+UNCOUNT = """\
+if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('DECR', KEYS[1]) end
+return 0"""
+
 PACE = """\
 local value = redis.call('GET', KEYS[1])
 if not value then return 0 end
@@ -100,6 +104,11 @@ def new_pace(interval: int) -> str:
 def pace(key: str, now: int, attempt: str) -> Command:
     """Note a poll where polls are paced; answers 1 if it is too early, so that the interval is longer from now on."""
     return ("EVAL", PACE, 1, key, now, TOLERANCE, SLOWER, attempt)
+
+
+def uncount(key: str) -> Command:
+    """Take one off a counter that is still there."""
+    return ("EVAL", UNCOUNT, 1, key)
 
 
 def replace(key: str, old: bytes | None, new: bytes) -> Command:

@@ -86,6 +86,13 @@ class Polling:
         is_over = request is None or decision is not None or request.expires_at <= clock()
         return None if is_over else request
 
+    async def find_decision(self, place: PolledPlace) -> Decision | None:
+        """Return the user's answer; None if there is none yet."""
+        (found,) = await self.stores.kv.read(
+            self.stores.decisions.read(place.selector, place.digest)
+        )
+        return found
+
     async def approve(
         self,
         place: PolledPlace,

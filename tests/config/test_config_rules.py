@@ -20,7 +20,6 @@ WEB = {
     "redirect_uris": ["https://app/cb"],
 }
 PUBLIC = {"client_secrets": [], "require_client_secret": False}
-DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 def client(**keys: Any) -> Any:
@@ -327,10 +326,6 @@ DOUBTFUL = {
     "everyone a proxy": (
         {"server": {"trusted_proxies": ["0.0.0.0/0"]}},
         "server.trusted_proxies[0]",
-    ),
-    "device grant": (
-        client(allowed_grant_types=["authorization_code", DEVICE]),
-        f"clients[web].allowed_grant_types[{DEVICE}]",
     ),
     "certificates from nobody": (
         {"server": {"client_certificate_header": "Client-Cert"}},

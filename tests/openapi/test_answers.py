@@ -111,6 +111,8 @@ def people(caller: Caller) -> None:
     asked = {"scope": "openid", "login_hint": "alice"}
     caller.ask("POST", "/connect/ciba", 200, data=asked, auth=("till", "till-secret"))
     caller.ask("POST", "/connect/authorize", 303, data=AUTHORIZE)
+    device = {"client_id": "tv", "scope": "openid"}
+    caller.ask("POST", "/connect/deviceauthorization", 200, data=device)
     caller.ask("GET", "/connect/endsession", 200)
     caller.ask("POST", "/connect/endsession", 303, data={"state": "s"})
     caller.ask("GET", "/connect/checksession", 200)

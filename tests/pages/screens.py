@@ -95,6 +95,17 @@ SCREENS: dict[str, dict[str, object]] = {
         "can_remember": True,
         **FORM,
     },
+    "device.html": {"action": "/device", "user_code": "BCDF-GHJK", "error": "unknown_code", **FORM},
+    "device_confirm.html": {
+        "action": "/device",
+        "client": CLIENT,
+        "user": ALICE,
+        "user_code": "BCDF-GHJK",
+        "scopes": [scope("openid"), scope("api1"), scope("offline_access")],
+        "details": [],
+        **FORM,
+    },
+    "device_done.html": {"client": CLIENT, "allowed": True},
     "logout.html": {"action": "/account/logout", "client": CLIENT, "user": ALICE, **FORM},
     "logged_out.html": {"client": CLIENT, "continue_uri": None, "frontchannel_uris": []},
     "error.html": {

@@ -14,6 +14,9 @@ IDS = {
     "consent.html": {"consent-allow", "consent-deny", "remember"},
     "request.html": {"request-allow", "request-deny", "binding-message"},
     "requests.html": {"request-done"},
+    "device.html": {"user_code", "device-continue", "device-error"},
+    "device_confirm.html": {"device-allow", "device-deny"},
+    "device_done.html": {"device-done"},
     "logout.html": {"logout-confirm"},
     "logged_out.html": {"logout-success"},
     "error.html": {"error", "error-description", "request-id"},
@@ -62,7 +65,7 @@ def test_every_form_carries_the_anti_forgery_value(browser: Browser, template: s
     elements = Elements(browser.sees(template))
     posts = elements.every("form", method="post")
     assert len(elements.every("input", name="csrf", value="anti-forgery")) == len(posts)
-    assert all(form["action"].startswith("/auth/account") for form in posts)
+    assert all(form["action"].startswith(("/auth/account", "/auth/device")) for form in posts)
 
 
 @each_screen

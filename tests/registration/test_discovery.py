@@ -26,9 +26,11 @@ async def test_all_registrable_metadata_are_returned(service: RunningService) ->
         "client_credentials",
         "implicit",
         "refresh_token",
+        "urn:ietf:params:oauth:grant-type:device_code",
         "urn:ietf:params:oauth:grant-type:jwt-bearer",
         "urn:openid:params:grant-type:ciba",
     ]
+    assert document["device_authorization_endpoint"].endswith("/connect/deviceauthorization")
     assert len(document["response_types_supported"]) == 7
     assert "offline_access" in document["scopes_supported"]
     assert "none" in document["token_endpoint_auth_methods_supported"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +11,10 @@ import pytest
 
 from service.clock import clock
 from service.identity.sign_ins import SignIn
-from service.model.authorization import Authorization
-from service.model.handle import new_selector
-from service.model.polling import PolledRequest
 from service.store import verbs
-from service.tokens.polling import start
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client
 from tests.clients.signing import SECRET, Signer
+from tests.device.tv import TELEVISIONS, Television
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.dpop import DpopKey
@@ -36,6 +34,8 @@ CONSTANTS = {
     "service.tokens.liveness.SKEW": 0,
     "service.tokens.polling.REPLAY_WINDOW": 1,
     "service.authorize.parking.LIFETIME": 2,
+    "service.authorize.user_codes.WINDOW": 1,
+    "service.authorize.user_codes.MINUTE": 1,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,
     "service.identity.access.YEAR": 2,
@@ -50,6 +50,7 @@ CONSTANTS = {
 CLIENT = {
     "access_token_lifetime": "2s",
     "authorization_code_lifetime": "1s",
+    "device_code_lifetime": "2s",
     "identity_token_lifetime": "2s",
     "absolute_refresh_token_lifetime": "4s",
     "sliding_refresh_token_lifetime": "3s",
@@ -69,6 +70,7 @@ def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
     """A configuration in which nothing lasts for more than four seconds."""
+    config["clients"] += deepcopy(TELEVISIONS)
     for client in config["clients"]:
         client.update(CLIENT, pushed_authorization_lifetime="1s")
     client_in(config, "web").update(
@@ -227,21 +229,14 @@ async def partial_sign_in(service: RunningService, _: Browser, __: FakeProvider)
     assert (await records.keep(sign_in, parked_id="", browser="some browser")).sign_in == sign_in
 
 
-async def polled_request(service: RunningService, _: Browser, __: FakeProvider) -> None:
-    """A request that a user allows elsewhere; as no endpoint takes one yet, it is stored directly."""
-    request = PolledRequest(
-        client_id="web", grant_type="password", scope=frozenset({"api1"}), expires_at=clock() + 1
-    )
-    started = start(service.parts.shared.stores, request, "device_code")
-    await service.parts.shared.kv.write(*started.writes)
-    allowed = Authorization(
-        id=new_selector(),
-        client_id="web",
-        scope=request.scope,
-        subject="818727",
-        created_at=clock(),
-    )
-    await service.parts.tokens.polling.approve(started.place, request, allowed)
+async def device(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A device that is allowed, and one for whose code somebody guesses."""
+    allowed = await Television.switch_on(service, browser, scope="api1 offline_access")
+    await allowed.decide()
+    assert (await allowed.poll()).status == 200
+    waiting = await Television.switch_on(service, browser)
+    assert (await waiting.enter("BBBB-BBBB")).has("device-error")
+    assert (await waiting.poll()).error == "authorization_pending"
 
 
 async def exchanges(service: RunningService, browser: Browser, _: FakeProvider) -> None:
@@ -283,7 +278,7 @@ EVERYTHING: tuple[Doing, ...] = (
     provider_sign_in,
     request_object,
     partial_sign_in,
-    polled_request,
     exchanges,
     ciba,
+    device,
 )

@@ -82,8 +82,6 @@ def plain_json_schema(catalogue: Catalogue) -> dict[str, Any]:
 def _mark_unsupported(definitions: dict[str, Any], catalogue: Catalogue) -> None:
     """Say in a key's description that this version does not support it, or which of its values."""
     client = definitions[ClientEntry.__name__]["properties"]
-    if "urn:ietf:params:oauth:grant-type:device_code" not in catalogue.grant_types:
-        client["device_code_lifetime"]["description"] += " **Not supported yet.**"
     for name, values in (
         ("allowed_grant_types", GRANT_TYPES.keys() - catalogue.grant_types),
         ("token_endpoint_auth_method", AUTH_METHODS.keys() - catalogue.client_auth_methods.keys()),

@@ -29,6 +29,7 @@ SAMPLES: dict[str, Command] = {
     "verbs.extend": verbs.extend(RECORDS.key("v"), 60),
     "verbs.drop": verbs.drop(RECORDS.key("v")),
     "verbs.count": verbs.count(RECORDS.key("count"), 60),
+    "verbs.uncount": verbs.uncount(RECORDS.key("count")),
     "verbs.pace": verbs.pace(RECORDS.key("pace"), LATER, "attempt"),
     "verbs.replace": verbs.replace(RECORDS.key("v"), b'"old"', b'"new"'),
     "Records.put": RECORDS.put("new", "r", ttl=60),

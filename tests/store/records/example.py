@@ -22,7 +22,7 @@ from service.model.authorization import (
 )
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
-from service.model.polling import Decision, PolledRequest
+from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.session import (
     Answers,
     Consent,
@@ -115,6 +115,7 @@ EXAMPLES: Mapping[str, object] = {
         traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     ),
     "cl": True,
+    "dc": PolledPlace("AAAAAAAAAAAAAAAA", DIGEST),
     "rt": _REFRESH_TOKEN,
     "spent": Spent(attempt="attempt", at=NOON, refresh_token=_REFRESH_TOKEN),
     "rv": True,

@@ -1,0 +1,125 @@
+"""/device: the user of a device enters its code, signs in, and allows what it asks for (RFC 8628 §3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.authorize.device import CONFIRM, PATH, USER_CODE, place_in
+from service.authorize.flow import NextStep
+from service.authorize.interaction import Interaction
+from service.authorize.user_codes import format_user_code, parse_user_code
+from service.model.events import ConsentGiven
+from service.pages.display import shown_details, shown_scopes
+from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.protocol.errors import InvalidRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceEndpoint:
+    """Asks for the code; a link with the code (§3.3.1) leads to the same question at the end."""
+
+    sign_in: SignInPages
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+
+    async def page(self, request: web.Request) -> web.Response:
+        """Ask for the code, or for the decision about the request that waits; or say what was decided."""
+        visit = await self.sign_in.open_page(request)
+        if visit.params.get("request"):
+            return await self._show_request(visit, await self._require_waiting(visit))
+        if visit.params.get(USER_CODE):
+            return await self._enter(visit)
+        return self._ask_for_code(visit)
+
+    async def submit(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_form(request)
+        if visit.params.get("request"):
+            return await self._decide(visit, await self._require_waiting(visit))
+        return await self._enter(visit)
+
+    async def _enter(self, visit: Visit) -> web.Response:
+        """Find the device's request by the code, and go on to the first step."""
+        typed = visit.params.get(USER_CODE) or ""
+        parked_id = await self.sign_in.flow.devices.enter(
+            typed,
+            browser=visit.visitor.browser,
+            address=self.sign_in.visits.client_address.find(visit.request),
+        )
+        if parked_id is None:
+            return self._ask_for_code(visit, error="unknown_code")
+        waiting = await self.sign_in.find_waiting(visit, parked_id)
+        return await self.sign_in.advance(visit, waiting) if waiting else self._ask_for_code(visit)
+
+    def _ask_for_code(self, visit: Visit, *, error: str | None = None) -> web.Response:
+        code = parse_user_code(visit.params.get(USER_CODE) or "")
+        context = {
+            "action": PATH,
+            "user_code": format_user_code(code) if code else "",
+            "error": error,
+        }
+        return self.sign_in.show(visit, "device.html", context=context)
+
+    async def _require_waiting(self, visit: Visit) -> WaitingRequest:
+        waiting = await self.sign_in.require_waiting(visit)
+        if place_in(waiting.parked.params) is None:
+            raise InvalidRequest("the request is not one of a device")
+        return waiting
+
+    async def _show_request(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
+        flow = self.sign_in.flow
+        if await flow.devices.find(waiting.parked) is None:
+            decision = {"allowed": await flow.devices.is_allowed(waiting.parked)}
+            return self.sign_in.show(visit, "device_done.html", waiting, context=decision)
+        interaction, step = await flow.read_device(waiting.parked, visit.visitor)
+        if step is not CONFIRM:
+            return self._go_on(visit, waiting, step.path)
+        request, registry = interaction.request, flow.registry.current
+        context = {
+            "action": PATH,
+            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "user_code": _shown_code(waiting),
+            "scopes": shown_scopes(registry, request.scope),
+            "details": shown_details(registry, request.authorization_details),
+        }
+        return self.sign_in.show(visit, "device_confirm.html", waiting, context=context)
+
+    async def _decide(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
+        """Keep the user's decision, and say it; another user's form asks that user."""
+        flow, session, parked = self.sign_in.flow, visit.form_session, waiting.parked
+        interaction, step = await flow.read_device(parked, visit.visitor)
+        polled = await flow.devices.find(parked)
+        if session is None or step is not CONFIRM or polled is None:
+            return self._go_on(visit, waiting, step.path)
+        with self.sign_in.explain_end(parked.id):
+            if visit.params.get("action") == "allow":
+                await flow.devices.allow(parked, polled, interaction)
+                flow.emit(_consent(interaction, session.subject))
+            else:
+                await flow.devices.deny(parked, subject=session.subject)
+        return self._go_on(visit, waiting, PATH)
+
+    def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> web.Response:
+        step = NextStep(path, waiting.parked.id)
+        return self.sign_in.send(visit.request, step, visit.visitor, None)
+
+
+def _shown_code(waiting: WaitingRequest) -> str:
+    return format_user_code(parse_user_code(waiting.parked.params.get(USER_CODE) or "") or "")
+
+
+def _consent(interaction: Interaction, subject: str) -> ConsentGiven:
+    request = interaction.request
+    return ConsentGiven(
+        client_id=request.client.client_id,
+        subject=subject,
+        scope=request.scope,
+        claims=frozenset(),
+        authorization_details_types=frozenset(
+            [str(detail["type"]) for detail in request.authorization_details]
+        ),
+        remembered=False,
+    )

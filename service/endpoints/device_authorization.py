@@ -1,0 +1,153 @@
+"""POST /connect/deviceauthorization: begins the authorization of a device that has no browser (RFC 8628 §3.1, §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from service.authorize.checks import RequestReader
+from service.authorize.device import PATH as VERIFICATION_PATH
+from service.authorize.device import USER_CODE
+from service.authorize.parameters import DEVICE
+from service.authorize.request import AuthorizeRequest
+from service.authorize.user_codes import format_user_code, new_user_code
+from service.client_auth import ClientAuthentication
+from service.clock import clock
+from service.http.credentials import CredentialReader
+from service.http.endpoint import Answer, Direct, Message, Route, json_answer
+from service.http.key_proofs import KeyProofs
+from service.http.parameters import form_params
+from service.model.authorization import Confirmation
+from service.model.catalogue import Registrable
+from service.model.client import Client
+from service.model.credentials import RequestCredentials
+from service.model.events import AuthorizationRefused, DeviceAuthorizationStarted, Emit
+from service.model.handle import digest
+from service.model.polling import DEVICE_CODE, PolledRequest
+from service.model.registry import LiveRegistry
+from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
+from service.protocol.errors import (
+    OAuthError,
+    RefusedValue,
+    TemporarilyUnavailable,
+    UnauthorizedClient,
+)
+from service.protocol.params import Params
+from service.protocol.redirect_uri import with_query
+from service.protocol.scope import format_scope
+from service.store.rate_limit import RateLimit, network_of
+from service.store.stores import Stores
+from service.tokens.granting import ScopeRule
+from service.tokens.polling import INTERVAL, StartedPolling, start
+from service.tokens.scope import requested_scope
+
+PATH = "/connect/deviceauthorization"
+
+ATTEMPTS = 5
+"""User codes to try: one in ten thousand millions is taken already, even where many devices wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAuthorizationEndpoint:
+    """Makes the checks that the authorize endpoint makes, and returns a code for the device and one for its user."""
+
+    issuer: str
+    client_auth: ClientAuthentication
+    reader: RequestReader
+    stores: Stores
+    registry: LiveRegistry
+    rate_limit: RateLimit
+    anonymous_limit: RateLimit
+    """For public clients, because anybody can send their requests."""
+    credentials: CredentialReader
+    proofs: KeyProofs
+    registrable: Registrable
+    emit: Emit
+
+    def routes(self) -> Iterable[Route]:
+        return (Direct("POST", PATH, self.begin),)
+
+    def metadata(self) -> Mapping[str, object]:
+        clients = self.registry.current.clients.values()
+        usable = any(DEVICE_CODE in each.allowed_grant_types for each in clients if each.enabled)
+        if not usable and DEVICE_CODE not in self.registrable.grant_types:
+            return {}
+        return {"device_authorization_endpoint": PATH}
+
+    async def begin(self, request: Message) -> Answer:
+        params = await form_params(request)
+        client: Client | None = None
+        try:
+            credentials = self.credentials.read(request, params)
+            client = await self.client_auth.authenticate(credentials)
+            await self._count(request, client)
+            proven = await self._check(request, client, credentials)
+            asked = await self._read(request, client, params)
+            user_code, started = await self._start(asked, proven)
+        except OAuthError as error:
+            client_id = client.client_id if client else error.claimed
+            self.emit(AuthorizationRefused.by(error, client_id))
+            error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
+            raise
+        self.emit(DeviceAuthorizationStarted(client_id=client.client_id, scope=asked.scope))
+        verification_uri = self.issuer.rstrip("/") + VERIFICATION_PATH
+        shown = format_user_code(user_code)
+        response = {
+            "device_code": started.handle.text,
+            "user_code": shown,
+            "verification_uri": verification_uri,
+            "verification_uri_complete": with_query(verification_uri, {USER_CODE: shown}),
+            "expires_in": client.device_code_lifetime,
+            "interval": INTERVAL,
+        }
+        return json_answer(response, headers=self.proofs.nonce_for(request, client))
+
+    async def _count(self, request: Message, client: Client) -> None:
+        await self.rate_limit.count(client.client_id)
+        if client.is_public:
+            address = self.credentials.client_address.find(request)
+            await self.anonymous_limit.count(network_of(address))
+
+    async def _check(
+        self, request: Message, client: Client, credentials: RequestCredentials
+    ) -> Confirmation | None:
+        """Return the key that the device code is bound to; UnauthorizedClient if the client may not use one."""
+        if DEVICE_CODE not in client.allowed_grant_types:
+            raise UnauthorizedClient(
+                "the client is not registered for the device grant",
+                refused=RefusedValue("grant_type", DEVICE_CODE, client.client_id),
+            )
+        return await self.proofs.confirm_code(request, client, credentials)
+
+    async def _read(self, request: Message, client: Client, params: Params) -> AuthorizeRequest:
+        """Return the request if it is right; without a scope it is one for all API scopes of the client."""
+        values = {**params.values, "client_id": (client.client_id,)}
+        if params.get("scope") is None and params.get(AUTHORIZATION_DETAILS) is None:
+            rule, registry = ScopeRule.DEFAULTED, self.registry.current
+            values["scope"] = (format_scope(requested_scope(params, client, registry, rule, ())),)
+        address = self.credentials.client_address.find(request)
+        arrival = await self.reader.arrive(Params(values), client, DEVICE, client_address=address)
+        return await self.reader.read(arrival)
+
+    async def _start(
+        self, asked: AuthorizeRequest, proven: Confirmation | None
+    ) -> tuple[str, StartedPolling]:
+        """Store the request under a user code that no other request has."""
+        lifetime = asked.client.device_code_lifetime
+        polled = PolledRequest(
+            client_id=asked.client.client_id,
+            grant_type=DEVICE_CODE,
+            scope=asked.scope,
+            resources=asked.resources,
+            authorization_details=asked.authorization_details,
+            cnf=proven,
+            expires_at=clock() + lifetime,
+        )
+        started = start(self.stores, polled, "device_code")
+        for _ in range(ATTEMPTS):
+            user_code = new_user_code()
+            reserve = self.stores.user_codes.put_new(started.place, digest(user_code), ttl=lifetime)
+            *_, is_new = await self.stores.kv.write(*started.writes, reserve)
+            if is_new:
+                return user_code, started
+        raise TemporarilyUnavailable("there are too many user codes at present")
