@@ -105,11 +105,11 @@ class Pushed:
 
 @dataclass(frozen=True)
 class RequestObject:
-    """The browser comes with a request object, which counts before the parameters outside."""
+    """The browser comes with a request object, which counts before the parameters outside; `usual` changes what is right."""
 
     client_id: str = "web"
     alg: str = "ES256"
-    outside: tuple[str, ...] = ("redirect_uri", "state")
+    usual: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"request object of {self.client_id}"
@@ -127,16 +127,15 @@ class RequestObject:
         alg: str | None = None,
         **changes: Any,
     ) -> Outcome:
-        sender = Sender(held)
+        sender, changes = Sender(held), {**self.usual, **changes}
         if make is not None:
             request = make(sender)
         elif self.alg == "none" and alg is None:
             request = sender.unsigned(**changes)
         else:
             request = await sender.signed(alg or self.alg, **changes)
-        usual = held.parameters()
-        outside = {name: usual[name] for name in self.outside}
-        url = sender.url(request=request, **outside | dict(beside or {}))
+        outside = {"redirect_uri": held.redirect_uri, "state": "the-state", **(beside or {})}
+        url = sender.url(request=request, **outside)
         page = await visit(held, world.service.issuer + url)
         return outcome_of_page(page, held, "the-state")
 

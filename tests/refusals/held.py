@@ -95,7 +95,7 @@ class HeldCode:
 
 @dataclass(frozen=True)
 class HeldVisit:
-    """The browser comes with what a client with a profile has pushed, or with another request."""
+    """The browser comes with what a client with a profile has pushed, or with a request that was not pushed."""
 
     client_id: str = "security"
 
@@ -104,26 +104,24 @@ class HeldVisit:
 
     async def hold(self, world: World) -> tuple[HeldApp, dict[str, str]]:
         app = held_app(world, self.client_id)
-        if self.client_id == "modern":
-            return app, app.parameters()
-        changes: dict[str, Any] = (
-            {"request": await signed(app)} if self.client_id == "signing" else {}
-        )
-        pushed = await app.push(**changes)
+        pushed = await app.push(**await self._request(app))
         return app, {"client_id": app.client_id, "request_uri": pushed["request_uri"]}
 
     async def send(
-        self, world: World, held: tuple[HeldApp, dict[str, str]], **changes: Any
+        self,
+        world: World,
+        held: tuple[HeldApp, dict[str, str]],
+        *,
+        pushed: bool = True,
+        **changes: Any,
     ) -> Outcome:
         app, form = held
-        if changes.pop("pushed", True):
-            form = {k: v for k, v in (form | changes).items() if v is not None}
-        elif self.client_id == "signing":
-            request = await signed(app, **changes)
-            form = {"client_id": app.client_id, "request": request}
-        else:
-            form = app.parameters(**changes)
-        if typ := form.pop("typ", None):
-            form["request"] = await app.sender.signed(typ=typ)
+        if not pushed:
+            form = {"client_id": app.client_id, **await self._request(app, **changes)}
         page = await visit(app, f"{world.service.issuer}/connect/authorize", form)
         return outcome_of_page(page, app, "the-state")
+
+    async def _request(self, app: HeldApp, **changes: Any) -> dict[str, Any]:
+        if self.client_id == "signing":
+            return {"request": await signed(app, **changes)}
+        return {**app.parameters(**changes)}

@@ -11,8 +11,9 @@ from joserfc.jwk import RSAKey
 
 from tests.driving.authority import self_signed
 from tests.driving.dpop import DpopKey
+from tests.refusals.authorization import Authorize, RequestObject
 from tests.refusals.certificates import CertifiedClient, own_certificate
-from tests.refusals.held import HeldCode, HeldPush, HeldToken, HeldVisit
+from tests.refusals.held import TYP, HeldCode, HeldPush, HeldToken, HeldVisit
 from tests.refusals.row import refused, with_each
 from tests.refusals.world import World
 
@@ -201,21 +202,22 @@ SIGNING = [
         pytest.mark.profile("pushed_requests", "signed_responses"),
     ),
 ]
+MODERN_VISIT = Authorize("modern", {"scope": "openid api2"})
 MODERN = [
     *refused(
-        HeldVisit("modern"),
+        MODERN_VISIT,
         (303, "unauthorized_client"),
         with_each("response_type", {kind: kind for kind in ("token", "code id_token")}),
         pytest.mark.profile("only_codes"),
     ),
     *refused(
-        HeldVisit("modern"),
+        MODERN_VISIT,
         (303, "invalid_request"),
         with_each("code_challenge_method", {"plain": "plain", "plain by default": None}),
         pytest.mark.profile("s256"),
     ),
     *refused(
-        HeldVisit("modern"),
+        MODERN_VISIT,
         (400, "invalid_request"),
         with_each(
             "redirect_uri",
@@ -227,7 +229,7 @@ MODERN = [
         pytest.mark.profile("exact_redirect_uris", "encrypted_redirect_uris"),
     ),
     *refused(
-        HeldVisit("modern"),
+        RequestObject("modern", usual={"scope": "openid api2", "typ": TYP}),
         (303, "invalid_request_object"),
         {"an object of typ JWT": {"typ": "JWT"}},
         pytest.mark.profile("explicit_type"),
