@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.certification.fapi2.modules import MESSAGE_SIGNING, SECURITY_PROFILE
+from tests.certification.fapi2.modules import FAPI_CIBA, MESSAGE_SIGNING, SECURITY_PROFILE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +220,16 @@ PROFILES: Mapping[str, Profile] = {
             "fapi2-message-signing-2",
             "fapi2-message-signing-mtls",
             "fapi2-message-signing-mtls-2",
+        ),
+        has_keys=True,
+    ),
+    "fapi_ciba": Profile(
+        title="FAPI-CIBA OP",
+        plans=("fapi-ciba-id1-test-plan",),
+        modules=FAPI_CIBA,
+        clients=(
+            *("ciba-poll", "ciba-poll-2", "ciba-ping", "ciba-ping-2"),
+            *("ciba-poll-mtls", "ciba-poll-mtls-2"),
         ),
         has_keys=True,
     ),

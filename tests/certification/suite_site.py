@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 from cryptography import x509
@@ -26,6 +27,9 @@ class SuiteSite:
     documents: dict[str, str] = field(default_factory=dict)
     fetched: list[str] = field(default_factory=list)
     posted: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    pings: list[tuple[str | None, Any]] = field(default_factory=list)
+    """The Authorization header and the content of each JSON that came."""
+    ping_answer: tuple[int, bytes] = (204, b"")
 
     def publish(self, path: str, content: str) -> str:
         """Put a document there; its address."""
@@ -38,6 +42,12 @@ class SuiteSite:
 
     async def answer(self, request: web.Request) -> web.Response:
         """A document by GET; anything by POST."""
+        if request.content_type == "application/json":
+            self.pings.append((request.headers.get("Authorization"), await request.json()))
+            status, body = self.ping_answer
+            return web.Response(
+                status=status, body=body, headers={"Location": self.base + "/elsewhere"}
+            )
         if request.method == "POST":
             form = {name: str(value) for name, value in (await request.post()).items()}
             self.posted.append((request.path, form))

@@ -10,6 +10,7 @@ from argon2 import PasswordHasher
 from scripts.docs.conformance import suite_configuration
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
+from tests.certification.fapi2 import ciba
 from tests.certification.fapi2.client import FapiClient
 from tests.certification.fapi2.plan import FapiPlan
 from tests.certification.plan import Plan
@@ -55,7 +56,7 @@ async def test_every_other_client_has_the_key_that_the_page_says(
     provider: Provider, browser: Browser, client_id: str
 ) -> None:
     by_certificate = client_id.removesuffix("-2").endswith(
-        ("fapi2-mtls-dpop", "fapi2-mtls-mtls", "signing-mtls", "tls-client-auth")
+        ("-mtls-dpop", "-mtls-mtls", "signing-mtls", "tls-client-auth", "poll-mtls")
     )
     plan = FapiPlan(
         client_id=client_id,
@@ -63,6 +64,9 @@ async def test_every_other_client_has_the_key_that_the_page_says(
         fapi_request_method="signed_non_repudiation" if "signing" in client_id else "unsigned",
     )
     client = FapiClient(provider=provider, browser=browser, plan=plan, client_id=client_id)
+    if client_id.startswith("ciba-"):
+        assert await ciba.begin(client)
+        return
     assert (await client.push(client.request())).status == 201
 
 

@@ -90,3 +90,57 @@ MESSAGE_SIGNING = (
     ),
 )
 """Those that need signed requests, too."""
+
+_CIBA = "fapi-ciba-id1"
+
+FAPI_CIBA = (
+    _CIBA,
+    *(
+        f"{_CIBA}-{name}"
+        for name in (
+            "discovery-end-point-verification",
+            "user-rejects-authentication",
+            "multiple-call-to-token-endpoint",
+            "auth-req-id-expired",
+            "ensure-authorization-request-with-binding-message-succeeds",
+            "ensure-other-scope-order-succeeds",
+            "ensure-requested-expiry-as-string-succeeds",
+            "ensure-authorization-request-with-potentially-bad-binding-message",
+            "ensure-request-object-missing-aud-fails",
+            "ensure-request-object-bad-aud-fails",
+            "ensure-request-object-missing-iss-fails",
+            "ensure-request-object-bad-iss-fails",
+            "ensure-request-object-missing-exp-fails",
+            "ensure-request-object-expired-exp-fails",
+            "ensure-request-object-exp-is-70-minutes-in-future-fails",
+            "ensure-request-object-missing-iat-fails",
+            "ensure-request-object-missing-nbf-fails",
+            "ensure-request-object-nbf-is-10-minutes-in-future-fails",
+            "ensure-request-object-nbf-is-70-minutes-in-past-fails",
+            "ensure-request-object-missing-jti-fails",
+            "ensure-request-object-signature-algorithm-is-none-fails",
+            "ensure-request-object-signature-algorithm-is-bad-fails",
+            "ensure-request-object-signature-algorithm-is-RS256-fails",
+            "ensure-request-object-signed-by-other-client-fails",
+            "ensure-authorization-request-with-multiple-hints-fails",
+            "ensure-wrong-auth-req-id-in-token-endpoint-request",
+            "ensure-different-client-id-and-issuer-in-backchannel-authorization-request",
+            "ensure-wrong-client-id-in-token-endpoint-request",
+            "ensure-wrong-client-id-in-backchannel-authorization-request",
+            "ensure-without-client-assertion-in-token-endpoint-request",
+            "ensure-without-client-assertion-in-backchannel-authorization-request",
+            "ensure-client-assertion-signature-algorithm-in-backchannel-authorization-request-is-RS256-fails",
+            "ensure-client-assertion-signature-algorithm-in-token-endpoint-request-is-RS256-fails",
+            "ensure-client-assertion-with-iss-aud-to-token-endpoint-succeeds",
+            "ping-backchannel-notification-endpoint-response-has-body",
+            "ping-backchannel-notification-endpoint-response-401",
+            "ping-backchannel-notification-endpoint-response-403",
+            "ping-with-mtls-ciba-notification-endpoint-response-401-and-require-server-does-not-retry",
+            "ping-backchannel-notification-endpoint-return-redirect-request",
+            "ensure-backchannel-authorization-request-without-request-fails",
+            "refresh-token",
+            "ensure-mtls-holder-of-key-required",
+        )
+    ),
+)
+"""The modules of the FAPI-CIBA plan for fapi_ciba_profile=plain_fapi, in both modes and by both client authentications."""

@@ -1,0 +1,24 @@
+"""FAPI-CIBA, poll and ping (fapi-ciba-id1-test-plan)."""
+
+from __future__ import annotations
+
+from tests.certification.fapi2.plan import FapiPlan
+from tests.certification.fapi2.rules import ciba
+
+
+class TestPoll(ciba.Discovery, ciba.Flows, ciba.Expiry, ciba.Requests, ciba.PrivateKeyJwt):
+    """Clients authenticate by private_key_jwt."""
+
+    plan = FapiPlan(client_id="ciba-poll", sender_constrain="mtls")
+
+
+class TestPing(ciba.Ping):
+    """What differs in ping mode."""
+
+    plan = FapiPlan(client_id="ciba-ping", sender_constrain="mtls")
+
+
+class TestPollByCertificate(ciba.Mtls):
+    """What differs with client_auth_type=mtls."""
+
+    plan = FapiPlan(client_id="ciba-poll-mtls", client_auth_type="mtls", sender_constrain="mtls")
