@@ -54,6 +54,10 @@ DELEGATE: Sequence[Command] = (
     PUT,
     ("EXISTS", f"{TAG}:at:{DIGEST}"),
 )
+EXCHANGE: Sequence[Command] = (
+    _index(f"{TAG}:de:{DIGEST}", DIGEST[:38]),
+    ("EXISTS", f"{TAG}:at:{DIGEST}"),
+)
 
 CLAIMS = {"iss": "http://localhost:8080", "sub": "818727", "aud": "x" * 130, "exp": 1}
 ISSUED = {"token_type": "Bearer", "expires_in": TTL}
@@ -84,6 +88,8 @@ class Floor:
             "refresh": self.exchange,
             "code": self.exchange,
             "delegation": self.delegation,
+            "token-exchange": self.token_exchange,
+            "transaction-token": self.transaction_token,
             "discovery": self.discovery,
             "jwks-document": self.key_set,
         }
@@ -139,6 +145,20 @@ class Floor:
         await self.redis.ask(READ_TWO, seconds=2)
         await self.redis.ask(DELEGATE, seconds=2)
         return _json(OPAQUE)
+
+    async def token_exchange(self, request: web.Request) -> web.Response:
+        """Two reads, a signature, and the entry of a token below another."""
+        await _form(request)
+        await self.redis.ask(READ_TWO, seconds=2)
+        token = await self.es256.sign(CLAIMS, typ="at+jwt")
+        await self.redis.ask(EXCHANGE, seconds=2)
+        return _token(token)
+
+    async def transaction_token(self, request: web.Request) -> web.Response:
+        """Two reads and a signature."""
+        await _form(request)
+        await self.redis.ask(READ_TWO, seconds=2)
+        return _token(await self.es256.sign(CLAIMS, typ="txntoken+jwt"))
 
     async def discovery(self, _: web.Request) -> web.Response:
         """Bytes from memory."""

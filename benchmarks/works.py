@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -18,6 +18,7 @@ from service.model.authorization import Authorization, AuthorizationCode, Refres
 from service.model.handle import new_handle, new_selector
 from service.parts import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
+from service.protocol.token_types import GRANT_TYPE, uri_of
 from service.store.verbs import Command
 
 SECRET = "benchmark-secret"
@@ -137,6 +138,34 @@ async def delegation(parts: Parts, folder: Path, __: int) -> Requests:
     return Requests(path="/connect/token", authorization=basic("api1"), bodies=file, in_turns=True)
 
 
+async def token_exchange(parts: Parts, folder: Path, __: int) -> Requests:
+    """An API exchanges the reference tokens of some users for JWTs signed with ES256 (RFC 8693)."""
+    return await _exchanges(parts, folder / "exchange", "exchanger", {"audience": "api2"})
+
+
+async def transaction_token(parts: Parts, folder: Path, __: int) -> Requests:
+    """A gateway gets transaction tokens, signed with ES256, for the reference tokens of some users."""
+    form = {
+        "requested_token_type": uri_of("txn_token"),
+        "audience": "shop",
+        "scope": "checkout",
+        "request_details": '{"cart_id":"c1","amount":12}',
+        "request_context": '{"req_ip":"192.0.2.1"}',
+    }
+    return await _exchanges(parts, folder / "transactions", "gateway", form)
+
+
+async def _exchanges(parts: Parts, file: Path, client: str, form: dict[str, str]) -> Requests:
+    usual = {"grant_type": GRANT_TYPE, "subject_token_type": uri_of("access_token"), **form}
+    forms = [{**usual, "subject_token": await _user_token(parts, "web")} for _ in range(USERS)]
+    _write_bodies(file, forms)
+    return Requests(path="/connect/token", authorization=basic(client), bodies=file, in_turns=True)
+
+
+def _write_bodies(file: Path, forms: Iterable[dict[str, str]]) -> None:
+    file.write_text("\n".join(map(urlencode, forms)) + "\n")
+
+
 async def discovery(_: Parts, __: Path, ___: int) -> Requests:
     """The OpenID configuration."""
     return Requests(path="/.well-known/openid-configuration")
@@ -219,6 +248,20 @@ WORKS: tuple[Work, ...] = (
         prepare=delegation,
         floor="delegation",
         round_trips=2,
+        at_least=0.60,
+    ),
+    Work(
+        name="token exchange, reference to ES256",
+        prepare=token_exchange,
+        floor="token-exchange",
+        round_trips=2,
+        at_least=0.60,
+    ),
+    Work(
+        name="transaction token, ES256",
+        prepare=transaction_token,
+        floor="transaction-token",
+        round_trips=1,
         at_least=0.60,
     ),
     Work(

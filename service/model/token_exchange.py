@@ -69,11 +69,12 @@ class ExchangeRule(ExchangeRuleEntry):
 
     def find_mismatch(self, case: ExchangeCase) -> str | None:
         """Return the first key by which the rule does not fit; None if it fits."""
-        mismatches = {
-            "clients": self.clients.isdisjoint({case.client_id, EVERY_CLIENT}),
-            "subject_token_types": case.subject_token_type not in self.subject_token_types,
-            "subject_issuers": case.subject_issuer not in self.subject_issuers,
-            "requested_token_types": case.requested_token_type not in self.requested_token_types,
-            "actor": self.actor == ("none" if case.has_actor else "required"),
-        }
-        return next((key for key, differs in mismatches.items() if differs), None)
+        if case.client_id not in self.clients and EVERY_CLIENT not in self.clients:
+            return "clients"
+        if case.subject_token_type not in self.subject_token_types:
+            return "subject_token_types"
+        if case.subject_issuer not in self.subject_issuers:
+            return "subject_issuers"
+        if case.requested_token_type not in self.requested_token_types:
+            return "requested_token_types"
+        return "actor" if self.actor == ("none" if case.has_actor else "required") else None

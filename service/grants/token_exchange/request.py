@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
@@ -12,16 +12,14 @@ from service.tokens.granting import TokenRequest
 _DEFAULT = uri_of("access_token")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresentedToken:
+class PresentedToken(msgspec.Struct, frozen=True, kw_only=True):
     """A token of the request, not verified, with the short name of its type."""
 
     text: str
     type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangeRequest:
+class ExchangeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A token exchange by an authenticated client that may use the grant."""
 
     token_request: TokenRequest
@@ -29,16 +27,12 @@ class ExchangeRequest:
     actor: PresentedToken | None
     requested_type: str
     """The short name of the type of token that is asked for."""
+    targets: tuple[str, ...]
+    """Where the new token is to be used: `resource` and `audience` mean the same here."""
 
     @property
     def client_id(self) -> str:
         return self.token_request.client.client_id
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Where the new token is to be used: `resource` and `audience` mean the same here."""
-        params = self.token_request.params
-        return tuple(dict.fromkeys((*params.every("resource"), *params.every("audience"))))
 
 
 def read_request(token_request: TokenRequest) -> ExchangeRequest:
@@ -54,6 +48,7 @@ def read_request(token_request: TokenRequest) -> ExchangeRequest:
         subject=subject,
         actor=_read_actor(params),
         requested_type=_type_in("requested_token_type", requested),
+        targets=tuple(dict.fromkeys((*params.every("resource"), *params.every("audience")))),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from service.clock import clock
 from service.grants.token_exchange.request import ExchangeRequest, PresentedToken
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertions, name_actors
@@ -25,8 +27,7 @@ from service.tokens.permitted import find_user_claims
 _FOREIGN_TYPES = ASSERTION_TYPES | ACCESS_TOKEN_TYPES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """A verified subject token."""
 
     claims: Mapping[str, object]
@@ -39,8 +40,7 @@ class Subject:
     """What a new access token is derived from; None where the new token begins an authorization of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Actor:
+class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """The party that is to act for the user."""
 
     claims: Mapping[str, object]
