@@ -9,14 +9,13 @@ from service.model.authorization import Authorization, AuthorizationCode, Spent,
 from service.model.events import CodeReplayed
 from service.model.handle import parse_handle
 from service.model.registry import LiveRegistry
-from service.protocol.authorization_details import narrow_details
 from service.protocol.errors import InvalidGrant, RefusedValue
 from service.protocol.params import Params
 from service.store.stores import REPLAY_WINDOW
-from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
+from service.tokens.continuing import continue_grant
+from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse
 from service.tokens.permitted import continue_authorization
-from service.tokens.scope import narrowed_resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,8 @@ class AuthorizationCodeGrant:
         if isinstance(code, Spent):
             return await self.revocation.end_replayed(authorization, CodeReplayed)
         _check_binding(code, authorization, request)
-        permissions = self.registry.current.permissions_of(request.client)
+        registry = self.registry.current
+        permissions = registry.permissions_of(request.client)
         authorization = continue_authorization(authorization, permissions)
         marker = Spent(attempt=new_attempt(), at=request.now)
         ttl = request.client.authorization_code_lifetime + REPLAY_WINDOW
@@ -62,33 +62,8 @@ class AuthorizationCodeGrant:
             if not single_use.was_won(before):
                 mismatch = await self.revocation.end_replayed(authorization, CodeReplayed)
             return mismatch
-        return self._continue(authorization, request, single_use, nonce=code.nonce)
-
-    def _continue(
-        self,
-        authorization: Authorization,
-        request: TokenRequest,
-        single_use: SingleUse,
-        *,
-        nonce: str | None,
-    ) -> ContinuedGrant:
-        """Grant what was authorized, or less where the request asks for less."""
-        scope, asked = authorization.scope, request.authorization_details
-        details = narrow_details(authorization.authorization_details, asked)
-        return ContinuedGrant(
-            authorization=request.bind(authorization),
-            scope=scope,
-            resources=narrowed_resources(
-                self.registry.current,
-                authorization,
-                request.resources,
-                scope=scope,
-                details=details,
-            ),
-            authorization_details=details,
-            issue_id_token=True,
-            single_use=single_use,
-            nonce=nonce,
+        return continue_grant(
+            authorization, request, registry, single_use=single_use, nonce=code.nonce
         )
 
 

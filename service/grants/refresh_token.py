@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,14 +11,13 @@ from service.model.client import Client
 from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, parse_handle
 from service.model.registry import LiveRegistry
-from service.protocol.authorization_details import Detail, narrow_details
 from service.protocol.errors import InvalidGrant, InvalidScope
 from service.tokens import refresh_token
-from service.tokens.granting import ContinuedGrant, GrantResult, ScopeRule, TokenRequest
+from service.tokens.continuing import continue_grant
+from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, is_source_active
-from service.tokens.permitted import continue_offline, gives_access
+from service.tokens.permitted import continue_offline
 from service.tokens.refresh_token import ActiveRefreshToken, MintedRefreshToken, is_of_family
-from service.tokens.scope import narrowed_resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +54,14 @@ class RefreshTokenGrant:
         registry = self.registry.current
         authorization = continue_offline(authorization, registry.permissions_of(request.client))
         token = ActiveRefreshToken(handle=handle, authorization=authorization, record=record)
-        details = narrow_details(authorization.authorization_details, request.authorization_details)
-        scope = _narrow_scope(authorization, request, details)
         single_use, following = self._rotate(token, request, is_spent=isinstance(found, Spent))
-        return ContinuedGrant(
-            authorization=request.bind(authorization),
-            scope=scope,
-            resources=narrowed_resources(
-                registry, authorization, request.resources, scope=scope, details=details
-            ),
-            authorization_details=details,
-            issue_id_token=authorization.session_id is not None,
+        return continue_grant(
+            authorization,
+            request,
+            registry,
             single_use=single_use,
+            scope=_narrow_scope(authorization, request),
+            issue_id_token=authorization.session_id is not None,
             refresh_token=following,
             user_claims=_kept_claims(record, handle, request.client),
         )
@@ -108,12 +103,7 @@ def _check_record(record: RefreshToken, request: TokenRequest) -> None:
         raise InvalidGrant("the refresh token is bound to a key that the request does not prove")
 
 
-def _narrow_scope(
-    authorization: Authorization, request: TokenRequest, details: Collection[Detail]
-) -> frozenset[str]:
+def _narrow_scope(authorization: Authorization, request: TokenRequest) -> frozenset[str]:
     if not request.scope <= authorization.scope:
         raise InvalidScope("scope is wider than what was granted and is still allowed")
-    scope = request.scope or authorization.scope
-    if not gives_access(scope, details):
-        raise InvalidScope("scope holds nothing to give access to")
-    return scope
+    return request.scope or authorization.scope

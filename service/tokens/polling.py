@@ -17,12 +17,11 @@ from dataclasses import dataclass
 import msgspec
 
 from service.clock import clock
-from service.model.authorization import Authorization, Spent
+from service.model.authorization import Authorization, Spent, new_attempt
 from service.model.events import CodeReplayed, Emit
 from service.model.handle import Handle, HandleKind, digest, new_handle, new_selector
 from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.registry import LiveRegistry
-from service.protocol.authorization_details import narrow_details
 from service.protocol.errors import (
     AccessDenied,
     AlreadyAnswered,
@@ -36,10 +35,10 @@ from service.protocol.errors import (
 from service.store import verbs
 from service.store.stores import REPLAY_WINDOW, Stores
 from service.store.verbs import Command
+from service.tokens.continuing import continue_grant
 from service.tokens.granting import ContinuedGrant, TokenRequest
 from service.tokens.liveness import Revocation, SingleUse, begin, make_room
 from service.tokens.permitted import continue_authorization
-from service.tokens.scope import narrowed_resources
 
 INTERVAL = 5
 """Seconds that a client has to wait between two polls, unless it is told otherwise (RFC 8628 §3.2)."""
@@ -177,28 +176,16 @@ class Polling:
             raise InvalidGrant("what the user approved was revoked")
         if isinstance(approval, Spent):
             raise await self.revocation.end_replayed(authorization, CodeReplayed)
-        authorization = continue_authorization(authorization, request.client.permissions)
-        marker = Spent(attempt=new_selector(), at=request.now)
-        ttl, scope = _ttl(polled), authorization.scope
-        details = narrow_details(authorization.authorization_details, request.authorization_details)
-        return ContinuedGrant(
-            authorization=request.bind(authorization),
-            scope=scope,
-            resources=narrowed_resources(
-                self.registry.current,
-                authorization,
-                request.resources,
-                scope=scope,
-                details=details,
-            ),
-            authorization_details=details,
-            issue_id_token=True,
-            single_use=SingleUse(
-                swap=stores.approvals.swap(marker, authorization_id, ttl=ttl),
-                attempt=marker.attempt,
-                replay=CodeReplayed,
-            ),
+        registry = self.registry.current
+        permissions = registry.permissions_of(request.client)
+        authorization = continue_authorization(authorization, permissions)
+        marker = Spent(attempt=new_attempt(), at=request.now)
+        single_use = SingleUse(
+            swap=stores.approvals.swap(marker, authorization_id, ttl=_ttl(polled)),
+            attempt=marker.attempt,
+            replay=CodeReplayed,
         )
+        return continue_grant(authorization, request, registry, single_use=single_use)
 
     def _decide(self, decision: Decision, place: PolledPlace, ttl: int) -> Command:
         return self.stores.decisions.put_new(decision, place.selector, place.digest, ttl=ttl)

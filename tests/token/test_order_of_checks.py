@@ -72,8 +72,7 @@ async def test_the_content_type_comes_before_everything(service: RunningService)
 @pytest.mark.parametrize(
     "grant_type",
     [
-        "urn:ietf:params:oauth:grant-type:token-exchange",
-        "urn:openid:params:grant-type:ciba",
+        "urn:ietf:params:oauth:grant-type:saml2-bearer",
         "Password",
         "implicit",
     ],
