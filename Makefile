@@ -38,6 +38,10 @@ test: .venv/developing tools ## all tests, on the embedded store and on a real R
 interop: .venv/developing tools ## the real clients in other languages, against a running service
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
+.PHONY: keycloak-test
+keycloak-test: .venv/developing tools ## a real Keycloak as the issuer of assertions; downloads 160 MB, and starts it for a minute
+	$(BIN)/python -m tests.keycloak
+
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files
 	$(BIN)/python -m tests.guides $(GUIDES)

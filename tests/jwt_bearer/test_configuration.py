@@ -15,7 +15,7 @@ from service.config.problem import Problem
 from service.model.trusted_issuer import TrustedIssuer
 from tests.clients.signing import key_of
 from tests.driving.registry import hashed
-from tests.jwt_bearer.foreign import ISSUER, presenter_entry
+from tests.jwt_bearer.foreign import BEARER, ISSUER, presenter_entry
 
 pytestmark = pytest.mark.rfc("7521#8", "7523#3")
 
@@ -182,3 +182,14 @@ def test_a_client_may_register_itself_later(problems: Problems) -> None:
     }
     found = problems(configuration({"clients": ["later"]}, registration=registration))
     assert found[f"{PATH}.clients[later]"].severity == "warning"
+
+
+def test_a_client_with_assertions_of_nobody_is_a_warning(problems: Problems) -> None:
+    found = problems(configuration())
+    assert found[f"clients[courier].allowed_grant_types[{BEARER}]"].severity == "warning"
+
+
+def test_a_listed_client_without_the_grant_type_is_a_warning(problems: Problems) -> None:
+    written = configuration({"clients": ["courier"]})
+    written["clients"][0]["allowed_grant_types"] = ["client_credentials"]
+    assert problems(written)[f"{PATH}.clients[courier]"].severity == "warning"

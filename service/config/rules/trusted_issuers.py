@@ -12,6 +12,9 @@ from service.config.schema.findings import nearest
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL
 from service.protocol.subject_template import find_claim_names, has_fixed_text
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
+
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 _FORGED = "should be https; otherwise anyone on the way could speak about any user"
 
@@ -111,6 +114,22 @@ def clients_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
                 yield Finding(location, message, hint)
 
 
+def assertions_can_be_presented(file: ConfigurationFile) -> Iterator[Finding]:
+    """Warn of a client that may bring assertions of nobody, and of one that is listed and may bring none."""
+    grant_types = {client.client_id: client.allowed_grant_types for client in file.clients}
+    for at, client in enumerate(file.clients):
+        if JWT_BEARER in client.allowed_grant_types and not file.trusted_issuers:
+            message = "there is no trusted issuer, so every assertion is refused"
+            location = ("clients", at, "allowed_grant_types", JWT_BEARER)
+            yield warning(location, message, "name one in trusted_issuers")
+    for at, entry in enumerate(file.trusted_issuers):
+        for name in sorted(entry.clients & grant_types.keys()):
+            if grant_types[name].isdisjoint({JWT_BEARER, TOKEN_EXCHANGE}):
+                message = f"{name} has no grant type that takes assertions"
+                location = ("trusted_issuers", at, "clients", name)
+                yield warning(location, message, f"add {JWT_BEARER} to its allowed_grant_types")
+
+
 def settings_have_an_effect(file: ConfigurationFile) -> Iterator[Finding]:
     """What the kind of the assertions decides is not set."""
     for at, entry in enumerate(file.trusted_issuers):
@@ -124,5 +143,6 @@ FILE_RULES = (
     keys_can_be_found,
     subjects_are_clear,
     clients_are_registered,
+    assertions_can_be_presented,
     settings_have_an_effect,
 )

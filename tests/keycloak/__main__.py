@@ -1,0 +1,163 @@
+"""A real Keycloak as a trusted issuer: its access tokens are assertions here (RFC 7523 §2.1), and subject tokens (RFC 8693).
+
+`make keycloak-test` runs this; Maven brings Keycloak's distribution. CI does not: Keycloak takes a minute to start.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx2
+from click import echo
+
+from tests.driving.ports import lasting_ports
+from tests.driving.program import program_running
+from tests.interop.steps import Steps
+
+HERE = Path(__file__).parent
+VERSION = "26.4.2"
+DISTRIBUTION = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
+PATIENCE = 240
+"""Seconds until Keycloak answers, on a machine that has other things to do."""
+GRANT = "urn:ietf:params:oauth:grant-type:"
+ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:jwt"
+
+
+def install(folder: Path) -> Path:
+    """Return the folder of Keycloak, unpacked; Maven verifies the checksum of what it downloads."""
+    plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+    command = ["mvn", "--batch-mode", "--quiet", "--strict-checksums", plugin]
+    subprocess.run(
+        [*command, f"-Dartifact={DISTRIBUTION}", f"-DoutputDirectory={folder}"], check=True
+    )
+    with zipfile.ZipFile(next(folder.glob("*.zip"))) as archive:
+        archive.extractall(folder)
+    return folder / f"keycloak-{VERSION}"
+
+
+@contextmanager
+def keycloak_running(home: Path, issuer: str, port: int) -> Iterator[str]:
+    """Keycloak with our realm; the realm's issuer, once its metadata can be read."""
+    imported = home / "data/import"
+    imported.mkdir(parents=True)
+    realm = (HERE / "realm.json").read_text()
+    (imported / "realm.json").write_text(realm.replace("ISSUER", issuer))
+    url = f"http://localhost:{port}"
+    options = ["--import-realm", f"--http-port={port}", "--http-host=127.0.0.1"]
+    command = ["sh", "bin/kc.sh", "start-dev", *options, f"--hostname={url}", "--cache=local"]
+    with (home / "keycloak.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=home, stdout=log, stderr=log, env=os.environ, start_new_session=True
+        )
+    try:
+        _wait_for(f"{url}/realms/partner/.well-known/openid-configuration", process, home)
+        yield f"{url}/realms/partner"
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(60)
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], home: Path) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if httpx2.get(url).status_code == httpx2.codes.OK:
+                return
+        except httpx2.HTTPError:
+            pass
+        time.sleep(0.5)
+    raise ChildProcessError((home / "keycloak.log").read_text())
+
+
+class Journey:
+    """A client that has tokens of Keycloak's, and brings them to the service."""
+
+    def __init__(self, realm: str, service: str) -> None:
+        self.realm, self.service = realm, service
+        self.http = httpx2.Client(timeout=30)
+
+    def sign_in(self, client: str = "their-app", **form: str) -> dict[str, Any]:
+        """Alice's tokens of Keycloak."""
+        usual = {
+            "grant_type": "password",
+            "username": "alice",
+            "password": "alice",
+            "client_id": client,
+            "client_secret": f"{client}-secret",
+            "scope": "openid email",
+        }
+        answer = self.http.post(f"{self.realm}/protocol/openid-connect/token", data=usual | form)
+        answer.raise_for_status()
+        tokens: dict[str, Any] = answer.json()
+        return tokens
+
+    def ask(self, grant_type: str, **form: str) -> tuple[int, Mapping[str, Any]]:
+        """A token request to the service."""
+        sent = {"grant_type": GRANT + grant_type, **form}
+        credentials = ("courier", "courier-secret")
+        answer = self.http.post(f"{self.service}/connect/token", data=sent, auth=credentials)
+        return answer.status_code, answer.json()
+
+    def introspect(self, token: str, api: str) -> Mapping[str, Any]:
+        """What the service tells an API."""
+        url, credentials = f"{self.service}/connect/introspect", (api, f"{api}-secret")
+        claims: dict[str, Any] = self.http.post(url, data={"token": token}, auth=credentials).json()
+        return claims
+
+
+def run(steps: Steps, journey: Journey) -> None:
+    """Everything that a client with tokens of Keycloak's can do."""
+    token = journey.sign_in()["access_token"]
+    with steps.step("an access token of Keycloak's is an assertion, once"):
+        status, answer = journey.ask("jwt-bearer", assertion=token, scope="api1")
+        assert status == httpx2.codes.OK, answer
+        claims = journey.introspect(answer["access_token"], "api1")
+        assert claims["sub"].startswith("keycloak:"), claims
+        assert (claims["idp"], claims["email"]) == ("keycloak", "alice@partner.example")
+        refused = journey.ask("jwt-bearer", assertion=token)
+        assert refused[1]["error"] == "invalid_grant"
+    with steps.step("the same token is a subject token, as often as it is needed"):
+        exchanged = {"subject_token": token, "subject_token_type": ACCESS_TOKEN_TYPE}
+        for _ in range(2):
+            status, answer = journey.ask("token-exchange", scope="api2", **exchanged)
+            assert status == httpx2.codes.OK, answer
+            assert journey.introspect(answer["access_token"], "api2")["active"]
+    for name, other in (
+        ("a token for others", journey.sign_in("their-other-app")["access_token"]),
+        ("an ID token", journey.sign_in()["id_token"]),
+        ("a refresh token", journey.sign_in()["refresh_token"]),
+    ):
+        with steps.step(f"{name} is refused"):
+            status, answer = journey.ask("jwt-bearer", assertion=other)
+            assert (status, answer["error"]) == (400, "invalid_grant"), answer
+
+
+def main() -> None:
+    """Start both, and try everything."""
+    steps = Steps()
+    ports = lasting_ports(2)
+    issuer = f"http://localhost:{ports[0]}"
+    with TemporaryDirectory(prefix="keycloak-") as folder:
+        echo(f"Keycloak {VERSION}")
+        home = install(Path(folder))
+        with keycloak_running(home, issuer, ports[1]) as realm:
+            environ = {"ISSUER": issuer, "REALM": realm}
+            flags = ("--port", str(ports[0]))
+            config = Path(shutil.copy(HERE / "config.yaml", folder))
+            with program_running(config, flags, environ) as service:
+                service.url()
+                run(steps, Journey(realm, issuer))
+    steps.finish()
+
+
+main()
