@@ -41,7 +41,7 @@ def explain(
     """Explain why a token or request is refused.
 
     Prints how to correct it, too. TOKEN is any token, code or cookie of the service. URL is an authorization request, or the
-    answer to one at the client's redirect URI. `-` reads either from standard input, so that it
+    answer to one at the client's redirect URI, or the token endpoint with the parameters of a token exchange. `-` reads either from standard input, so that it
     stays out of the shell's history. --request finds a request by its id (the X-Request-ID of the
     answer, which the error page shows too) in the log of all replicas.
 

@@ -15,12 +15,14 @@ from service.authorize.checks import (
     code_challenge_is_sent_when_required,
 )
 from service.authorize.parameters import AUTHORIZE
+from service.cli.explained_exchange import explain_exchange
 from service.endpoints.authorize import PATH
 from service.parts import Parts
 from service.protocol import errors
 from service.protocol.errors import OAuthError, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS
+from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
 
 Rows = list[tuple[str, str]]
 """What is printed: a name and a value in each line."""
@@ -71,6 +73,8 @@ def _parameters_of(url: str) -> Params:
 async def explain_url(parts: Parts, url: str) -> Rows:
     """Explain an authorization request, or the answer to one at the client's redirect URI."""
     sent = _parameters_of(url)
+    if sent.get("grant_type") == TOKEN_EXCHANGE:
+        return await explain_exchange(parts, sent)
     if sent.get("error") or not sent.get("client_id"):
         return _explain_response(parts, url, sent)
     rows = [("kind", "authorization request"), ("client", await _client(parts, sent))]

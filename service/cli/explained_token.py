@@ -8,6 +8,7 @@ from typing import cast
 from service.cli.explained_assertion import explain_assertion, explain_issued_id_jag
 from service.cli.table import format_time
 from service.clock import clock
+from service.grants.token_exchange.transaction_token import TYP as TXN_TOKEN_TYPE
 from service.keys import jose
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import RefreshToken, Spent
@@ -18,6 +19,7 @@ from service.protocol.authorization_details import PARAMETER, Detail, types_of
 from service.protocol.scope import format_scope
 from service.tokens.active import ACCESS_TOKEN_TYPES, Inactive, is_bound, selector_of
 from service.tokens.id_token import ID_TOKEN_TYPE
+from service.tokens.permitted import find_actors
 
 Facts = dict[str, str]
 """The lines that are printed, by their name; `state` comes last and answers the question."""
@@ -42,7 +44,7 @@ async def explain_token(parts: Parts, token: str) -> Facts:
 
 
 async def _explain_jwt(parts: Parts, token: str) -> Facts:
-    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE, id_jag.TYP}
+    types = {*ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE, id_jag.TYP, TXN_TOKEN_TYPE}
     try:
         claims = jose.verify(token, parts.keys.ring.find, typ=types)
         # other JWTs of the service, such as signed userinfo answers, lack some of these
@@ -53,6 +55,10 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
     typ = jose.unverified_header(token).get("typ")
     if typ == id_jag.TYP:
         return explain_issued_id_jag(claims)
+    if typ == TXN_TOKEN_TYPE:
+        is_over = cast("int", claims["exp"]) <= clock()
+        state = "inactive: it has expired" if is_over else "valid in its trust domain, which is aud"
+        return {"kind": "transaction token (JWT)"} | await _explain_claims(parts, claims, state)
     if typ == ID_TOKEN_TYPE:
         kind = "ID token (JWT)"
         state = "inactive: an ID token is for its client to read, and gives access to nothing"
@@ -166,6 +172,11 @@ async def _explain_claims(parts: Parts, claims: VerifiedClaims, state: str) -> F
         facts["scope"] = str(claims["scope"])
     if PARAMETER in claims:
         facts["details"] = " ".join(types_of(cast("list[Detail]", claims[PARAMETER])))
+    if "act" in claims:
+        actors = [str(actor.get("sub")) for actor in find_actors(claims["act"], None)]
+        facts["acting"] = ", before it ".join(actors)
+    if "txn" in claims:
+        facts["transaction"] = f"{claims['txn']}, asked for by {claims.get('req_wl')}"
     if "sid" in claims:
         facts["session"] = await _describe_session(parts, str(claims["sid"]))
     if is_bound(jti):
