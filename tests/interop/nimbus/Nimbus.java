@@ -51,6 +51,25 @@ public final class Nimbus {
         registersItself(new Registration(provider));
         actsForItself();
         bringsAssertions(new ClientID("courier"));
+        asksOnAnotherDevice(new Backchannel(provider));
+    }
+
+    private void asksOnAnotherDevice(Backchannel till) {
+        steps.step("CIBA: nothing before the person has allowed it, tokens afterwards, once", () -> {
+            var id = till.begin(till.of("alice"));
+            refusedWith("authorization_pending", () -> till.poll(id));
+            till.confirm(id);
+            var person = till.poll(id).getOIDCTokens().getIDToken().getJWTClaimsSet();
+            Steps.expect(SUBJECT, person.getSubject());
+            refusedWith("invalid_grant", () -> till.poll(id));
+        });
+        steps.step("CIBA: a signed request", () -> {
+            var id = till.begin(till.signed(till.of("alice")));
+            till.confirm(id);
+            till.poll(id);
+        });
+        steps.step("CIBA: a user whom nobody knows", () ->
+                refusedWith("unknown_user_id", () -> till.begin(till.of("nobody"))));
     }
 
     private void signsInAndOut(String method, Application app) {

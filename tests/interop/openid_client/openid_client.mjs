@@ -142,5 +142,6 @@ await step("a wrong secret is invalid_client with 401", async () => {
 await import("./signing.mjs");
 await import("./encryption.mjs");
 await import("./assurance.mjs");
+await import("./ciba.mjs");
 await import("./registration.mjs");
 finish();
