@@ -11,15 +11,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tests.driving.forked import ForkedProcess, may_be_forked
 
 SECONDS = 120
 """How long anything here may take at most."""
+SERVICE = [sys.executable, "-m", "service"]
 
 
 class Program:
-    """`python -m service serve`, started; the lines that it writes are kept."""
+    """`python -m service serve`, started; the lines that it writes are kept.
+
+    It is forked from a process that has imported the service. `serving` in process.py starts the interpreter
+    for it, and so does this class for any other command and for variables that the interpreter reads.
+    """
 
     def __init__(self, command: Sequence[str], environ: dict[str, str]) -> None:
         self.command = command
@@ -29,12 +36,17 @@ class Program:
 
     def start(self) -> None:
         """Start it, or once more after it has ended."""
-        self.process = subprocess.Popen(
-            self.command,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **self.environ},
-            start_new_session=True,
+        environ = {**os.environ, **self.environ}
+        self.process: subprocess.Popen[str] | ForkedProcess = (
+            ForkedProcess(self.command[len(SERVICE) :], environ)
+            if self.command[: len(SERVICE)] == SERVICE and may_be_forked(self.environ)
+            else subprocess.Popen(
+                self.command,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environ,
+                start_new_session=True,
+            )
         )
         self._unread: queue.Queue[str | None] = queue.Queue()
         reading = threading.Thread(target=_read, args=(self.process, self._unread), daemon=True)
@@ -83,11 +95,12 @@ class Program:
     def kill(self) -> None:
         """End it at once, with its workers, as a machine that breaks does."""
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended since
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(SECONDS)
 
 
-def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+def _read(process: subprocess.Popen[str] | ForkedProcess, lines: queue.Queue[str | None]) -> None:
     assert process.stderr is not None
     with process.stderr:
         for line in process.stderr:
@@ -101,7 +114,7 @@ def program_running(
 ) -> Iterator[Program]:
     """`serve` with these flags and this environment, on a free port where no flag names one."""
     port = () if "--port" in flags else ("--port", "0")
-    command = [sys.executable, "-m", "service", "serve", "--config", str(config_file)]
+    command = [*SERVICE, "serve", "--config", str(config_file)]
     program = Program([*command, *port, *flags], {"TMPDIR": str(config_file.parent), **environ})
     try:
         yield program
