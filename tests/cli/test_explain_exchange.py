@@ -12,13 +12,21 @@ from click.testing import CliRunner
 
 from service.cli.program import program
 from tests.cli.conftest import Command
+from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
 from tests.token_exchange.exchanging import EXCHANGE, TYPE, exchange
+
+RULE = {"scopes": ["api1", "api2"], "audiences": ["api1", "api2"]}
 
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """api1 may begin transactions, too."""
+    """The second rule is for api1 and api2; api1 may begin transactions, too."""
+    usual = client_in(config, "api1")
+    usual["allowed_grant_types"] = [EXCHANGE]
+    secret = {"client_secrets": [{"sha256": hashed("api2")}]}
+    config["clients"].append(usual | secret | {"client_id": "api2"})
+    config["token_exchange"] = [RULE | {"clients": ["web"]}, RULE | {"clients": ["api1", "api2"]}]
     config["trust_domains"] = [{"name": "shop", "clients": ["api1"], "scopes": ["pay"]}]
     return config
 
@@ -55,7 +63,7 @@ def test_rules_are_named_until_one_decides(file: Path) -> None:
     told = explain(file, scope="api2")
     assert f"config.yaml:{line_of_rule(file, 0)}" in told
     assert "does not fit: clients" in told
-    assert f"config.yaml:{line_of_rule(file, 2)}" in told
+    assert f"config.yaml:{line_of_rule(file, 1)}" in told
     assert "fits, and decides" in told
     assert "allowed" in told
 
