@@ -7,6 +7,7 @@ from typing import Any
 from tests.ciba.consumption import ciba_client
 from tests.clients.signing import SECRET, key_of
 from tests.conftest import ENCRYPTION_KEY
+from tests.device.tv import TELEVISIONS
 from tests.driving.registry import client_in, fresh_configuration, hashed
 from tests.identity_providers.journey import provider_entry
 from tests.jwt_bearer.foreign import partner_entry, presenter_entry
@@ -42,6 +43,7 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
             backchannel_client_notification_endpoint=f"http://localhost:{party}/told",
         )
     )
+    whole["clients"] += TELEVISIONS
     machine = client_in(whole, "machine")
     whole["clients"] += [
         machine | {"client_id": "signing", "client_secrets": [{"value": SECRET}]},
