@@ -21,7 +21,7 @@ from redis.asyncio import Redis
 from service.keys.jose import Key, verify
 from service.proofs.dpop import read_proof
 from service.store.engine.multiplexed import Multiplexed
-from service.store.verbs import INDEX_ADD, Command
+from service.store.verbs import INDEX_ADD, Command, new_pace, pace
 
 TAG = "ts:{AAAAAAAAAAAAAAAA}"
 DIGEST = "d" * 43
@@ -59,9 +59,19 @@ EXCHANGE: Sequence[Command] = (
     ("EXISTS", f"{TAG}:at:{DIGEST}"),
 )
 
+PACE_KEY = f"{TAG}:pp:{DIGEST}"
+POLL: Sequence[Command] = (
+    pace(PACE_KEY, 1_795_000_000, "AAAAAAAAAAAAAAAA"),
+    ("GET", f"{TAG}:az"),
+    ("GET", f"{TAG}:pd:{DIGEST}"),
+)
+
 CLAIMS = {"iss": "http://localhost:8080", "sub": "818727", "aud": "x" * 130, "exp": 1}
 ISSUED = {"token_type": "Bearer", "expires_in": TTL}
 OPAQUE = orjson.dumps({"access_token": "a" * 68, **ISSUED, "scope": "api1"})
+WAITING = orjson.dumps(
+    {"error": "authorization_pending", "error_description": "the user has not decided yet"}
+)
 INTROSPECTION = orjson.dumps({"active": True, "claims": "c" * 275})
 
 
@@ -87,6 +97,7 @@ class Floor:
             "client-credentials-dpop": self.client_credentials_dpop,
             "refresh": self.exchange,
             "code": self.exchange,
+            "device-poll": self.device_poll,
             "delegation": self.delegation,
             "token-exchange": self.token_exchange,
             "transaction-token": self.transaction_token,
@@ -138,6 +149,12 @@ class Floor:
         await self.redis.ask(SPEND, seconds=2)
         tokens = {"access_token": "a" * 68, "refresh_token": "r" * 68, "id_token": id_token}
         return _json(orjson.dumps({**tokens, **ISSUED, "scope": "api1 offline_access openid"}))
+
+    async def device_poll(self, request: web.Request) -> web.Response:
+        """The pace noted and two reads, in one round trip."""
+        await _form(request)
+        await self.redis.ask(POLL, seconds=2)
+        return web.Response(body=WAITING, status=400, content_type="application/json")
 
     async def delegation(self, request: web.Request) -> web.Response:
         """Two reads, and the writes of a token below another."""
@@ -193,7 +210,8 @@ async def _serve(port: int, redis_url: str) -> None:
         document=b'"' + b"d" * 3270 + b'"',
         jwks=jwks,
     )
-    await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT], seconds=2)
+    paced = ("SET", PACE_KEY, orjson.dumps(new_pace(5)))
+    await floor.redis.ask([("SET", f"{TAG}:az", RECORD), PUT, paced], seconds=2)
     app = web.Application()
     for name, handler in floor.handlers().items():
         app.router.add_route("*", f"/{name}", handler)

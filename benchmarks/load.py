@@ -34,6 +34,8 @@ class Requests:
     body: str | None = None
     bodies: Path | None = None
     in_turns: bool = False
+    are_refused: bool = False
+    """Whether the right answer is a refusal, as to a device whose user has not decided."""
 
 
 def drive(port: int, requests: Requests, *, connections: int, seconds: int) -> Sample:
@@ -47,10 +49,11 @@ def drive(port: int, requests: Requests, *, connections: int, seconds: int) -> S
     if total is None:
         raise RuntimeError(f"wrk said nothing that can be read: {output}")
     refused = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+    failed = int(refused[1]) if refused else 0
     return Sample(
         requests=int(total[1]),
         seconds=float(total[2]) * _UNITS.get(total[3], 60.0),
-        failed=int(refused[1]) if refused else 0,
+        failed=int(total[1]) - failed if requests.are_refused else failed,
         p50=_percentile(output, 50),
         p99=_percentile(output, 99),
     )

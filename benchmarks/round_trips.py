@@ -131,7 +131,8 @@ async def _send(session: ClientSession, url: str, requests: Requests, body: str 
         headers |= {"DPoP": proof} if proof else {}
     method = "GET" if body is None else "POST"
     async with session.request(method, url, data=body, headers=headers) as answer:
-        answer.raise_for_status()
+        if not requests.are_refused:
+            answer.raise_for_status()
 
 
 def spelled(commands: list[str]) -> str:

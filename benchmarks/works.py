@@ -16,10 +16,12 @@ from benchmarks.load import Requests
 from service.clock import clock
 from service.model.authorization import Authorization, AuthorizationCode, RefreshToken
 from service.model.handle import new_handle, new_selector
+from service.model.polling import DEVICE_CODE, PolledRequest
 from service.parts import Parts
 from service.protocol.pkce import S256, CodeChallenge, s256
 from service.protocol.token_types import GRANT_TYPE, uri_of
 from service.store.verbs import Command
+from service.tokens.polling import start
 
 SECRET = "benchmark-secret"
 VERIFIER = "a" * 43
@@ -166,6 +168,24 @@ def _write_bodies(file: Path, forms: Iterable[dict[str, str]]) -> None:
     file.write_text("\n".join(map(urlencode, forms)) + "\n")
 
 
+async def device_poll(parts: Parts, folder: Path, most: int) -> Requests:
+    """A device asks whether its user has decided, who has not (RFC 8628 §3.5)."""
+    writes: list[Command] = []
+    bodies: list[str] = []
+    for _ in range(most):
+        waiting = PolledRequest(
+            client_id="tv",
+            grant_type=DEVICE_CODE,
+            scope=frozenset({"openid", "api1"}),
+            expires_at=clock() + HOUR,
+        )
+        started = start(parts.shared.stores, waiting, "device_code")
+        writes += started.writes
+        bodies.append(urlencode({"grant_type": DEVICE_CODE, "device_code": started.handle.text}))
+    await _written(parts, writes)
+    return replace(_each_once(bodies, folder / "polls", "tv"), are_refused=True)
+
+
 async def discovery(_: Parts, __: Path, ___: int) -> Requests:
     """The OpenID configuration."""
     return Requests(path="/.well-known/openid-configuration")
@@ -241,6 +261,14 @@ WORKS: tuple[Work, ...] = (
         round_trips=2,
         at_least=0.60,
         at_least_of_peer=1.5,
+        once=True,
+    ),
+    Work(
+        name="device code, polled while the user decides",
+        prepare=device_poll,
+        floor="device-poll",
+        round_trips=1,
+        at_least=0.50,
         once=True,
     ),
     Work(
@@ -338,10 +366,10 @@ def authorization_of(client_id: str = "web") -> Authorization:
 
 
 async def _written(parts: Parts, writes: list[Command]) -> None:
-    for start in range(0, len(writes), 1000):
-        await parts.shared.kv.write(*writes[start : start + 1000])
+    for first in range(0, len(writes), 1000):
+        await parts.shared.kv.write(*writes[first : first + 1000])
 
 
-def _each_once(bodies: list[str], file: Path) -> Requests:
+def _each_once(bodies: list[str], file: Path, client: str = "web") -> Requests:
     file.write_text("\n".join(bodies) + "\n")
-    return Requests(path="/connect/token", authorization=basic("web"), bodies=file)
+    return Requests(path="/connect/token", authorization=basic(client), bodies=file)

@@ -14,9 +14,9 @@ from tests.driving.chromium import headless_chromium
 
 ARRIVED = "#arrived"
 """What every page of a client has, with what the client has to tell, as JSON."""
-ENDED = "#error, #request-done, body:has(#logout-success):not(:has(#logout-continue))"
-"""Pages of the service after which nothing comes: a refusal, an answer to a request of CIBA, or goodbye."""
-ASKED = "#login, #consent-allow, #request-allow, #logout-confirm"
+ENDED = "#error, #request-done, #device-done, body:has(#logout-success):not(:has(#logout-continue))"
+"""Pages of the service after which nothing comes: a refusal, an answer to a device or to CIBA, or goodbye."""
+ASKED = "#login, #consent-allow, #device-allow, #request-allow, #logout-confirm"
 """The buttons that the service asks to be pressed; the ids are promised to whoever automates."""
 PATIENCE = 60_000
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from authlib.common.security import generate_token
+from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from authlib.oauth2.rfc7523 import ClientSecretJWT, PrivateKeyJWT
 from authlib.oidc.core import CodeIDToken, UserInfo
@@ -23,6 +24,7 @@ from tests.interop.steps import Steps
 
 TOKEN_ENDPOINT = f"{ISSUER}/connect/token"
 SUBJECT = "818727"
+DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 @dataclass
@@ -160,6 +162,30 @@ async def acts_for_itself(steps: Steps) -> None:
             assert (token["token_type"], token["scope"]) == ("Bearer", "api1")
 
 
+async def refusal(client: AsyncOAuth2Client, **form: str) -> str | None:
+    """The error of a token request."""
+    try:
+        await client.fetch_token(TOKEN_ENDPOINT, **form)
+    except OAuthError as refused:
+        return str(refused.error)
+    return None
+
+
+async def allows_a_device(person: Person, steps: Steps) -> None:
+    """Device authorization (RFC 8628), which Authlib's clients do by an extension grant."""
+    scope = "openid api1 offline_access"
+    async with AsyncOAuth2Client("tv", token_endpoint_auth_method="none", scope=scope) as client:
+        with steps.step("device_code: waits until the person allows it, and works once"):
+            form = {"client_id": "tv", "scope": scope}
+            endpoint = f"{ISSUER}/connect/deviceauthorization"
+            codes = (await client.request("POST", endpoint, withhold_token=True, data=form)).json()
+            asking = {"grant_type": DEVICE_CODE, "device_code": codes["device_code"]}
+            assert await refusal(client, **asking) == "authorization_pending"
+            await person.visit(codes["verification_uri_complete"])
+            token = await client.fetch_token(TOKEN_ENDPOINT, **asking)
+            assert (token["token_type"], "refresh_token" in token) == ("Bearer", True)
+
+
 async def main() -> None:
     """Everything, with each way to authenticate."""
     steps = Steps()
@@ -168,6 +194,7 @@ async def main() -> None:
         for client in each:
             async with client:
                 await tells_the_whole_story(await Application.of(client, person), steps)
+        await allows_a_device(person, steps)
     await acts_for_itself(steps)
     steps.finish()
 

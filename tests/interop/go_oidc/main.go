@@ -145,6 +145,32 @@ func (app *application) signOut() error {
 	return expect("state", answer.Get("state"), "bye")
 }
 
+// device asks for codes, lets the person allow them, and polls until the tokens come (RFC 8628).
+func (app *application) device() error {
+	config := oauth2.Config{
+		ClientID: "tv", Endpoint: app.provider.Endpoint(),
+		Scopes: []string{oidc.ScopeOpenID, "api1", oidc.ScopeOfflineAccess},
+	}
+	config.Endpoint.AuthStyle = oauth2.AuthStyleInParams
+	codes, err := config.DeviceAuth(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := visit(codes.VerificationURIComplete); err != nil {
+		return err
+	}
+	token, err := config.DeviceAccessToken(ctx, codes)
+	if err != nil {
+		return err
+	}
+	raw, _ := token.Extra("id_token").(string)
+	idToken, err := app.provider.VerifierContext(ctx, &oidc.Config{ClientID: "tv"}).Verify(ctx, raw)
+	if err != nil {
+		return err
+	}
+	return errors.Join(expect("sub", idToken.Subject, subject), expect("refreshable", token.RefreshToken != "", true))
+}
+
 func main() {
 	var steps steps
 	app, err := discovered()
@@ -158,6 +184,7 @@ func main() {
 		steps.step("client_credentials: secret in the form", clientCredentials(oauth2.AuthStyleInParams))
 		steps.step("client_credentials: the library finds out which", clientCredentials(oauth2.AuthStyleAutoDetect))
 		steps.step("logout: comes back with the state", app.signOut)
+		steps.step("device: tokens once the person has allowed it", app.device)
 		mutualTLS(&steps, app.provider)
 	}
 	steps.finish()

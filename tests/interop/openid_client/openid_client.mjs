@@ -50,6 +50,16 @@ await step("introspection: active for its client, inactive for another API", asy
   assert.deepEqual(await client.tokenIntrospection(api2, refreshed.access_token), { active: false });
 });
 
+await step("device: tokens once the person has allowed it", async () => {
+  const tv = await discovered("tv", undefined, client.None());
+  const codes = await client.initiateDeviceAuthorization(tv, { scope: "openid api1 offline_access" });
+  const polling = client.pollDeviceAuthorizationGrant(tv, codes);
+  await visit(codes.verification_uri_complete);
+  const granted = await polling;
+  assert.equal(granted.claims().sub, SUBJECT);
+  assert.ok(granted.refresh_token);
+});
+
 await step("delegation: API 1 exchanges the token for one of its own", async () => {
   const delegated = await client.genericGrantRequest(api1, "delegation", {
     token: refreshed.access_token,
