@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from service.model.polling import DEVICE_CODE
 from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
@@ -18,6 +19,9 @@ REUSE_INTERVAL = "5m"
 def configuration(store_url: str, **store: object) -> Mapping[str, Any]:
     """The tests' registry, with one more client, whose refresh tokens may be repeated."""
     whole = fresh_configuration()
+    client_in(whole, STRICT)["allowed_grant_types"].append(DEVICE_CODE)
+    whole["limits"] = {"device_codes_per_session": 1000, "device_codes_per_address": 1000}
+    whole["limits"]["parked_requests_per_minute"] = None
     lenient = {
         **client_in(whole, STRICT),
         "client_id": LENIENT,

@@ -9,7 +9,7 @@ from time import monotonic
 from tests.chaos.answers import Answer, Kind
 
 NEVER = math.inf
-CODE, REFRESH_TOKEN = "code", "refresh token"
+CODE, DEVICE_CODE, REFRESH_TOKEN = "code", "device code", "refresh token"
 
 
 @dataclass(eq=False)

@@ -10,10 +10,19 @@ from dataclasses import dataclass
 from itertools import count
 from urllib.parse import urlencode
 
+from aiohttp import ClientError
+
 from tests.chaos.ledger import OneTime, Token
 from tests.chaos.machines import revoke
 from tests.chaos.site import Site
-from tests.chaos.spending import CHALLENGE, REDIRECT_URIS, new_code, spend, spend_until_answered
+from tests.chaos.spending import (
+    CHALLENGE,
+    REDIRECT_URIS,
+    new_code,
+    new_device_code,
+    spend,
+    spend_until_answered,
+)
 from tests.driving.browser import Browser
 
 REFRESHES = 4
@@ -93,6 +102,31 @@ async def race(person: Person) -> None:
         if raced is not None:
             await asyncio.gather(*(spend(site, raced, at=each) for each in site.two_replicas()))
         await site.pause()
+
+
+async def connect(person: Person) -> None:
+    """Allows a device again and again, which then gets its tokens, and renews them once."""
+    site = person.site
+    while site.under_load:
+        url, scope = f"{site.url}/connect/deviceauthorization", "api1 offline_access"
+        codes = await site.caller.post("device", url, auth=person.client, scope=scope)
+        if codes.good and await _allow(person, codes.content["verification_uri_complete"]):
+            code = new_device_code(site, codes.content["device_code"], person.client)
+            token = await spend_until_answered(site, code)
+            if token is not None:
+                await spend_until_answered(site, token)
+        await site.pause()
+
+
+async def _allow(person: Person, url: str) -> bool:
+    """Whether the person was told that the device may be used."""
+    try:
+        page = await person.browser.get(url)
+        if page.has("device-allow"):
+            page = await person.browser.submit(page, action="allow")
+    except (ClientError, TimeoutError):
+        return False
+    return page.has("device-done")
 
 
 async def _give_back(site: Site, token: OneTime) -> None:

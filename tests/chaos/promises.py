@@ -15,7 +15,7 @@ from tests.chaos.ledger import CODE, Attempt, Ledger, Look, OneTime
 
 DOCUMENTS = frozenset({"discovery"})
 """Works that need no store."""
-SPENDING = frozenset({"redeem", "refresh", "replay"})
+SPENDING = frozenset({"poll", "redeem", "refresh", "replay"})
 """Works that may be refused for a reason that the ledger knows."""
 EXAMPLES = 5
 """How many breaches of one kind are told."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
+from service.model import polling
 from service.protocol.pkce import s256
 from tests.chaos.answers import Answer, Kind
-from tests.chaos.ledger import CODE, REFRESH_TOKEN, Life, OneTime
+from tests.chaos.ledger import CODE, DEVICE_CODE, REFRESH_TOKEN, Life, OneTime
 from tests.chaos.machines import acknowledge
 from tests.chaos.site import Site
 
@@ -43,12 +46,14 @@ async def spend_until_answered(site: Site, one: OneTime) -> OneTime | None:
     return token
 
 
-_WORKS = {CODE: "redeem", REFRESH_TOKEN: "refresh"}
+_WORKS = {CODE: "redeem", DEVICE_CODE: "poll", REFRESH_TOKEN: "refresh"}
 
 
 def _form(one: OneTime) -> dict[str, str]:
     if one.kind == REFRESH_TOKEN:
         return {"grant_type": "refresh_token", "refresh_token": one.value}
+    if one.kind == DEVICE_CODE:
+        return {"grant_type": polling.DEVICE_CODE, "device_code": one.value}
     return {
         "grant_type": "authorization_code",
         "code": one.value,
@@ -64,6 +69,13 @@ def _refresh_token(site: Site, answer: Answer, spent: OneTime) -> OneTime:
         REFRESH_TOKEN, value, client, spent.grant, answer.ended, lenient=client == LENIENT
     )
     return site.ledger.refresh_tokens.setdefault(value, told)
+
+
+def new_device_code(site: Site, value: str, client: str) -> OneTime:
+    """A code that the user has just allowed."""
+    code = OneTime(DEVICE_CODE, value, client, Life(), monotonic())
+    site.ledger.codes.append(code)
+    return code
 
 
 def new_code(site: Site, answer: Answer, client: str) -> OneTime:
