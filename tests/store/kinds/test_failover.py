@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,15 @@ from redis.crc import key_slot
 from service.store.engine import clustered
 from service.store.keyvalue import open_store
 from service.store.verbs import Read
+from tests.ciba.consumption import (
+    NOTIFICATION_TOKEN,
+    Device,
+    Listener,
+    ciba_client,
+    listener,
+    open_request,
+)
+from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.program import eventually
 from tests.driving.redis_servers import (
@@ -23,6 +32,7 @@ from tests.driving.redis_servers import (
     cluster,
     sentinel_set,
 )
+from tests.driving.registry import client_in
 from tests.driving.service import RunningService
 
 pytestmark = [pytest.mark.needs("redis-server"), pytest.mark.rfc("9110#15.6.4")]
@@ -45,8 +55,23 @@ def kind(store: SentinelSet | RedisCluster) -> str:
 
 
 @pytest.fixture
-def config(config: dict[str, Any], kind: str) -> dict[str, Any]:
+async def told() -> AsyncIterator[Listener]:
+    """The site of a client that gets pings."""
+    async with listener() as told:
+        yield told
+
+
+@pytest.fixture
+def config(config: dict[str, Any], kind: str, told: Listener) -> dict[str, Any]:
     config["store"] = {"url": kind, "timeout": "1s"}
+    config["clients"].append(
+        ciba_client(
+            "till",
+            client_in(config, "web")["client_secrets"],
+            backchannel_token_delivery_mode="ping",
+            backchannel_client_notification_endpoint=told.url,
+        )
+    )
     return config
 
 
@@ -110,3 +135,19 @@ async def test_a_planned_change_of_masters_costs_next_to_nothing(
     await service.user_token("opaque")
     await asyncio.to_thread(store.fail_over)
     assert await until_all_is_well(service) < 20
+
+
+@pytest.mark.rfc("ciba#10.2", "ciba#11")
+async def test_a_user_answers_a_request_that_was_made_before_the_failover(
+    service: RunningService, browser: Browser, store: SentinelSet | RedisCluster, told: Listener
+) -> None:
+    till = Device(service)
+    auth_req_id = await till.begin(client_notification_token=NOTIFICATION_TOKEN)
+    page = await open_request(browser, auth_req_id)
+    lose(store, how="killed")
+    assert await until_all_is_well(service) > 0
+    assert (await till.poll(auth_req_id)).error == "authorization_pending"
+    await browser.submit(page, action="allow")
+    assert await told.ping() == {"auth_req_id": auth_req_id}
+    answers = await asyncio.gather(*[till.poll(auth_req_id) for _ in range(5)])
+    assert sorted(each.status for each in answers) == [200, 400, 400, 400, 400]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from service.keys.stored_keys import StoredKeys
+from tests.ciba.consumption import Device, answer, ciba_client
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registering import RegisteredApp
@@ -33,6 +34,7 @@ def config(config: dict[str, Any], kind: str, party: RelyingParty) -> dict[str, 
     config["store"] = {"url": kind}
     config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
     client_in(config, "web")["backchannel_logout_uri"] = party.backchannel_logout_uri
+    config["clients"].append(ciba_client("till", client_in(config, "web")["client_secrets"]))
     return config
 
 
@@ -103,3 +105,15 @@ async def test_guesses_are_counted(app: ClientApp) -> None:
     for _ in range(5):
         page = await app.browser.log_in(page, "bob", password="wrong")
     assert (await app.browser.log_in(page, "bob")).has("login-error")
+
+
+async def test_a_user_confirms_elsewhere_what_a_client_polls_for(
+    service: RunningService, browser: Browser
+) -> None:
+    till = Device(service)
+    allowed, denied = await till.begin(), await till.begin()
+    await answer(browser, allowed)
+    await answer(browser, denied, "deny")
+    answers = await asyncio.gather(*[till.poll(allowed) for _ in range(9)])
+    assert sorted(each.status for each in answers) == [200, *[400] * 8]
+    assert (await till.poll(denied)).error == "access_denied"
