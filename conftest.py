@@ -40,3 +40,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(5_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Collect once what the tests have left; pytest would go through all that stays several times more."""
+    gc.collect()
+    gc.freeze()
