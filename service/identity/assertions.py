@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -34,6 +34,9 @@ MAX_LENGTH = 16384
 """Characters of an assertion; a longer one is refused before any work."""
 
 MAX_JTI_LENGTH = 256
+
+MAX_DEPTH = 16
+"""Levels of the claims; with more, nothing here could be encoded that holds them."""
 
 ASSERTION_TYPES = frozenset({UNNAMED, "jwt", "application/jwt", "authorization-grant+jwt"})
 """The `typ` headers of assertions (draft-ietf-oauth-rfc7523bis), in lower case."""
@@ -101,16 +104,17 @@ class ForeignAssertions:
         if header["alg"] not in issuer.algorithms:
             raise JwtRefused("its signature algorithm is not accepted from this issuer")
         claims = await self.keys.verify(assertion, header, issuer)
+        if _is_deeper(claims, MAX_DEPTH):
+            raise JwtRefused(f"its claims are nested more than {MAX_DEPTH} levels deep")
         self._check_audience(claims.get("aud"), issuer)
         expires_at = self._check_lifetime(claims, issuer)
-        auth_time = time_in(claims, "auth_time")
         return ForeignAssertion(
             issuer=issuer,
             claims=claims,
             subject=await self._find_subject(claims, issuer),
             idp=issuer.identity_provider or issuer.name,
             user_claims=_map_claims(claims, issuer),
-            auth_time=None if auth_time is None else min(int(auth_time), clock()),
+            auth_time=_read_auth_time(claims),
             expires_at=expires_at,
         )
 
@@ -165,6 +169,21 @@ class ForeignAssertions:
         if not issuer.existing_user and await self.users.by_subject(subject) is not None:
             raise JwtRefused("its subject is a user of this service")
         return subject
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    below: Iterable[object] = ()
+    if isinstance(value, dict):
+        below = cast("dict[str, object]", value).values()
+    elif isinstance(value, list):
+        below = cast("list[object]", value)
+    return levels < 0 or any(_is_deeper(member, levels - 1) for member in below)
+
+
+def _read_auth_time(claims: VerifiedClaims) -> int | None:
+    """Return a time between the epoch and now, None if the claim is missing; JwtRefused if it is no number."""
+    auth_time = time_in(claims, "auth_time")
+    return None if auth_time is None else int(max(0, min(auth_time, clock())))
 
 
 def _find_key(assertion: ForeignAssertion) -> str:
