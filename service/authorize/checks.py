@@ -172,6 +172,8 @@ class RequestReader:
         )
         if endpoint is not DEVICE:
             arrival = await self.request_objects.open(arrival)
+        elif self.request_objects.has_to_sign(arrival):  # RFC 8628 §3.1 has no request objects
+            raise UnauthorizedClient("the client's requests are signed, and a device's cannot be")
         if endpoint in (AUTHORIZE, PAR):
             await self._require_reply_to(arrival)
         return arrival

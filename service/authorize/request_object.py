@@ -101,7 +101,7 @@ class RequestObjects:
             refusal = error
         return replace(arrival, params=params, refusal=refusal)
 
-    def _has_to_sign(self, arrival: Arrival) -> bool:
+    def has_to_sign(self, arrival: Arrival) -> bool:
         """Return whether a plain request is refused; CIBA has a registration of its own (CIBA Core §4, FAPI-CIBA §5.2.2)."""
         client = arrival.client
         if arrival.endpoint is CIBA and (
@@ -115,14 +115,14 @@ class RequestObjects:
         client = arrival.client
         if arrival.endpoint is not AUTHORIZE or client.follows_fapi2:
             return True
-        return self._has_to_sign(arrival)
+        return self.has_to_sign(arrival)
 
     async def _read(self, arrival: Arrival) -> Claims | None:
         """Return the claims of the verified object; None for a request without an object."""
         client = arrival.client
         text = await self._find(arrival)
         if text is None:
-            if self._has_to_sign(arrival):
+            if self.has_to_sign(arrival):
                 raise InvalidRequest("the client has to send its request as a signed object")
             return None
         try:
@@ -161,7 +161,7 @@ class RequestObjects:
         ):  # with a key of the client, never its secret (CIBA Core §7.1.1)
             registered = client.backchannel_authentication_request_signing_alg
             known = jose.SIGNING_ALGORITHMS
-        may_be_unsigned = client.profile is None and not self._has_to_sign(arrival)
+        may_be_unsigned = client.profile is None and not self.has_to_sign(arrival)
         if registered == UNSIGNED and may_be_unsigned:
             return _read_unsigned(text)
         algorithms = client.accepted_algorithms(known if registered is None else (registered,))
