@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.model.polling import DEVICE_CODE
+from service.protocol.token_types import GRANT_TYPE
 from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
 from tests.conftest import ENCRYPTION_KEY
 from tests.driving.registry import client_in, fresh_configuration, hashed
@@ -29,7 +30,9 @@ def configuration(store_url: str, **store: object) -> Mapping[str, Any]:
         "redirect_uris": [REDIRECT_URIS[LENIENT]],
         "refresh_token_reuse_interval": REUSE_INTERVAL,
     }
+    client_in(whole, "api1")["allowed_grant_types"].append(GRANT_TYPE)
     return whole | {
+        "token_exchange": [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}],
         "clients": [*whole["clients"], lenient],
         "store": {
             "url": store_url,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from tests.chaos.machines import api, machine, reader
+from tests.chaos.machines import api, exchanger, machine, reader
 from tests.chaos.people import Person, connect, race, signed_in, visit
 from tests.chaos.site import Site
 from tests.chaos.spending import LENIENT, STRICT
@@ -15,6 +15,7 @@ from tests.chaos.spending import LENIENT, STRICT
 MACHINES: Sequence[Callable[[Site], Coroutine[Any, Any, None]]] = (
     machine,
     machine,
+    exchanger,
     api,
     api,
     reader,

@@ -1,4 +1,4 @@
-"""Load without people: tokens of clients for themselves, introspection, discovery and JWKS."""
+"""Load without people: tokens of clients for themselves, token exchange, introspection, discovery and JWKS."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import random
 from itertools import cycle
 from time import monotonic
 
+from service.protocol.token_types import GRANT_TYPE, uri_of
 from tests.chaos.answers import Answer
 from tests.chaos.ledger import Life, Signed, Token
 from tests.chaos.site import Site
 from tests.driving.service import header_of
 
-API = "api1"
+API, NEXT_API = "api1", "api2"
+USERS = "frontend"
+"""The client that gets tokens of users."""
 REFERENCE, JWT = "robot", "machine"
 """Clients that get tokens of that type; see tests/registry.yaml."""
 DOCUMENTS = ("openid-configuration", "oauth-authorization-server", "jwks.json")
@@ -35,10 +38,29 @@ async def machine(site: Site) -> None:
         await site.pause()
 
 
+async def exchanger(site: Site) -> None:
+    """Gets a user's token and exchanges it (RFC 8693); with the one that it gives back, the other has to end."""
+    while site.under_load:
+        password = {"grant_type": "password", "username": "alice", "password": "alice-password"}
+        url = f"{site.url}/connect/token"
+        given = await site.caller.post("password", url, auth=USERS, **password, scope=API)
+        if given.good:
+            source = acknowledge(site, given, Life())
+            form = {"grant_type": GRANT_TYPE, "subject_token": source.value, "scope": NEXT_API}
+            form["subject_token_type"] = uri_of("access_token")
+            answer = await site.caller.post("exchange", url, auth=API, **form)
+            if answer.good:
+                value = answer.content["access_token"]
+                site.ledger.tokens.append(Token(value, source.own, answer.ended, NEXT_API))
+            if random.random() < REVOKED:  # noqa: S311 - to mix the load
+                await revoke(site, source, USERS)
+        await site.pause()
+
+
 async def api(site: Site) -> None:
     """Asks about tokens that somebody has been given, old ones and new ones."""
     while site.under_load:
-        tokens = [token for token in site.ledger.tokens if token.asker == API]
+        tokens = [token for token in site.ledger.tokens if token.asker in {API, NEXT_API}]
         if tokens:
             recent = random.choice((tokens, tokens[-50:]))  # noqa: S311 - to mix the load
             await introspect(site, random.choice(recent))  # noqa: S311

@@ -17,6 +17,8 @@ DOCUMENTS = frozenset({"discovery"})
 """Works that need no store."""
 SPENDING = frozenset({"poll", "redeem", "refresh", "replay"})
 """Works that may be refused for a reason that the ledger knows."""
+EXCHANGE = "exchange"
+"""The work that is refused only where its source may have been lost."""
 EXAMPLES = 5
 """How many breaches of one kind are told."""
 
@@ -184,6 +186,8 @@ def _explained(one: OneTime, attempt: Attempt, fault: Fault) -> bool:
 def _honest(answer: Answer, fault: Fault) -> bool:
     if answer.kind is Kind.REFUSED and answer.work in SPENDING:
         return True  # refusals_are_true judges it
+    if answer.kind is Kind.REFUSED and answer.work == EXCHANGE:
+        return fault.forgives(answer.began, waited=False)  # the source was issued just before
     if answer.kind is Kind.UNAVAILABLE and answer.work in DOCUMENTS | fault.spared:
         return False
     return fault.excuses(answer.kind, began=answer.began, ended=answer.ended)
