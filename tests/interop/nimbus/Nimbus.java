@@ -1,5 +1,6 @@
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.EncryptedJWT;
+import com.nimbusds.jwt.SignedJWT;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import com.nimbusds.oauth2.sdk.ClientCredentialsGrant;
 import com.nimbusds.oauth2.sdk.Scope;
@@ -11,10 +12,15 @@ import com.nimbusds.oauth2.sdk.http.HTTPRequest;
 import com.nimbusds.oauth2.sdk.id.ClientID;
 import com.nimbusds.oauth2.sdk.id.Issuer;
 import com.nimbusds.oauth2.sdk.id.State;
+import com.nimbusds.oauth2.sdk.token.TokenTypeURI;
+import com.nimbusds.oauth2.sdk.tokenexchange.TokenExchangeGrant;
 import com.nimbusds.openid.connect.sdk.op.OIDCProviderMetadata;
 import com.nimbusds.openid.connect.sdk.rp.OIDCClientInformation;
 import com.nimbusds.openid.connect.sdk.token.OIDCTokens;
 import com.nimbusds.openid.connect.sdk.validators.IDTokenValidator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
 
 /** Nimbus' SDK through its natural flow: what it validates, we need not. */
 public final class Nimbus {
@@ -51,6 +57,7 @@ public final class Nimbus {
         registersItself(new Registration(provider));
         actsForItself();
         bringsAssertions(new ClientID("courier"));
+        exchangesTokens(new ClientID("courier"), new ClientID("api1"));
         asksOnAnotherDevice(new Backchannel(provider));
     }
 
@@ -191,6 +198,25 @@ public final class Nimbus {
             var foreign = Assertions.idJag("their-alice", issuer, "web", "api1");
             refusedWith("invalid_grant", () -> courier.ask(foreign, null));
         });
+    }
+
+    private void exchangesTokens(ClientID first, ClientID second) {
+        var courier = new Application(provider, first, () -> new ClientSecretBasic(first, new Secret("courier-secret")));
+        var api = new Application(provider, second, () -> new ClientSecretBasic(second, new Secret("api1-secret")));
+        Callable<TokenExchangeGrant> exchange = () -> {
+            var grant = Assertions.about("their-alice", provider.getIssuer());
+            var source = courier.ask(grant, new Scope("api1")).getTokens().getAccessToken();
+            return new TokenExchangeGrant(source, TokenTypeURI.ACCESS_TOKEN);
+        };
+        steps.step("token exchange: a token for the next API, in which this one acts", () -> {
+            var token = api.ask(exchange.call(), new Scope("api2")).getTokens().getAccessToken();
+            Steps.expect(TokenTypeURI.ACCESS_TOKEN, token.getIssuedTokenType());
+            var claims = SignedJWT.parse(token.getValue()).getJWTClaimsSet();
+            Steps.expect(List.of("api2"), claims.getAudience());
+            Steps.expect(Map.of("sub", "api1"), claims.getJSONObjectClaim("act"));
+        });
+        steps.step("token exchange: a scope that no rule allows is refused", () ->
+                refusedWith("invalid_scope", () -> api.ask(exchange.call(), new Scope("api1"))));
     }
 
     private static void refusedWith(String error, Steps.Step step) throws Exception {
