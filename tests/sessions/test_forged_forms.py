@@ -19,6 +19,7 @@ FORMS = [
     "/account/consent",
     "/account/logout",
     "/account",
+    "/device",
 ]
 
 
