@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from service.model.authorization import CIBA
 from service.model.polling import DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE
 from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
@@ -20,7 +21,7 @@ REUSE_INTERVAL = "5m"
 def configuration(store_url: str, **store: object) -> Mapping[str, Any]:
     """The tests' registry, with one more client, whose refresh tokens may be repeated."""
     whole = fresh_configuration()
-    client_in(whole, STRICT)["allowed_grant_types"].append(DEVICE_CODE)
+    client_in(whole, STRICT)["allowed_grant_types"] += [DEVICE_CODE, CIBA]
     whole["limits"] = {"device_codes_per_session": 1000, "device_codes_per_address": 1000}
     whole["limits"]["parked_requests_per_minute"] = None
     lenient = {

@@ -9,7 +9,8 @@ from time import monotonic
 from tests.chaos.answers import Answer, Kind
 
 NEVER = math.inf
-CODE, DEVICE_CODE, REFRESH_TOKEN = "code", "device code", "refresh token"
+CODE, DEVICE_CODE, AUTH_REQ_ID = "code", "device code", "auth_req_id"
+REFRESH_TOKEN = "refresh token"
 
 
 @dataclass(eq=False)

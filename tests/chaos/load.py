@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from tests.chaos.machines import api, exchanger, machine, reader
-from tests.chaos.people import Person, connect, race, signed_in, visit
+from tests.chaos.people import Person, confirm, connect, race, signed_in, visit
 from tests.chaos.site import Site
 from tests.chaos.spending import LENIENT, STRICT
 
@@ -26,6 +26,7 @@ PEOPLE: Sequence[tuple[Callable[[Person], Coroutine[Any, Any, None]], str]] = (
     (race, STRICT),
     (race, LENIENT),
     (connect, STRICT),
+    (confirm, STRICT),
 )
 """What they do, and with which client; each worker waits for one answer at a time."""
 

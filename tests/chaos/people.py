@@ -12,14 +12,15 @@ from urllib.parse import urlencode
 
 from aiohttp import ClientError
 
-from tests.chaos.ledger import OneTime, Token
+from service.ciba.requests import PER_MINUTE
+from tests.chaos.ledger import AUTH_REQ_ID, DEVICE_CODE, OneTime, Token
 from tests.chaos.machines import revoke
-from tests.chaos.site import Site
+from tests.chaos.site import PAUSE, Site
 from tests.chaos.spending import (
     CHALLENGE,
     REDIRECT_URIS,
     new_code,
-    new_device_code,
+    new_polled_code,
     spend,
     spend_until_answered,
 )
@@ -110,23 +111,44 @@ async def connect(person: Person) -> None:
     while site.under_load:
         url, scope = f"{site.url}/connect/deviceauthorization", "api1 offline_access"
         codes = await site.caller.post("device", url, auth=person.client, scope=scope)
-        if codes.good and await _allow(person, codes.content["verification_uri_complete"]):
-            code = new_device_code(site, codes.content["device_code"], person.client)
+        if codes.good and await _allow(
+            person, codes.content["verification_uri_complete"], "device"
+        ):
+            code = new_polled_code(site, DEVICE_CODE, codes.content["device_code"], person.client)
             token = await spend_until_answered(site, code)
             if token is not None:
                 await spend_until_answered(site, token)
         await site.pause()
 
 
-async def _allow(person: Person, url: str) -> bool:
-    """Whether the person was told that the device may be used."""
+async def confirm(person: Person) -> None:
+    """Confirms a request of CIBA now and then; its client then gets its tokens, and renews them once."""
+    site = person.site
+    while site.under_load:
+        sent = {"scope": "openid api1 offline_access", "login_hint": "alice"}
+        url = f"{site.url}/connect/ciba"
+        asked = await site.caller.post("ask", url, auth=person.client, **sent)
+        request = str(asked.content.get("auth_req_id"))
+        page = f"{site.url}/account/requests/{request[3:19]}"
+        if asked.good and await _allow(person, page, "request"):
+            code = new_polled_code(site, AUTH_REQ_ID, request, person.client)
+            token = await spend_until_answered(site, code)
+            if token is not None:
+                await spend_until_answered(site, token)
+        for _ in range(int(60 / PER_MINUTE / PAUSE)):  # one user is not asked more often
+            if site.under_load:
+                await asyncio.sleep(PAUSE)
+
+
+async def _allow(person: Person, url: str, what: str) -> bool:
+    """Whether the person was told that the device or client may go on."""
     try:
         page = await person.browser.get(url)
-        if page.has("device-allow"):
+        if page.has(f"{what}-allow"):
             page = await person.browser.submit(page, action="allow")
     except (ClientError, TimeoutError):
         return False
-    return page.has("device-done")
+    return page.has(f"{what}-done")
 
 
 async def _give_back(site: Site, token: OneTime) -> None:

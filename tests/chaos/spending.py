@@ -5,9 +5,17 @@ from __future__ import annotations
 from time import monotonic
 
 from service.model import polling
+from service.model.authorization import CIBA
 from service.protocol.pkce import s256
 from tests.chaos.answers import Answer, Kind
-from tests.chaos.ledger import CODE, DEVICE_CODE, REFRESH_TOKEN, Life, OneTime
+from tests.chaos.ledger import (
+    AUTH_REQ_ID,
+    CODE,
+    DEVICE_CODE,
+    REFRESH_TOKEN,
+    Life,
+    OneTime,
+)
 from tests.chaos.machines import acknowledge
 from tests.chaos.site import Site
 
@@ -46,7 +54,7 @@ async def spend_until_answered(site: Site, one: OneTime) -> OneTime | None:
     return token
 
 
-_WORKS = {CODE: "redeem", DEVICE_CODE: "poll", REFRESH_TOKEN: "refresh"}
+_WORKS = {CODE: "redeem", DEVICE_CODE: "poll", AUTH_REQ_ID: "poll", REFRESH_TOKEN: "refresh"}
 
 
 def _form(one: OneTime) -> dict[str, str]:
@@ -54,6 +62,8 @@ def _form(one: OneTime) -> dict[str, str]:
         return {"grant_type": "refresh_token", "refresh_token": one.value}
     if one.kind == DEVICE_CODE:
         return {"grant_type": polling.DEVICE_CODE, "device_code": one.value}
+    if one.kind == AUTH_REQ_ID:
+        return {"grant_type": CIBA, "auth_req_id": one.value}
     return {
         "grant_type": "authorization_code",
         "code": one.value,
@@ -71,9 +81,9 @@ def _refresh_token(site: Site, answer: Answer, spent: OneTime) -> OneTime:
     return site.ledger.refresh_tokens.setdefault(value, told)
 
 
-def new_device_code(site: Site, value: str, client: str) -> OneTime:
-    """A code that the user has just allowed."""
-    code = OneTime(DEVICE_CODE, value, client, Life(), monotonic())
+def new_polled_code(site: Site, kind: str, value: str, client: str) -> OneTime:
+    """A device code or auth_req_id that the user has just allowed."""
+    code = OneTime(kind, value, client, Life(), monotonic())
     site.ledger.codes.append(code)
     return code
 
