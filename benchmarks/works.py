@@ -268,7 +268,7 @@ WORKS: tuple[Work, ...] = (
         prepare=device_poll,
         floor="device-poll",
         round_trips=1,
-        at_least=0.50,
+        at_least=0.60,
         once=True,
     ),
     Work(
