@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,6 +164,7 @@ def cpu_limited() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
         raise TimeoutError(f"more than {CPU_SECONDS} s of computing")
 
+    gc.disable()  # going through all that tests have left may take seconds
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS, 0.1)  # again, where the first is swallowed
     try:
@@ -170,3 +172,4 @@ def cpu_limited() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+        gc.enable()

@@ -12,7 +12,7 @@ import pytest
 from service.clock import clock
 from service.identity.sign_ins import SignIn
 from service.store import verbs
-from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client
+from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
 from tests.clients.signing import SECRET, Signer
 from tests.device.tv import TELEVISIONS, Television
 from tests.driving.browser import Browser
@@ -84,7 +84,7 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
     config["identity_providers"] = [provider_entry(fake.issuer)]
     config["trusted_issuers"] = [partner_entry()]
     config["clients"].append(presenter_entry("courier", hashed("courier"), **CLIENT))
-    config["session"] = {"lifetime": "2s", "max_lifetime": "3s"}
+    config["session"] = {"lifetime": "3s", "max_lifetime": "4s"}
     config["limits"] = {
         "login_window": "1s",
         "lockout": "1s",
@@ -105,7 +105,7 @@ def short_lived(config: dict[str, Any], fake: FakeProvider) -> dict[str, Any]:
             "audiences": ["api2"],
         }
     ]
-    config["ciba"] = {"expires_in": "2s", "max_expiry": "2s", "interval": "1s", "webhook": NOBODY}
+    config["ciba"] = {"expires_in": "4s", "max_expiry": "4s", "interval": "1s", "webhook": NOBODY}
     ping = {"backchannel_client_notification_endpoint": f"{NOBODY}/told"}
     ping |= {"backchannel_token_delivery_mode": "ping"}
     secrets = client_in(config, "web")["client_secrets"]
@@ -257,11 +257,12 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
     """A request that is allowed, one that is denied, and one that nobody answers; nobody takes their messages."""
     browser.forget_cookies()
     device, token = Device(service), {"client_notification_token": NOTIFICATION_TOKEN}
-    allowed, denied = await device.begin(**token), await device.begin(**token)
-    await device.begin(**token)
+    await open_request(browser, await device.begin(**token))  # which signs in
+    allowed = await device.begin(**token)
     await answer(browser, allowed)
-    await answer(browser, denied, "deny")
     assert (await device.poll(allowed)).status == 200
+    denied = await device.begin(**token)
+    await answer(browser, denied, "deny")
     assert (await device.poll(denied)).error == "access_denied"
 
 
