@@ -17,6 +17,8 @@ from tests.token_exchange.exchanging import EXCHANGE
 SEEDS = (1, 2)
 PER_MINUTE = 200
 FAILURES = 3
+SHOP = "https://shop.example"
+"""A trust domain."""
 
 
 def configuration(store: str, *, party: int, provider: int, site: int) -> dict[str, Any]:
@@ -35,6 +37,15 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
     )
     client_in(whole, "api1")["allowed_grant_types"].append(EXCHANGE)
     whole["token_exchange"] = [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}]
+    whole["trust_domains"] = [
+        {
+            "name": SHOP,
+            "clients": ["api1"],
+            "scopes": ["checkout"],
+            "lifetime": "1m",
+            "replacement": ["api1"],
+        }
+    ]
     whole["clients"].append(
         ciba_client(
             "till",

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from tests.driving.client_app import ClientApp
-from tests.driving.service import RunningService
+from tests.driving.service import RunningService, claims_in
 from tests.jwt_bearer.foreign import Partner
+from tests.scale.any_replica.registry import SHOP
 from tests.token_exchange.exchanging import exchange
 
 
@@ -41,6 +42,18 @@ async def test_a_token_is_exchanged_and_ends_with_its_source(
     await service.post("/connect/revocation", auth=client, token=source)
     assert not await service.is_active(exchanged, caller="api2")
     assert (await exchange(service, source)).refusal == (400, "invalid_request")
+
+
+async def test_a_transaction_token_is_replaced_until_its_source_is_revoked(
+    service: RunningService,
+) -> None:
+    source = (await service.user_token())["access_token"]
+    asked = {"requested_token_type": "txn_token", "audience": SHOP, "scope": "checkout"}
+    first = (await exchange(service, source, **asked))["access_token"]
+    second = await exchange(service, first, of_type="txn_token", **asked)
+    assert claims_in(second["access_token"])["txn"] == claims_in(first)["txn"]
+    await service.post("/connect/revocation", auth="frontend", token=source)
+    assert (await exchange(service, source, **asked)).refusal == (400, "invalid_request")
 
 
 async def test_a_machine_has_a_token_for_itself(service: RunningService) -> None:
