@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from random import getrandbits
 from typing import Literal
@@ -12,6 +11,7 @@ import msgspec
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
 from service.protocol.pkce import CodeChallenge
+from service.protocol.randomness import random_text
 from service.protocol.scope import OFFLINE_ACCESS
 
 DELEGATION = "delegation"
@@ -81,7 +81,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def new_family_key(scope: frozenset[str]) -> str | None:
     """Return a key for the refresh tokens of an authorization with this scope, if it will have any."""
-    return secrets.token_urlsafe(16) if OFFLINE_ACCESS in scope else None
+    return random_text(16) if OFFLINE_ACCESS in scope else None
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Literal
@@ -12,6 +11,7 @@ from zlib import crc32
 import msgspec
 
 from service.protocol.base64url import base64url
+from service.protocol.randomness import random_bytes, random_text
 
 HandleKind = Literal[
     "authorization_code",
@@ -61,12 +61,12 @@ class Handle(msgspec.Struct, frozen=True):
 
 def new_selector() -> str:
     """Return an identifier of 96 random bits, from a fixed alphabet."""
-    return secrets.token_urlsafe(12)
+    return random_text(12)
 
 
 def new_handle(kind: HandleKind, selector: str) -> Handle:
     """Return a handle with 256 random bits."""
-    return handle_from_secret(kind, selector, secrets.token_bytes(32))
+    return handle_from_secret(kind, selector, random_bytes(32))
 
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:

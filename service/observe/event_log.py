@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextvars import Context, copy_context
 from datetime import UTC, datetime
 from http import HTTPStatus
+from threading import get_ident
 
 import msgspec
 import orjson
@@ -54,16 +55,21 @@ class FanOut:
         self._listeners = listeners
         self._waiting: list[tuple[Context, object]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: int | None = None
 
     def __call__(self, event: object) -> None:
         """Call the listeners before the loop waits again; immediately if no loop runs."""
         context = copy_context()
+        # Asking for the running loop is a system call.
+        if self._waiting and get_ident() == self._thread and self._loop and self._loop.is_running():
+            self._waiting.append((context, event))
+            return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             self._emit_from_thread(context, event)
             return
-        self._loop = loop
+        self._loop, self._thread = loop, get_ident()
         self._waiting.append((context, event))
         if len(self._waiting) == 1:
             loop.call_soon(self.flush)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from service.model.authorization import Authorization, token_type
 from service.model.client import Client
 from service.model.handle import new_handle
 from service.protocol.authorization_details import Detail, put_details
+from service.protocol.randomness import random_text
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
@@ -80,7 +80,7 @@ class AccessTokens:
         is_reference = client.access_token_type == "reference" and not always_jwt
         handle = new_handle("access_token", authorization.id) if is_reference else None
         # A reference token has drawn all the randomness that its `jti` needs (RFC 7519 §4.1.7).
-        unique = secrets.token_urlsafe(16) if handle is None else handle.digest[:_UNIQUE]
+        unique = random_text(16) if handle is None else handle.digest[:_UNIQUE]
         jti = unique if authorization.subject is None else authorization.id + unique
         claims: dict[str, object] = {
             "iss": self.issuer,

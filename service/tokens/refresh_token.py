@@ -24,6 +24,7 @@ from service.model.authorization import Authorization, RefreshToken, Spent, new_
 from service.model.client import Client
 from service.model.events import RefreshTokenReused
 from service.model.handle import Handle, handle_from_secret
+from service.protocol.randomness import random_bytes, random_text
 from service.protocol.scope import OFFLINE_ACCESS
 from service.store.keyvalue import StoreUnavailable
 from service.store.stores import Stores
@@ -86,9 +87,9 @@ def begin_family(
     """Mint the first token of a family, if offline_access was granted (OIDC Core §11)."""
     if OFFLINE_ACCESS not in authorization.scope or authorization.subject is None:
         return None
-    handle = _token_of_family(authorization, secrets.token_bytes(_RANDOM))
+    handle = _token_of_family(authorization, random_bytes(_RANDOM))
     record = RefreshToken(
-        seed=secrets.token_urlsafe(32),
+        seed=random_text(32),
         ends_at=_end_of_family(authorization, client),
         sealed_claims=_seal_claims(user_claims, handle),
         # A confidential client has to authenticate anyway, and may change its key.
@@ -116,7 +117,7 @@ def rotate(stores: Stores, token: ActiveRefreshToken, client: Client) -> MintedR
     derived = blake2b(text, key=seed, digest_size=_RANDOM).digest()
     following = _token_of_family(token.authorization, derived)
     record = RefreshToken(
-        seed=secrets.token_urlsafe(32),
+        seed=random_text(32),
         ends_at=token.record.ends_at,
         sealed_claims=_seal_claims(open_claims(token.record, token.handle), following),
         cnf=token.record.cnf,
@@ -187,7 +188,7 @@ def _seal_claims(claims: Mapping[str, object], token: Handle) -> bytes:
     """Return the claims as the record of this token has them; no bytes for no claims."""
     if not claims:
         return b""
-    nonce = secrets.token_bytes(_NONCE)
+    nonce = random_bytes(_NONCE)
     return nonce + _cipher(token).encrypt(nonce, _encode(claims), None)
 
 
