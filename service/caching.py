@@ -20,7 +20,7 @@ class BoundedCache(Generic[K, V]):
         self._entries: dict[K, tuple[V, float]] = {}
 
     def get(self, key: K) -> V | None:
-        """Return the value, or None if there is no value or its time is over."""
+        """Return the value, or None if it was never stored or its time is over."""
         entry = self._entries.get(key)
         return None if entry is None or entry[1] <= time() else entry[0]
 

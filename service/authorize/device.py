@@ -49,7 +49,7 @@ class DeviceRequests:
     emit: Emit
 
     async def enter(self, user_code: str, *, browser: str, address: str) -> str | None:
-        """Park the request that a code stands for, and return the id; None if there is none, or none any more."""
+        """Park the request that a code stands for, and return the id; None for an unknown or expired code."""
         place = await self.user_codes.find(user_code, browser=browser, address=address)
         if place is None:
             self.emit(UserCodeRefused(address=address))
@@ -66,7 +66,7 @@ class DeviceRequests:
         return None if place is None else await self.polling.find_pending(place)
 
     async def is_allowed(self, parked: ParkedRequest) -> bool | None:
-        """Return the user's decision; None if there is none."""
+        """Return the user's decision, if it was made."""
         place = place_in(parked.params)
         decision = None if place is None else await self.polling.find_decision(place)
         return None if decision is None else decision.authorization_id is not None

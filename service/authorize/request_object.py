@@ -206,7 +206,7 @@ def _merge(sent: Params, claims: Claims, *, alone: bool) -> Params:
 
 
 def _refuse_others(sent: Params) -> None:
-    """Raise InvalidRequest if a parameter stands beside the object that belongs into it (CIBA Core §7.1.1)."""
+    """Raise InvalidRequest if a parameter that belongs into the object is sent outside of it (CIBA Core §7.1.1)."""
     others = sorted((PARAMETERS[CIBA] - {"client_id"}) & sent.values.keys())
     if others:
         raise InvalidRequest(f"{others[0]} is outside of the request object")

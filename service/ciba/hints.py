@@ -64,7 +64,7 @@ class Hints:
     clock_skew: int
 
     async def find(self, params: Params, client: Client) -> HintedUser:
-        """Return the active user that the only hint names; raise UnknownUserId if there is none."""
+        """Return the active user that the only hint names; raise UnknownUserId for anybody else."""
         sent = [name for name in HINTS if params.get(name) is not None]
         if len(sent) != 1:
             raise InvalidRequest(f"exactly one of {', '.join(HINTS)} has to be sent")

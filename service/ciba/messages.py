@@ -81,7 +81,7 @@ class Messages:
         return [put, self.stores.ciba_queue.add(delivery.id, seconds=seconds)]
 
     def hurry_ping(self, ref: str, *, seconds: int = 1) -> Command:
-        """Let a ping that is kept be due, for whoever is there when the process that decided is not."""
+        """Let a stored ping be due, so that another process sends it if the one that decided has died."""
         return self.stores.ciba_queue.defer(message_id("ping", ref), seconds=seconds)
 
     async def ping(self, ref: str) -> None:
@@ -128,7 +128,7 @@ class Messages:
         await self.queue.remove(delivery.id)
 
     def find_uri(self, delivery: BackchannelDelivery, client: Client | None) -> str | None:
-        """Return the place that a message goes to; None if there is none any more."""
+        """Return the place that a message goes to; None if it was removed from the configuration."""
         if delivery.kind == "webhook":
             return self.webhook
         return client.backchannel_client_notification_endpoint if client else None

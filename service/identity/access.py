@@ -29,7 +29,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consents:
-    """What users have allowed clients for good, one for each subject and client (OIDC Core §3.1.2.4)."""
+    """The lasting permissions that users have given clients, one for each subject and client (OIDC Core §3.1.2.4)."""
 
     stores: Stores
     emit: Emit

@@ -93,7 +93,7 @@ class ForeignAssertions:
     async def check(
         self, assertion: str, *, typ: Collection[str] = ASSERTION_TYPES
     ) -> ForeignAssertion:
-        """Do the same for whichever client presents it."""
+        """Check the assertion without regard to the client that presents it."""
         if len(assertion) > MAX_LENGTH:
             raise JwtRefused(f"it is longer than {MAX_LENGTH} characters")
         header = accepted_header(assertion, algorithms=SIGNING_ALGORITHMS, typ=typ)
@@ -181,7 +181,7 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 
 def _read_auth_time(claims: VerifiedClaims) -> int | None:
-    """Return a time between the epoch and now, None if the claim is missing; JwtRefused if it is no number."""
+    """Return a time between the epoch and now, None if the claim is missing; JwtRefused if it is not a number."""
     auth_time = time_in(claims, "auth_time")
     return None if auth_time is None else int(max(0, min(auth_time, clock())))
 

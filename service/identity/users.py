@@ -39,7 +39,7 @@ class FindsByEmail(Protocol):
     """A UserStore that can also find users by email address."""
 
     async def by_email(self, email: str) -> User | None:
-        """Return the only user who has verified this address, however its letters are cased; None if there are several."""
+        """Return the only user with this verified address, in upper or lower case; None if there are several."""
         ...
 
 

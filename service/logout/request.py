@@ -58,7 +58,7 @@ class LogoutRequest:
 
 
 async def read_logout_request(params: Params, id_tokens: IdTokens) -> LogoutRequest:
-    """Read the request; if its parameters contradict each other, there is no redirect (§4)."""
+    """Read the request; if its parameters contradict each other, nobody is redirected (§4)."""
     clients = id_tokens.clients
     text, named = params.get("id_token_hint"), params.get("client_id")
     sender = await clients.find(named) if named else None

@@ -68,7 +68,7 @@ class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What ends everything that came from it by token exchange (RFC 8693)."""
+    """The end of everything that came from it by token exchange (RFC 8693)."""
 
     selector: str | None = None
     """The id of an authorization or of a session; None for a token of another issuer."""

@@ -1,4 +1,4 @@
-"""A request for authentication that the user confirms elsewhere, what is told of it, and the interface of those who tell it (CIBA Core §7)."""
+"""A request for authentication that the user confirms elsewhere, the messages about it, and the interface of notifiers (CIBA Core §7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MessageKind = Literal["ping", "webhook"]
 
 
 class BackchannelRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the user is shown of a CIBA request, and who the user has to be."""
+    """The parts of a CIBA request that the user sees, and the user that it is for."""
 
     client_id: str
     subject: str
@@ -55,7 +55,7 @@ def message_id(kind: str, ref: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticationNotice:
-    """What the user has to be told: that a client asks, what it asks for, and where to answer."""
+    """A message to the user: a client asks, what it asks for, and where to answer."""
 
     auth_req_ref: str
     """The name of the request for everybody but its client; it is not the auth_req_id, and no token can be had for it."""

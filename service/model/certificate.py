@@ -41,7 +41,7 @@ DistinguishedName = Sequence[frozenset[tuple[str, str]]]
 
 @lru_cache(maxsize=1000)  # a client shows the same certificate with every request
 def parse_certificate(der: bytes) -> x509.Certificate:
-    """Return the certificate; ValueError if it is none, or holds what cannot be read."""
+    """Return the certificate; ValueError for anything else, or if a part cannot be read."""
     try:
         certificate = x509.load_der_x509_certificate(der)
         _ = certificate.subject, certificate.extensions  # which are read when they are first needed
@@ -63,7 +63,7 @@ def der_in_pem(text: str) -> bytes | None:
 
 
 def der_in_x5c(x5c: object) -> bytes | None:
-    """Return the certificate of a JWK's key; None if there is none (RFC 7517 §4.7)."""
+    """Return the certificate of a JWK's key, if the JWK holds one (RFC 7517 §4.7)."""
     chain = cast("list[object]", x5c) if isinstance(x5c, list) else []
     return _decode_der(chain[0]) if chain and isinstance(chain[0], str) else None
 
@@ -89,7 +89,7 @@ def names_subject(der: bytes, name: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def parse_subject(name: str) -> DistinguishedName:
-    """Return the distinguished name in a text (RFC 4514); ValueError if it is none."""
+    """Return the distinguished name in a text (RFC 4514); ValueError if the text is not one."""
     text = _TYPE.sub(lambda found: found[0].upper(), name)
     text = _HEXADECIMAL.sub(_decode_hexadecimal, text)
     parsed = x509.Name.from_rfc4514_string(text, _ATTRIBUTES)

@@ -28,7 +28,7 @@ NEVER_MATCHES = bytes(32)
 
 
 def verifies_any(secrets: Collection[Secret], given: str, *, now: int) -> bool:
-    """Return whether a secret is one of these and has not expired; as slow if there are none."""
+    """Return whether a secret is one of these and has not expired; as slow without any."""
     hashed = hashlib.sha256(given.encode()).digest()
     known = [
         secret.digest for secret in secrets if secret.expires_at is None or now < secret.expires_at

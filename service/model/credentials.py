@@ -1,4 +1,4 @@
-"""What a request shows to authenticate its client, before any of it is believed (RFC 6749 §2.3)."""
+"""The credentials of a request, before they are verified (RFC 6749 §2.3)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a client asks for by a device code or an auth_req_id; it is never rewritten."""
+    """The request behind a device code or an auth_req_id; it is never rewritten."""
 
     client_id: str
     grant_type: str
@@ -23,11 +23,11 @@ class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     cnf: Confirmation | None = None
     """The key that every poll has to prove; None where the tokens are bound to that of the last poll, if at all."""
     expires_at: int
-    """Seconds since the epoch; the record outlives it, so that a late poll is told so."""
+    """Seconds since the epoch; the record outlives it, so that a late poll gets the right error."""
 
 
 class PolledPlace(msgspec.Struct, frozen=True):
-    """Where the records of a polled request are; it is no secret: nobody can poll with it."""
+    """The place of a polled request's records; it is not secret: nobody can poll with it."""
 
     selector: str
     digest: str

@@ -1,4 +1,4 @@
-"""The rules of token exchange: who may exchange what for what (RFC 8693)."""
+"""The rules of token exchange: clients, the tokens that they may exchange, and the results (RFC 8693)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ExchangeRuleEntry(types.Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeCase:
-    """What decides whether a rule fits a request."""
+    """The properties of a request by which a rule fits or not."""
 
     client_id: str
     subject_token_type: str

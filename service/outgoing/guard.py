@@ -67,7 +67,7 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Return the addresses of a host; OSError if there are none, or too many look-ups are running."""
+        """Return the addresses of a host; OSError if it has none, or too many look-ups are running."""
         domain = ".".join(host.rstrip(".").lower().split(".")[-2:])
         if self._running.total() >= AT_ONCE or self._running[domain] >= PER_DOMAIN:
             raise OSError("too many names are being looked up")

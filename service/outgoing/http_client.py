@@ -157,7 +157,7 @@ class TimedHttp:
 
 
 def find_certificate_problem(file: Path) -> str | None:
-    """Return why the certificates in a file cannot be loaded; None if they can, or there is no file."""
+    """Return why the certificates in a file cannot be loaded; None if they can, or no file is given."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
     except FileNotFoundError:

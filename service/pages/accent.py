@@ -11,7 +11,7 @@ _DARK_TEXT = "#05231f"
 
 
 def parse_accent(text: str) -> Color:
-    """Read any notation of CSS; raise ValueError if it is no colour, or a translucent one."""
+    """Read any notation of CSS; raise ValueError for anything but an opaque colour."""
     colour = Color(text).convert("srgb").fit()
     if colour.alpha() != 1:
         raise ValueError("the colour is not opaque")

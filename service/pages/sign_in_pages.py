@@ -101,7 +101,7 @@ class SignInPages:
         return None if parked_id is None else await self._read_waiting(visit, parked_id)
 
     async def require_waiting(self, visit: Visit) -> WaitingRequest:
-        """Return the request that the page is about; raise SignInOver if there is none."""
+        """Return the request that the page is about; raise SignInOver if it is gone."""
         return await self._read_waiting(visit, visit.params.get("request") or "")
 
     async def _read_waiting(self, visit: Visit, parked_id: str) -> WaitingRequest:

@@ -1,1 +1,1 @@
-"""What binds tokens to a key of the client: proofs and certificates in, a confirmation out."""
+"""Binds tokens to a key of the client: reads proofs and certificates, gives a confirmation."""

@@ -40,7 +40,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a proof has to fit: the request that it comes with."""
+    """The request that a proof has to fit."""
 
     method: str
     path: str

@@ -14,7 +14,7 @@ _PATH = re.compile(r"[^\s{}.]+(\.[^\s{}.]+)*")
 
 
 def find_placeholders(summary: str) -> Iterator[tuple[str, ...]]:
-    """Yield the path of each placeholder; ValueError for braces that are none."""
+    """Yield the path of each placeholder; ValueError for braces without a path."""
     if re.search("[{}]", _BRACES.sub("", summary)):
         raise ValueError("has a brace without its counterpart")
     for match in _BRACES.finditer(summary):

@@ -31,7 +31,7 @@ _STATUS_LINES = {
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Lane:
-    """What the connections of one server share."""
+    """The state that the connections of one server share."""
 
     served: Container[tuple[str, str]]
     """The methods and paths that are served here."""

@@ -112,7 +112,7 @@ def uncount(key: str) -> Command:
 
 
 def replace(key: str, old: bytes | None, new: bytes) -> Command:
-    """Put a lasting value in the place of `old`, None if there is no value; answers whether `old` was there."""
+    """Put a lasting value in the place of `old`, None if nothing was stored; answers whether `old` was there."""
     if old is None:
         return ("SET", key, new, "NX")
     return ("EVAL", REPLACE, 1, key, old, new)

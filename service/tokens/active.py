@@ -76,7 +76,7 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def authorization_details(self) -> tuple[Detail, ...]:
-        """What it is for beyond its scope (RFC 9396 §9)."""
+        """The permissions beyond its scope (RFC 9396 §9)."""
         return tuple(cast("list[Detail]", self.claims.get(PARAMETER, ())))
 
     @property

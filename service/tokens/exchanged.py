@@ -1,4 +1,4 @@
-"""Mints the tokens of an exchange that are no access tokens: refresh tokens, ID tokens and what grants compose (RFC 8693 §2.2.1)."""
+"""Mints the tokens of an exchange other than access tokens: refresh tokens, ID tokens and what grants compose (RFC 8693 §2.2.1)."""
 
 from __future__ import annotations
 

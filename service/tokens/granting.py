@@ -187,14 +187,14 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignedClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """A signed token that is no access token, as the grant has composed it."""
+    """A signed token other than an access token, with the claims that the grant has composed."""
 
     claims: Mapping[str, object]
     typ: str
 
 
 class ExchangedGrant(msgspec.Struct, frozen=True, kw_only=True):
-    """One token that is no access token, and no other one (RFC 8693 §2.2.1)."""
+    """A single token, other than an access token (RFC 8693 §2.2.1)."""
 
     authorization: Authorization
     """Stored for a refresh token only; its `source` ends it."""

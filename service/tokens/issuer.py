@@ -89,7 +89,7 @@ class TokenIssuer:
     async def _issue_exchanged(
         self, request: TokenRequest, grant: ExchangedGrant, user_claims: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return the response with a token that is no access token (RFC 8693 §2.2.1)."""
+        """Return the response with a token other than an access token (RFC 8693 §2.2.1)."""
         response = await self.exchanged.mint(grant, request.client, user_claims)
         self.emit(
             TokenIssued(

@@ -86,7 +86,7 @@ class Polling:
         return None if is_over else request
 
     async def find_decision(self, place: PolledPlace) -> Decision | None:
-        """Return the user's answer; None if there is none yet."""
+        """Return the user's answer; None before it was given."""
         (found,) = await self.stores.kv.read(
             self.stores.decisions.read(place.selector, place.digest)
         )

@@ -11,7 +11,7 @@ from service.protocol.randomness import BLOCK, random_bytes, random_text
 
 pytestmark = pytest.mark.rfc("6749#10.10")
 
-MANY = 20_000
+MANY = 5_000
 
 
 @pytest.mark.parametrize("length", [1, 12, BLOCK])

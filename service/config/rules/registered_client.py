@@ -68,7 +68,7 @@ _BLANK = "\u2800"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """What this service offers to clients that register dynamically."""
+    """The choices of clients that register dynamically."""
 
     catalogue: Catalogue
     algorithms: tuple[str, ...]

@@ -131,7 +131,7 @@ def assertions_can_be_presented(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def settings_have_an_effect(file: ConfigurationFile) -> Iterator[Finding]:
-    """What the kind of the assertions decides is not set."""
+    """Nothing is set that the kind of the assertions decides."""
     for at, entry in enumerate(file.trusted_issuers):
         if entry.id_jag and entry.audience is not None:
             message = "has no effect with id_jag, whose aud is the issuer of this service"

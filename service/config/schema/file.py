@@ -149,8 +149,8 @@ class ConfigurationFile(Settings):
     extension_grants: types.Many[registry.ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""
     token_exchange: types.Many[ExchangeRuleEntry] = ()
-    """Who may exchange what for what (RFC 8693). Nothing is allowed that no rule allows; the first rule that fits by client,
-    types of tokens, issuer and actor decides, and it alone checks scope and audience."""
+    """The rules by which clients exchange tokens for others (RFC 8693). Nothing is allowed that no rule allows; the first rule
+    that fits by client, types of tokens, issuer and actor decides, and it alone checks scope and audience."""
     trust_domains: types.Many[TrustDomain] = ()
     """The trust domains whose workloads get transaction tokens by token exchange (draft-ietf-oauth-transaction-tokens-10). They
     need no rule of token_exchange."""

@@ -115,7 +115,7 @@ def _find_sub(
 
 
 def _find_end(subject: Subject, now: int) -> int:
-    """Return the end of its life; that of a refresh token's family comes first, an ID token's own is no limit to what its session allows."""
+    """Return the end of its life; the end of a refresh token's family limits it, the end of an ID token does not: its session decides."""
     limit = now + LIFETIME
     return limit if subject.source.is_session else min(limit, subject.source.expires_at)
 

@@ -16,7 +16,7 @@ from service.tokens.scope import check_allowed, check_resources
 
 
 def find_rule(rules: Iterable[ExchangeRule], case: ExchangeCase) -> ExchangeRule:
-    """Return the first rule that fits; InvalidRequest if there is none."""
+    """Return the first rule that fits; InvalidRequest if none does."""
     for rule in rules:
         if rule.find_mismatch(case) is None:
             return rule
@@ -94,7 +94,7 @@ def build_act(rule: ExchangeRule, subject: Subject, actor: Actor) -> Mapping[str
 
 
 def _check_may_act(may_act: object, actor: Actor) -> None:
-    """Raise InvalidRequest if the subject token limits who may act, and not to this party (RFC 8693 §4.4)."""
+    """Raise InvalidRequest if the subject token names the parties that may act, and this is not one of them (RFC 8693 §4.4)."""
     if may_act is None:
         return
     if isinstance(may_act, Mapping) and may_act:

@@ -1,4 +1,4 @@
-"""Verifies the tokens of an exchange: whose the subject token is, and who is to act (RFC 8693 §2.1)."""
+"""Verifies the tokens of an exchange: the subject token and the actor token (RFC 8693 §2.1)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _SELF_SIGNED = frozenset({UNNAMED, "jwt"})
 
 
 class _Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """What a transaction token begins with: a verified subject token."""
+    """A verified subject token, with which a transaction token begins."""
 
     sub: str
     expires_at: float | None
@@ -210,7 +210,7 @@ class TransactionTokens:
 
 
 def _check_scope(scope: frozenset[str], allowed: frozenset[str]) -> frozenset[str]:
-    """Return the scope; InvalidScope if there is none, or more than is allowed."""
+    """Return the scope; InvalidScope if it is missing, or wider than allowed."""
     if not scope:
         raise InvalidScope("scope is missing: the purpose of the transaction")
     for value in sorted(scope - allowed):
@@ -232,7 +232,7 @@ def _read_json(asked: ExchangeRequest, name: str, domain: TrustDomain) -> Mappin
 
 
 def _parse(text: str, *, at_most: int) -> Mapping[str, object] | None:
-    """Return a JSON object; None if the text is none, or too long."""
+    """Return a JSON object; None if the text is something else, or too long."""
     try:
         content: object = orjson.loads(text) if len(text.encode()) <= at_most else None
     except ValueError:
