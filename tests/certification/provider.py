@@ -57,12 +57,17 @@ class Provider:
         return await self.service.request(method, self.path("userinfo_endpoint"), headers=headers)
 
 
+UNLIMITED = "limits:\n  parked_requests_per_minute: null\n"
+"""A fast machine sends more than a suite does in a minute, all from one address."""
+
+
 @asynccontextmanager
 async def providing(store_url: str, folder: Path, suite: SuiteSite) -> AsyncIterator[Provider]:
-    """Run it: where it is, where the suite is, what it trusts and what a password costs differ from the file."""
+    """Run it: where it is, where the suite is, what it trusts, what a password costs and a limit differ from the file."""
     file = folder / "config.yaml"
     text = CONFIGURATION.read_text().replace("# ca_file:", "ca_file:")
-    file.write_text(text.replace(PASSWORD_HASH, password_of("alice")))
+    text = text.replace(PASSWORD_HASH, password_of("alice"))
+    file.write_text(text + UNLIMITED)
     environ = {"ISSUER": ISSUER, "SUITE": suite.base, "STORE_URL": store_url}
     environ["MTLS_CLIENT_CA"] = str(
         CONFIGURATION.parent / "tests/certification/fapi2/authority.crt"
