@@ -86,6 +86,24 @@ class ClientApp:
             {"grant_type": "refresh_token", "refresh_token": refresh_token} | changes
         )
 
+    async def no_access_tokens(self, access_token: str) -> tuple[str, ...]:
+        """Texts that are no access token: tokens of other kinds, and this one (a JWT) with a change."""
+        tokens = await self.tokens(scope="openid api1 offline_access")
+        header, payload, signature = access_token.split(".")
+        return (
+            tokens["id_token"],
+            tokens["refresh_token"],
+            await self.code(),
+            f"{header}.{payload}.{signature[:-4]}AAAA",
+            f"{header}.{payload}.",
+            f"eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.{payload}.",
+            "nonsense",
+            "at_" + "x" * 65,
+            "é.è.ê",
+            "x" * 51201,
+            "a." * 2 + "a" * 51200,
+        )
+
     async def _token(self, form: dict[str, Any]) -> Answer:
         if self.client_id in PUBLIC:
             return await self.service.token(None, **{"client_id": self.client_id} | form)
