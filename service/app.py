@@ -33,6 +33,7 @@ from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
+from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
 from service.http.key_proofs import TokenGuard
 from service.identity.access import GrantedAccess
@@ -124,15 +125,20 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
             registrable=clients.registrable,
         ),
         PushedRequestEndpoint(
-            client_auth=clients.authentication,
+            from_clients=_requests_of_clients("par", parts, pages),
             flow=parts.flow,
-            rate_limit=shared.rate_limit("par", per_minute),
-            credentials=pages.credentials,
-            proofs=pages.proofs,
             required=shared.configuration.require_pushed_authorization_requests,
+        ),
+        DeviceAuthorizationEndpoint(
+            from_clients=_requests_of_clients("device", parts, pages),
+            issuer=shared.issuer,
+            reader=parts.flow.reader,
+            stores=shared.stores,
+            registry=shared.registry,
+            anonymous_limit=parts.flow.parking.rate_limit,
+            registrable=clients.registrable,
             emit=shared.emit,
         ),
-        _device_authorization(parts, pages),
         RevocationEndpoint(
             client_auth=clients.authentication,
             active_tokens=tokens.active_tokens,
@@ -143,20 +149,14 @@ def client_endpoints(parts: Parts, pages: PageParts, grants: Grants) -> tuple[En
     )
 
 
-def _device_authorization(parts: Parts, pages: PageParts) -> Endpoint:
-    shared, clients = parts.shared, parts.clients
+def _requests_of_clients(counted_as: str, parts: Parts, pages: PageParts) -> ClientRequests:
+    shared = parts.shared
     per_minute = shared.configuration.limits.token_requests_per_minute
-    return DeviceAuthorizationEndpoint(
-        issuer=shared.issuer,
-        client_auth=clients.authentication,
-        reader=parts.flow.reader,
-        stores=shared.stores,
-        registry=shared.registry,
-        rate_limit=shared.rate_limit("device", per_minute),
-        anonymous_limit=parts.flow.parking.rate_limit,
+    return ClientRequests(
+        client_auth=parts.clients.authentication,
         credentials=pages.credentials,
         proofs=pages.proofs,
-        registrable=clients.registrable,
+        rate_limit=shared.rate_limit(counted_as, per_minute),
         emit=shared.emit,
     )
 
@@ -250,19 +250,16 @@ def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
 
 def ciba_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For clients that ask for a user's authentication, and for the users who confirm it elsewhere."""
-    shared, clients = parts.shared, parts.clients
-    per_minute = shared.configuration.limits.token_requests_per_minute
+    shared = parts.shared
     return (
         BackchannelAuthenticationEndpoint(
-            client_auth=clients.authentication,
+            from_clients=_requests_of_clients("ciba", parts, pages),
             reader=parts.ciba.reader,
             requests=parts.ciba.requests,
             notifier=parts.ciba.notifier,
             issuer=shared.issuer,
-            rate_limit=shared.rate_limit("ciba", per_minute),
-            credentials=pages.credentials,
             registry=shared.registry,
-            registrable=clients.registrable,
+            registrable=parts.clients.registrable,
             emit=shared.emit,
         ),
         AccountRequestsEndpoint(sign_in=pages.sign_in, requests=parts.ciba.requests),

@@ -11,11 +11,10 @@ from service.authorize.interaction import Interaction
 from service.authorize.parking import Claim
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
-from service.clock import clock
-from service.identity.sessions import note_client
-from service.model.authorization import Authorization, AuthorizationCode, new_family_key
+from service.identity.sessions import new_authorization, note_client
+from service.model.authorization import Authorization, AuthorizationCode
 from service.model.events import AuthorizationGranted, Emit
-from service.model.handle import Handle, new_handle, new_selector
+from service.model.handle import Handle, new_handle
 from service.model.session import Session
 from service.protocol.authorization_details import types_of
 from service.protocol.errors import LoginRequired, OAuthError
@@ -135,22 +134,14 @@ def _authorization(interaction: Interaction, session: Session) -> Authorization:
         scope &= answers.consented_scope
         allowed = answers.consented_claims.union(claims_of_scope(interaction.registry, scope))
         claims_request = claims_request and claims_request.cut_to(allowed)
-    return Authorization(
-        id=new_selector(),
+    return new_authorization(
+        session,
         client_id=request.client.client_id,
         scope=scope,
         resources=request.resources,
         authorization_details=request.authorization_details,
-        subject=session.subject,
-        amr=session.methods,
         acr=interaction.acr,
-        idp=session.idp,
-        auth_time=session.auth_time,
-        session_id=session.id,
-        user_claims=session.user_claims,
-        claims_request=claims_request,
         grant_type="authorization_code" if request.response_type.code else "implicit",
-        family_key=new_family_key(scope),
+        claims_request=claims_request,
         cnf=request.cnf,
-        created_at=clock(),
     )

@@ -9,13 +9,9 @@ import orjson
 from service.authorize.interaction import Interaction, Step
 from service.authorize.parking import ParkedRequest, Parking
 from service.authorize.user_codes import UserCodes
-from service.clock import clock
-from service.identity.sessions import note_client
-from service.model.authorization import Authorization, new_family_key
+from service.identity.sessions import new_authorization, note_client
 from service.model.events import AuthorizationGranted, ConsentDenied, Emit, UserCodeRefused
-from service.model.handle import new_selector
 from service.model.polling import PolledPlace, PolledRequest
-from service.model.session import Session
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.errors import ConsentRequired
 from service.protocol.params import Params
@@ -79,7 +75,16 @@ class DeviceRequests:
         if place is None or session is None:
             raise ConsentRequired("nobody is signed in, or the request is not one of a device")
         request, stores = interaction.request, self.polling.stores
-        authorization = _authorization(interaction, session, polled)
+        authorization = new_authorization(
+            session,
+            client_id=request.client.client_id,
+            scope=request.scope,
+            resources=request.resources,
+            authorization_details=request.authorization_details,
+            acr=interaction.acr,
+            grant_type=polled.grant_type,
+            cnf=polled.cnf,
+        )
         clients = note_client(stores, request.client, session)
         await self.polling.approve(place, polled, authorization, *clients)
         self.emit(
@@ -111,27 +116,3 @@ def _parameters(polled: PolledRequest, place: PolledPlace, user_code: str) -> Pa
     if polled.authorization_details:
         values[AUTHORIZATION_DETAILS] = (orjson.dumps(polled.authorization_details).decode(),)
     return Params(values)
-
-
-def _authorization(
-    interaction: Interaction, session: Session, polled: PolledRequest
-) -> Authorization:
-    request = interaction.request
-    return Authorization(
-        id=new_selector(),
-        client_id=request.client.client_id,
-        scope=request.scope,
-        resources=request.resources,
-        authorization_details=request.authorization_details,
-        subject=session.subject,
-        amr=session.methods,
-        acr=interaction.acr,
-        idp=session.idp,
-        auth_time=session.auth_time,
-        session_id=session.id,
-        user_claims=session.user_claims,
-        grant_type=polled.grant_type,
-        family_key=new_family_key(request.scope),
-        cnf=polled.cnf,
-        created_at=clock(),
-    )

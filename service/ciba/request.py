@@ -11,8 +11,8 @@ from service.authorize.request import AuthorizeRequest
 from service.ciba.hints import HintedUser, Hints, UserCodes
 from service.config.rules.registered_client import INVISIBLE
 from service.config.schema.server import Ciba
-from service.model.authorization import CIBA as GRANT_TYPE
 from service.model.client import Client
+from service.model.polling import CIBA as GRANT_TYPE
 from service.model.user import LOCAL
 from service.protocol.errors import (
     CibaAccessDenied,

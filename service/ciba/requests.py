@@ -12,11 +12,11 @@ from service.ciba.hints import Hints
 from service.ciba.messages import Messages
 from service.ciba.request import CibaRequest
 from service.clock import clock
-from service.model.authorization import CIBA, Authorization, new_family_key
+from service.identity.sessions import new_authorization
 from service.model.backchannel import BackchannelRequest
 from service.model.client import Client
-from service.model.handle import digest, is_selector, new_selector
-from service.model.polling import PolledPlace, PolledRequest
+from service.model.handle import digest, is_selector
+from service.model.polling import CIBA, PolledPlace, PolledRequest
 from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.errors import TooManyRequests
@@ -118,22 +118,14 @@ class CibaRequests:
     async def approve(self, pending: PendingRequest, session: Session, registry: Registry) -> None:
         """Let the client have its tokens; raise AlreadyAnswered if the user has answered before."""
         shown, polled = pending.shown, pending.polled
-        authorization = Authorization(
-            id=new_selector(),
+        authorization = new_authorization(
+            session,
             client_id=polled.client_id,
             scope=polled.scope,
             resources=polled.resources,
             authorization_details=polled.authorization_details,
-            subject=session.subject,
-            amr=session.methods,
             acr=AskedAcr(values=shown.acr_values).met_by(session, registry),
-            idp=session.idp,
-            auth_time=session.auth_time,
-            session_id=session.id,
-            user_claims=session.user_claims,
-            grant_type=CIBA,
-            family_key=new_family_key(polled.scope),
-            created_at=clock(),
+            grant_type=polled.grant_type,
         )
         await self.polling.approve(pending.place, polled, authorization, *self._end(pending))
         await self.messages.ping(pending.ref)

@@ -11,23 +11,17 @@ from service.authorize.device import USER_CODE
 from service.authorize.parameters import DEVICE
 from service.authorize.request import AuthorizeRequest
 from service.authorize.user_codes import format_user_code, new_user_code
-from service.client_auth import ClientAuthentication
 from service.clock import clock
-from service.http.credentials import CredentialReader
+from service.http.client_requests import ClientRequest, ClientRequests
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer
-from service.http.key_proofs import KeyProofs
-from service.http.parameters import form_params
 from service.model.authorization import Confirmation
 from service.model.catalogue import Registrable
-from service.model.client import Client
-from service.model.credentials import RequestCredentials
-from service.model.events import AuthorizationRefused, DeviceAuthorizationStarted, Emit
+from service.model.events import DeviceAuthorizationStarted, Emit
 from service.model.handle import digest
 from service.model.polling import DEVICE_CODE, PolledRequest
 from service.model.registry import LiveRegistry
 from service.protocol.authorization_details import PARAMETER as AUTHORIZATION_DETAILS
 from service.protocol.errors import (
-    OAuthError,
     RefusedValue,
     TemporarilyUnavailable,
     UnauthorizedClient,
@@ -52,15 +46,12 @@ class DeviceAuthorizationEndpoint:
     """Makes the checks that the authorize endpoint makes, and returns a code for the device and one for its user."""
 
     issuer: str
-    client_auth: ClientAuthentication
+    from_clients: ClientRequests
     reader: RequestReader
     stores: Stores
     registry: LiveRegistry
-    rate_limit: RateLimit
     anonymous_limit: RateLimit
     """For public clients, because anybody can send their requests."""
-    credentials: CredentialReader
-    proofs: KeyProofs
     registrable: Registrable
     emit: Emit
 
@@ -68,27 +59,18 @@ class DeviceAuthorizationEndpoint:
         return (Direct("POST", PATH, self.begin),)
 
     def metadata(self) -> Mapping[str, object]:
-        clients = self.registry.current.clients.values()
-        usable = any(DEVICE_CODE in each.allowed_grant_types for each in clients if each.enabled)
-        if not usable and DEVICE_CODE not in self.registrable.grant_types:
+        if DEVICE_CODE not in self.registrable.grant_types | self.registry.current.grant_types:
             return {}
         return {"device_authorization_endpoint": PATH}
 
     async def begin(self, request: Message) -> Answer:
-        params = await form_params(request)
-        client: Client | None = None
-        try:
-            credentials = self.credentials.read(request, params)
-            client = await self.client_auth.authenticate(credentials)
-            await self._count(request, client)
-            proven = await self._check(request, client, credentials)
-            asked = await self._read(request, client, params)
+        async with self.from_clients.read(request) as sent:
+            if sent.client.is_public:
+                await self.anonymous_limit.count(network_of(sent.address))
+            proven = await self._check(request, sent)
+            asked = await self._read(sent)
             user_code, started = await self._start(asked, proven)
-        except OAuthError as error:
-            client_id = client.client_id if client else error.claimed
-            self.emit(AuthorizationRefused.by(error, client_id))
-            error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
-            raise
+        client = sent.client
         self.emit(DeviceAuthorizationStarted(client_id=client.client_id, scope=asked.scope))
         verification_uri = self.issuer.rstrip("/") + VERIFICATION_PATH
         shown = format_user_code(user_code)
@@ -100,33 +82,26 @@ class DeviceAuthorizationEndpoint:
             "expires_in": client.device_code_lifetime,
             "interval": INTERVAL,
         }
-        return json_answer(response, headers=self.proofs.nonce_for(request, client))
+        return json_answer(response, headers=self.from_clients.proofs.nonce_for(request, client))
 
-    async def _count(self, request: Message, client: Client) -> None:
-        await self.rate_limit.count(client.client_id)
-        if client.is_public:
-            address = self.credentials.client_address.find(request)
-            await self.anonymous_limit.count(network_of(address))
-
-    async def _check(
-        self, request: Message, client: Client, credentials: RequestCredentials
-    ) -> Confirmation | None:
+    async def _check(self, request: Message, sent: ClientRequest) -> Confirmation | None:
         """Return the key that the device code is bound to; UnauthorizedClient if the client may not use one."""
-        if DEVICE_CODE not in client.allowed_grant_types:
+        if DEVICE_CODE not in sent.client.allowed_grant_types:
             raise UnauthorizedClient(
                 "the client is not registered for the device grant",
-                refused=RefusedValue("grant_type", DEVICE_CODE, client.client_id),
+                refused=RefusedValue("grant_type", DEVICE_CODE, sent.client.client_id),
             )
-        return await self.proofs.confirm_code(request, client, credentials)
+        proofs = self.from_clients.proofs
+        return await proofs.confirm_code(request, sent.client, sent.credentials)
 
-    async def _read(self, request: Message, client: Client, params: Params) -> AuthorizeRequest:
+    async def _read(self, sent: ClientRequest) -> AuthorizeRequest:
         """Return the request if it is right; without a scope it is one for all API scopes of the client."""
-        values = {**params.values, "client_id": (client.client_id,)}
+        client, params = sent.client, sent.params
         if params.get("scope") is None and params.get(AUTHORIZATION_DETAILS) is None:
             rule, registry = ScopeRule.DEFAULTED, self.registry.current
-            values["scope"] = (format_scope(requested_scope(params, client, registry, rule, ())),)
-        address = self.credentials.client_address.find(request)
-        arrival = await self.reader.arrive(Params(values), client, DEVICE, client_address=address)
+            scope = format_scope(requested_scope(params, client, registry, rule, ()))
+            params = Params({**params.values, "scope": (scope,)})
+        arrival = await self.reader.arrive(params, client, DEVICE, client_address=sent.address)
         return await self.reader.read(arrival)
 
     async def _start(

@@ -9,18 +9,11 @@ from http import HTTPStatus
 from service.authorize.flow import AuthorizeFlow
 from service.authorize.parameters import CERTIFICATE, PAR
 from service.authorize.request_object import Arrival
-from service.client_auth import ClientAuthentication
-from service.http.credentials import CredentialReader
+from service.http.client_requests import ClientRequest, ClientRequests
 from service.http.endpoint import CLIENT_ORIGINS, Answer, Direct, Message, Route, json_answer
-from service.http.key_proofs import KeyProofs
-from service.http.parameters import form_params
 from service.model.authorization import Confirmation
-from service.model.client import Client
-from service.model.credentials import RequestCredentials
-from service.model.events import AuthorizationRefused, Emit
-from service.protocol.errors import InvalidRequest, OAuthError
+from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
-from service.store.rate_limit import RateLimit
 
 PATH = "/connect/par"
 
@@ -29,14 +22,10 @@ PATH = "/connect/par"
 class PushedRequestEndpoint:
     """Checks all that the authorize endpoint checks before it asks a user (RFC 9126 §2.1)."""
 
-    client_auth: ClientAuthentication
+    from_clients: ClientRequests
     flow: AuthorizeFlow
-    rate_limit: RateLimit
-    credentials: CredentialReader
-    proofs: KeyProofs
     required: bool
     """Whether every client has to push its requests."""
-    emit: Emit
 
     def routes(self) -> Iterable[Route]:
         return (Direct("POST", PATH, self.push, scripts=CLIENT_ORIGINS),)
@@ -48,30 +37,20 @@ class PushedRequestEndpoint:
         }
 
     async def push(self, request: Message) -> Answer:
-        params = await form_params(request)
-        client: Client | None = None
-        try:
-            credentials = self.credentials.read(request, params)
-            client = await self.client_auth.authenticate(credentials)
-            await self.rate_limit.count(client.client_id)
-            request_uri = await self.flow.push(await self._read(request, credentials, client))
-        except OAuthError as error:
-            client_id = client.client_id if client else error.claimed
-            self.emit(AuthorizationRefused.by(error, client_id))
-            error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
-            raise
+        async with self.from_clients.read(request) as sent:
+            request_uri = await self.flow.push(await self._read(request, sent))
+        client = sent.client
         pushed = {"request_uri": request_uri, "expires_in": client.pushed_authorization_lifetime}
-        headers = self.proofs.nonce_for(request, client)
+        headers = self.from_clients.proofs.nonce_for(request, client)
         return json_answer(pushed, status=HTTPStatus.CREATED, headers=headers)
 
-    async def _read(
-        self, request: Message, credentials: RequestCredentials, client: Client
-    ) -> Arrival:
+    async def _read(self, request: Message, sent: ClientRequest) -> Arrival:
         """Return the request if it is right, with the key that its code is bound to."""
-        proven = await self.proofs.confirm_code(request, client, credentials)
-        sent = Params({**credentials.params.values, "client_id": (client.client_id,)})
-        address = self.credentials.client_address.find(request)
-        arrival = await self.flow.reader.arrive(sent, client, PAR, client_address=address)
+        client, proofs = sent.client, self.from_clients.proofs
+        proven = await proofs.confirm_code(request, client, sent.credentials)
+        arrival = await self.flow.reader.arrive(
+            sent.params, client, PAR, client_address=sent.address
+        )
         if arrival.refusal is None:
             arrival = replace(arrival, params=_bind(arrival.params, proven))
         await self.flow.reader.read(arrival)

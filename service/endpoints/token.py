@@ -61,8 +61,9 @@ class TokenEndpoint:
         return (Direct("POST", PATH, self.token, scripts=CLIENT_ORIGINS),)
 
     def metadata(self) -> Mapping[str, object]:
-        clients = [each for each in self.registry.current.clients.values() if each.enabled]
-        usable = self.registrable.grant_types.union(*(each.allowed_grant_types for each in clients))
+        registry = self.registry.current
+        usable = self.registrable.grant_types | registry.grant_types
+        clients = [each for each in registry.clients.values() if each.enabled]
         tells_expiration = any(each.token_expiration_members for each in clients)
         return {
             **(expiration.METADATA if tells_expiration or self.issuer.expiration_members else {}),

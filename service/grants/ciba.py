@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.model.authorization import CIBA
 from service.model.handle import parse_handle
+from service.model.polling import CIBA
 from service.protocol.errors import InvalidGrant
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 from service.tokens.polling import Polling

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 from service.clock import clock
 from service.identity.sign_ins import SignIn
+from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
 from service.model.events import Emit, SessionEnded, SessionStarted
 from service.model.handle import digest, is_selector, new_handle, new_selector, parse_handle
 from service.model.request_context import current_traceparent
 from service.model.session import LogoutDelivery, Session
+from service.protocol.authorization_details import Detail
+from service.protocol.claims import ClaimsRequest
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command
 
@@ -214,3 +217,37 @@ def queue_logouts(stores: Stores, session: Session, client_ids: Iterable[str]) -
         writes.append(deliveries.put_new(delivery, LOGOUT, delivery.id, ttl=DELIVERY_LIFETIME))
         writes.append(queue.add(delivery.id))
     return writes
+
+
+def new_authorization(
+    session: Session,
+    *,
+    client_id: str,
+    scope: frozenset[str],
+    resources: tuple[str, ...],
+    authorization_details: tuple[Detail, ...],
+    acr: str | None,
+    grant_type: str,
+    claims_request: ClaimsRequest | None = None,
+    cnf: Confirmation | None = None,
+) -> Authorization:
+    """Return what the user of a session has granted a client, with how and when the user authenticated."""
+    return Authorization(
+        id=new_selector(),
+        client_id=client_id,
+        scope=scope,
+        resources=resources,
+        authorization_details=authorization_details,
+        subject=session.subject,
+        amr=session.methods,
+        acr=acr,
+        idp=session.idp,
+        auth_time=session.auth_time,
+        session_id=session.id,
+        user_claims=session.user_claims,
+        claims_request=claims_request,
+        grant_type=grant_type,
+        family_key=new_family_key(scope),
+        cnf=cnf,
+        created_at=clock(),
+    )

@@ -17,9 +17,6 @@ from service.protocol.scope import OFFLINE_ACCESS
 DELEGATION = "delegation"
 """The grant type of a token that an API exchanged for a user's token, and its only `amr` value."""
 
-CIBA = "urn:openid:params:grant-type:ciba"
-"""The grant type of a request that the user answers elsewhere (CIBA Core §10.1)."""
-
 
 class Authorization(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The scope that a user (or a client for itself) granted a client, and how the user authenticated.

@@ -10,6 +10,9 @@ from service.protocol.authorization_details import Detail
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 """The grant type by which devices poll (RFC 8628 §3.4)."""
 
+CIBA = "urn:openid:params:grant-type:ciba"
+"""The grant type by which clients poll whose users answer elsewhere (CIBA Core §10.1)."""
+
 
 class PolledRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The request behind a device code or an auth_req_id; it is never rewritten."""

@@ -222,6 +222,12 @@ class Registry:
         """Return the permissions of an enabled client, which dynamic registration may have made."""
         return self.permissions.get(client.client_id) or client.permissions
 
+    @property
+    def grant_types(self) -> frozenset[str]:
+        """The grant types that an enabled client may use."""
+        enabled = (each for each in self.clients.values() if each.enabled)
+        return frozenset().union(*(each.allowed_grant_types for each in enabled))
+
     def scope(self, name: str) -> Scope | None:
         """Return the API scope or identity resource of that name."""
         return self.api_scopes.get(name) or self.identity_resources.get(name)

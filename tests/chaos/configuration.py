@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.model.authorization import CIBA
-from service.model.polling import DEVICE_CODE
+from service.model.polling import CIBA, DEVICE_CODE
 from service.protocol.token_types import GRANT_TYPE
 from tests.chaos.spending import LENIENT, REDIRECT_URIS, STRICT
 from tests.conftest import ENCRYPTION_KEY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 
 from service.model import polling
-from service.model.authorization import CIBA
+from service.model.polling import CIBA
 from service.protocol.pkce import s256
 from tests.chaos.answers import Answer, Kind
 from tests.chaos.ledger import (

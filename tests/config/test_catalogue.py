@@ -19,7 +19,7 @@ from service.config.schema.json_schema import plain_json_schema
 from service.grants import BUILTIN_GRANTS
 from service.grants.client_credentials import ClientCredentialsGrant
 from service.grants.password import PasswordGrant
-from service.model.authorization import CIBA
+from service.model.polling import CIBA
 
 Found = Callable[..., dict[str, Problem]]
 

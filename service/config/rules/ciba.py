@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from service.config.problem import Finding, warning
 from service.config.rules.uris import is_unencrypted
 from service.config.schema.file import ConfigurationFile
-from service.model.authorization import CIBA
 from service.model.client_entry import ClientEntry
+from service.model.polling import CIBA
 
 _MODE, _ENDPOINT, _ALG, _USER_CODE = (
     ("backchannel_token_delivery_mode",),

@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 
 from service.config.problem import Finding
 from service.config.rules.uris import is_loopback, split_uri
-from service.model.authorization import CIBA
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
+from service.model.polling import CIBA
 from service.protocol.redirect_uri import redirect_hosts
 
 MAX_LENGTH = 2048

@@ -1,0 +1,61 @@
+"""Takes authorization requests that clients send themselves, without a browser (RFC 9126, RFC 8628 §3.1, CIBA Core §7)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from service.client_auth import ClientAuthentication
+from service.http.credentials import CredentialReader
+from service.http.endpoint import Message
+from service.http.key_proofs import KeyProofs
+from service.http.parameters import form_params
+from service.model.client import Client
+from service.model.credentials import RequestCredentials
+from service.model.events import AuthorizationRefused, Emit
+from service.protocol.errors import OAuthError
+from service.protocol.params import Params
+from service.store.rate_limit import RateLimit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRequest:
+    """An authorization request and the client that has authenticated."""
+
+    client: Client
+    credentials: RequestCredentials
+    address: str
+
+    @property
+    def params(self) -> Params:
+        """The parameters of the body with the `client_id`, which the client may have sent elsewhere or not at all."""
+        sent = self.credentials.params.values
+        return Params({**sent, "client_id": (self.client.client_id,)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRequests:
+    client_auth: ClientAuthentication
+    credentials: CredentialReader
+    proofs: KeyProofs
+    rate_limit: RateLimit
+    """Of each client."""
+    emit: Emit
+
+    @asynccontextmanager
+    async def read(self, request: Message) -> AsyncGenerator[ClientRequest]:
+        """Authenticate the client and count its request; what refuses it, here or in the block, is an event."""
+        params = await form_params(request)
+        client: Client | None = None
+        try:
+            credentials = self.credentials.read(request, params)
+            client = await self.client_auth.authenticate(credentials)
+            await self.rate_limit.count(client.client_id)
+            address = self.credentials.client_address.find(request)
+            yield ClientRequest(client=client, credentials=credentials, address=address)
+        except OAuthError as error:
+            client_id = client.client_id if client else error.claimed
+            self.emit(AuthorizationRefused.by(error, client_id))
+            error.headers = {**error.headers, **self.proofs.nonce_for(request, client)}
+            raise
