@@ -106,6 +106,15 @@ def accent_is_readable(file: ConfigurationFile) -> Iterator[Finding]:
         )
 
 
+def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
+    """The packages of users.source are installed, and its settings are complete."""
+    if file.users.source == "file":
+        return
+    from service.identity import sources  # noqa: PLC0415 - for those whose users come from elsewhere
+
+    yield from sources.find_problems(file.users)
+
+
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     certificate_fits_its_key,
@@ -114,4 +123,5 @@ START_RULES: tuple[FileRule, ...] = (
     languages_have_messages,
     own_templates_are_sound,
     accent_is_readable,
+    users_can_be_asked,
 )

@@ -13,13 +13,13 @@ from service.clock import clock
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
 from service.identity.sessions import Sessions
 from service.identity.sign_in import Throttle
-from service.identity.users import FindsByEmail
+from service.identity.users import Directory
 from service.keys import jose
 from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused
 from service.model.client import Client
 from service.model.handle import digest
-from service.model.user import User, UserStore
+from service.model.user import User
 from service.protocol.errors import (
     ExpiredLoginHintToken,
     InvalidRequest,
@@ -58,7 +58,7 @@ class Hints:
     """Finds users of this service itself; one who only ever signs in at a provider is unknown here."""
 
     id_tokens: IdTokens
-    users: UserStore
+    users: Directory
     sessions: Sessions
     keys: ClientKeys
     clock_skew: int
@@ -93,9 +93,7 @@ class Hints:
     async def _find_by_name(self, hint: str) -> User | None:
         """Return the user with this user name, else this `sub`, else this verified email address."""
         found = await self.users.by_username(hint) or await self.users.by_subject(hint)
-        if found is None and isinstance(self.users, FindsByEmail):
-            return await self.users.by_email(hint)
-        return found
+        return found or await self.users.by_email(hint)
 
     async def _find_by_id_token(self, hint: str, client: Client) -> User | None:
         """Return the user of an ID token; a pairwise `sub` is understood as long as the session lives."""

@@ -21,12 +21,13 @@ from service.config.registry import build_registry
 from service.config.rules.table import FileRule
 from service.config.rules.uris import is_loopback
 from service.config.schema.file import ConfigurationFile, Settings
+from service.config.schema.users import SOURCES
 from service.model.catalogue import Catalogue
 from service.model.registry import Registry
 
 _SETTINGS = tuple(setting.name for setting in fields(Settings))
-_NO_CONTENT = {(key,) for key in (*_SETTINGS, "include")}
-"""The keys that say nothing of the registry."""
+_NO_CONTENT = {*_SETTINGS, "include"}
+"""The keys that say nothing of the registry, apart from `users.list`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,8 @@ def load(
             ),
             warnings=problems,
             places=_places(file, source),
-            **{name: getattr(file, name) for name in _SETTINGS},
+            **{name: getattr(file, name) for name in _SETTINGS}
+            | {"users": replace(file.users, list=())},
         )
     else:
         # One of them may be the reason for a refusal, and may be mended.
@@ -160,6 +162,7 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
 
 def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Problem]:
     kept: list[Location] = [(), ("server", "tls"), ("signing", "keys"), ("users", "source")]
+    kept += [("users", name) for name in SOURCES if name == file.users.source]
     kept += [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]
     return {location: source.problem(Finding(location, "")) for location in kept}
 
@@ -181,7 +184,7 @@ def _hash_registry(values: Value, schemas: Sequence[object]) -> str:
     encode = JSONEncoder(sort_keys=True).encode
     hashed = sha256()
     for location, value in _split((), values):
-        if location[:1] not in _NO_CONTENT:
+        if location[0] not in _NO_CONTENT or location[:2] == ("users", "list"):
             hashed.update(encode([location, value]).encode())
     if schemas:
         hashed.update(encode(schemas).encode())

@@ -58,7 +58,6 @@ def build_registry(
         token_exchange=_exchange_rules(file, rule_positions),
         trust_domains={entry.name: entry for entry in file.trust_domains},
         users=file.users.list,
-        user_store=None if file.users.source == "file" else file.users.source,
         resources_by_scope=by_scope,
         clients_by_mark={
             client_mark(client.client_id): client

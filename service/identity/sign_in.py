@@ -8,9 +8,10 @@ from time import monotonic
 
 from service.config.schema.server import Limits
 from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
+from service.identity.users import Directory
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
-from service.model.user import MAX_USERNAME, User, UserStore, fold_username
+from service.model.user import MAX_USERNAME, User, fold_username
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import network_of
@@ -76,7 +77,7 @@ class Throttle:
 class LocalSignIn:
     """Verifies user name and password; whatever is wrong, the answer and its time are the same."""
 
-    users: UserStore
+    users: Directory
     passwords: Passwords
     turns: FairTurns
     throttle: Throttle
@@ -93,22 +94,33 @@ class LocalSignIn:
                 began = monotonic()
                 locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
-                stored = user.password if user and user.enabled and not locked else None
+                candidate = user if user and user.enabled and not locked else None
                 hashes = not locked or not self.passwords.refusal_times
-                # A malformed password takes as long as any other.
-                well_formed = is_plain_text(password, longest=MAX_PASSWORD)
-                given = password if well_formed else ""
-                verifies = hashes and await self.passwords.verifies(given, stored) and well_formed
+                verifies = hashes and await self._verifies(username, password, candidate)
                 failure = _find_failure(user, locked=locked, verifies=verifies)
                 if user is not None and failure is None:
                     await self.throttle.clear(username, address)
                     self.emit(LoginSucceeded(subject=user.sub, username=username, address=address))
                     return user
                 await self._refuse(username, user, failure or "unknown", address=address)
-            full_cost = hashes and self.passwords.has_full_cost(stored)
+            full_cost = hashes and self._has_full_cost(candidate)
             took = monotonic() - began
             await self.passwords.even_out(took, full_cost=full_cost)
         return None
+
+    async def _verifies(self, username: str, password: str, user: User | None) -> bool:
+        """Return whether the password is right; it takes as long without a user, and for a malformed password."""
+        well_formed = is_plain_text(password, longest=MAX_PASSWORD)
+        given = password if well_formed else ""
+        if self.users.verifies_passwords:
+            return await self.users.verify_password(username, given, user) and well_formed
+        return await self.passwords.verifies(given, user.password if user else None) and well_formed
+
+    def _has_full_cost(self, user: User | None) -> bool:
+        """Return whether the refusal took as long as that of an unknown user."""
+        if self.users.verifies_passwords:
+            return True
+        return self.passwords.has_full_cost(user.password if user else None)
 
     async def _refuse(
         self, username: str, user: User | None, reason: LoginFailure, *, address: str

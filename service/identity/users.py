@@ -1,45 +1,47 @@
-"""Finds users and their claims: in the configuration file, or in the operator's own user store."""
+"""Finds users and their claims, in the configuration file or wherever they come from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol
 
-from service.config import plugins
-from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
 from service.model.registry import LiveRegistry
 from service.model.session import Session
-from service.model.user import LOCAL, User, UserStore, fold_username
+from service.model.user import (
+    LOCAL,
+    Closes,
+    FindsByEmail,
+    User,
+    UserStore,
+    VerifiesPasswords,
+    fold_username,
+)
 from service.tokens.permitted import find_user_claims
 
-_SOURCE = ("users", "source")
 
+class Directory(UserStore, FindsByEmail, VerifiesPasswords, Closes, Protocol):
+    """The users as the service asks for them, wherever they come from."""
 
-def open_users(registry: LiveRegistry) -> UserStore:
-    """Return the file's users, or the operator's own store, made once without arguments; CannotServe if that fails."""
-    source = registry.current.user_store
-    if source is None:
-        return FileUsers(registry)
-    try:
-        make = cast("Callable[[], UserStore]", plugins.load_plugin(source))
-        store = make()
-        plugins.require_user_store(store)
-    except plugins.PluginError as error:
-        raise CannotServe(Finding(_SOURCE, f"{source} {error}", error.hint)) from error
-    except (Exception, SystemExit) as error:  # the operator's code may raise anything
-        message = f"{source} cannot be made: {plugins.describe_exception(error)}"
-        raise CannotServe(Finding(_SOURCE, message)) from error
-    return store
+    @property
+    def verifies_passwords(self) -> bool:
+        """Whether `verify_password` is to be asked; else `User.password` is the hash to compare with."""
+        ...
 
+    @property
+    def circuit_open(self) -> bool:
+        """Whether questions are refused at once, because the system has not answered lately."""
+        ...
 
-@runtime_checkable
-class FindsByEmail(Protocol):
-    """A UserStore that can also find users by email address."""
+    @property
+    def waiting(self) -> int:
+        """Questions that have no answer yet."""
+        ...
 
-    async def by_email(self, email: str) -> User | None:
-        """Return the only user with this verified address, in upper or lower case; None if there are several."""
+    @property
+    def failures(self) -> int:
+        """Questions that got no usable answer since the start."""
         ...
 
 
@@ -66,6 +68,16 @@ class FileUsers:
         """Return the only user with this verified email address."""
         self._refresh()
         return self._by_email.get(email.casefold())
+
+    verifies_passwords = circuit_open = False
+    waiting = failures = 0
+
+    async def verify_password(self, username: str, password: str, user: User | None) -> bool:
+        """Return False: each user has a hash."""
+        return False
+
+    async def close(self) -> None:
+        """Do nothing."""
 
     def _refresh(self) -> None:
         users = self._registry.current.users

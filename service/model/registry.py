@@ -199,8 +199,6 @@ class Registry:
     token_exchange: tuple[ExchangeRule, ...]
     trust_domains: Mapping[str, TrustDomain]
     users: tuple[User, ...]
-    user_store: str | None
-    """The import path of the operator's own `UserStore`, or None where `users` holds them."""
     client_authorities: bytes | None
     """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, runtime_checkable
 
 from pydantic import Field, JsonValue
 
 from service.model.types import Section
+from service.protocol.errors import TemporarilyUnavailable
 
 LOCAL = "local"
 """The `idp` of users who sign in here and not at another provider."""
@@ -41,8 +42,15 @@ class User(Section):
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 
 
+class UsersUnavailable(TemporarilyUnavailable):
+    """The system that the users come from has not answered; this never counts as an unknown user or a wrong password."""
+
+
 class UserStore(Protocol):
-    """The users of the file, or an operator's own class by import path."""
+    """The users of the file, of another system, or of an operator's own class by import path.
+
+    A method that gets no answer raises UsersUnavailable, OSError or TimeoutError. The Protocols below are optional.
+    """
 
     async def by_subject(self, sub: str) -> User | None:
         """Return the user with this subject identifier."""
@@ -50,6 +58,37 @@ class UserStore(Protocol):
 
     async def by_username(self, username: str) -> User | None:
         """Return the user with this name, compared as `fold_username` writes it."""
+        ...
+
+
+@runtime_checkable
+class FindsByEmail(Protocol):
+    """A UserStore that can also find users by email address."""
+
+    async def by_email(self, email: str) -> User | None:
+        """Return the only user with this verified address, in upper or lower case; None if there are several."""
+        ...
+
+
+@runtime_checkable
+class VerifiesPasswords(Protocol):
+    """A UserStore whose passwords are verified where they are kept, because it gives out no hashes."""
+
+    async def verify_password(self, username: str, password: str, user: User | None) -> bool:
+        """Return whether the password is that of the user.
+
+        `user` is what `by_username` has returned for this name; None for one that must not sign in, who is refused in the
+        same time as for a wrong password.
+        """
+        ...
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """A UserStore with connections that are closed at the end of the process."""
+
+    async def close(self) -> None:
+        """Close the connections."""
         ...
 
 

@@ -186,6 +186,7 @@ class Metrics:
         self._labelled: dict[_Happened, Counter] = {}
         self._waiting: list[object] = []
         self._store = readings.StoreGauges(self._registry)
+        self._users = readings.UserSourceGauges(self._registry)
         self.connections = readings.ConnectionMetrics(self._registry)
         self.timed = Durations(self._registry)
 
@@ -219,6 +220,7 @@ class Metrics:
         self.timed.settle()
         if self._readings is not None:
             self._store.update(self._readings)
+            self._users.update(self._readings)
 
     def _counter(self, happened: _Happened) -> Counter:
         """Return the counter with these labels, remembered: prometheus_client looks it up under a lock."""

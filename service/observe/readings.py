@@ -44,6 +44,9 @@ class Readings(Collector):
     store_failures: Callable[[], int]
     store_waiting: Callable[[], int]
     circuit_open: Callable[[], bool]
+    users_failures: Callable[[], int]
+    users_waiting: Callable[[], int]
+    users_circuit_open: Callable[[], bool]
     registry_generation: Callable[[], str]
     signing_keys: Callable[[], Mapping[str, str]]
     """The key id that signs now, by algorithm."""
@@ -105,6 +108,31 @@ class StoreGauges:
         self._waiting.set(readings.store_waiting())
         self._circuit.set(readings.circuit_open())
         failures = readings.store_failures()
+        self._failures.inc(failures - self._failures_counted)
+        self._failures_counted = failures
+
+
+class UserSourceGauges:
+    """Metrics of the system that users come from, where it is not the configuration file."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        gauge = partial(Gauge, namespace=NAMESPACE, registry=registry)
+        self._circuit = gauge(
+            "users_circuit_open",
+            "1 while users.source is asked only once a second, because it has not answered lately.",
+            multiprocess_mode="livemax",
+        )
+        waiting = "Questions to users.source that have no answer yet."
+        self._waiting = gauge("users_waiting", waiting, multiprocess_mode="livesum")
+        failed = "Questions to users.source that got no usable answer."
+        self._failures = Counter("users_failures", failed, namespace=NAMESPACE, registry=registry)
+        self._failures_counted = 0
+
+    def update(self, readings: Readings) -> None:
+        """Write down the present state, where the process that answers a scrape reads it."""
+        self._circuit.set(readings.users_circuit_open())
+        self._waiting.set(readings.users_waiting())
+        failures = readings.users_failures()
         self._failures.inc(failures - self._failures_counted)
         self._failures_counted = failures
 

@@ -30,7 +30,8 @@ from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
 from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
-from service.identity.users import Subjects, open_users
+from service.identity.sources import Tools, open_users
+from service.identity.users import Subjects
 from service.keys.sealing import Seal
 from service.logout.back_channel import BackChannel
 from service.logout.request import PARAMETERS as LOGOUT_PARAMETERS
@@ -70,7 +71,12 @@ class SignInParts:
     def __init__(self, shared: Shared) -> None:
         """Raise CannotServe if the operator's user store cannot be made."""
         limits = shared.configuration.limits
-        self.users = open_users(shared.registry)
+        tools = Tools(
+            registry=shared.registry,
+            http_for=lambda purpose: shared.http_for(purpose, shared.outgoing),
+            timed=shared.timed,
+        )
+        self.users = open_users(shared.configuration.users, tools)
         self.subjects = Subjects(users=self.users, registry=shared.registry)
         self.local = LocalSignIn(
             users=self.users,

@@ -67,6 +67,7 @@ def connect(parts: Parts, grants: Grants) -> None:
     """Let a reload prepare grants and keys, and let metrics read the state of the parts."""
     shared, ring = parts.shared, parts.keys.ring
     kv, memory, registry = shared.kv, shared.store_memory, shared.registry
+    users = parts.sign_in.users
 
     def prepare(following: Registry) -> None:
         grants.prepare(following)
@@ -84,6 +85,9 @@ def connect(parts: Parts, grants: Grants) -> None:
             store_waiting=lambda: kv.waiting,
             circuit_open=lambda: kv.circuit_open,
             store_memory=lambda: (memory.used, memory.limit),
+            users_failures=lambda: users.failures,
+            users_waiting=lambda: users.waiting,
+            users_circuit_open=lambda: users.circuit_open,
             registry_generation=lambda: registry.current.generation,
             signing_keys=lambda: ring.signing_kids,
             signing_since=lambda: ring.signing_since,
@@ -111,6 +115,7 @@ def background_work(parts: Parts) -> Callable[[web.Application], AsyncIterator[N
             for task in tasks:
                 await _stop(task)
         metrics.settle()
+        await parts.sign_in.users.close()
         await parts.shared.close()
 
     return run

@@ -37,7 +37,6 @@ REGISTRY = Registry(
     token_exchange=(),
     trust_domains={},
     users=(ALICE, BOB, CAROL, DAVE),
-    user_store=None,
     client_authorities=None,
     resources_by_scope={},
     clients_by_mark={},

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from service.config.problem import CannotServe
-from service.identity.users import FileUsers, open_users
+from service.config.schema.users import Users
+from service.identity import sources
+from service.identity.sources import Tools
+from service.identity.users import Directory, FileUsers
+from service.model.timings import ignore_timing
 from tests.identity.people import ALICE, BOB, REGISTRY, Live
 
 
@@ -49,13 +55,19 @@ async def test_a_reload_counts_at_once(registry: Live) -> None:
     assert (await users.by_username("alice"), await users.by_username("bob")) == (None, BOB)
 
 
+def open_users(registry: Live, source: str = "file") -> Directory:
+    tools = Tools(registry=registry, http_for=cast("Any", None), timed=ignore_timing)
+    return sources.open_users(Users(source=source), tools)
+
+
 def test_file_is_the_user_store_by_default(registry: Live) -> None:
     assert isinstance(open_users(registry), FileUsers)
 
 
 async def test_an_operators_store_is_found_by_its_import_path(registry: Live) -> None:
-    registry.current = replace(REGISTRY, user_store="tests.identity.test_users:Everybody")
-    assert await open_users(registry).by_username("anybody") == ALICE
+    users = open_users(registry, "tests.identity.test_users:Everybody")
+    assert await users.by_username("anybody") == ALICE
+    assert await users.by_email("alice@example.com") is None
 
 
 @pytest.mark.parametrize(
@@ -63,15 +75,25 @@ async def test_an_operators_store_is_found_by_its_import_path(registry: Live) ->
     [
         ("no_such_package.users:Store", "No module named 'no_such_package'"),
         ("tests.identity.test_users:Nobody", "has no attribute 'Nobody'"),
-        ("not a path", "no installed package"),
+        ("not a path:", "cannot be imported"),
         ("tests.identity.test_users:NoStore", "has no method by_subject"),
         ("tests.identity.test_users:Moody", "OSError: no database"),
     ],
     ids=["no module", "no class", "no path", "no store", "raises"],
 )
 def test_a_store_that_cannot_be_used_says_why(registry: Live, source: str, why: str) -> None:
-    registry.current = replace(REGISTRY, user_store=source)
     with pytest.raises(CannotServe, match=why) as refusal:
-        open_users(registry)
+        open_users(registry, source)
     assert str(refusal.value).startswith(f"{source} ")
     assert refusal.value.finding.location == ("users", "source")
+
+
+def test_a_source_whose_package_is_missing_says_what_to_install(
+    registry: Live, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "needy_source.py").write_text("import no_such_driver")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sources, "SOURCES", {"needy": "needy_source"})
+    with pytest.raises(CannotServe, match="needy needs the package no_such_driver") as refusal:
+        open_users(registry, "needy")
+    assert refusal.value.finding.hint == "pip install 'token-service[needy]'"

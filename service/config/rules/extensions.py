@@ -18,7 +18,7 @@ _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
     """Handlers, the UserStore and the notifier can be imported, and called as documented; no instance is made before the start."""
-    if file.users.source != "file":
+    if ":" in file.users.source:
         yield from _check(
             ("users", "source"), file.users.source, plugins.require_user_store_factory
         )

@@ -162,7 +162,8 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
     if file.ui.default_locale not in file.ui.locales:
         yield Finding(("ui", "default_locale"), "is not one of ui.locales")
     if file.users.source != "file" and file.users.list:
-        yield warning(("users", "list"), "is not used, because source names a UserStore")
+        message = f"is not used, because source is {file.users.source}"
+        yield warning(("users", "list"), message)
     if file.registration.enabled and not file.registration.allowed_scopes:
         message = "is empty, so a registered client can ask for nothing"
         yield warning(("registration", "allowed_scopes"), message, "list openid, for a start")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from service.config.schema.server import (
     Ciba,
@@ -19,6 +19,7 @@ from service.config.schema.server import (
     Signing,
     Store,
 )
+from service.config.schema.users import Users
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
@@ -26,15 +27,6 @@ from service.model.profiles import with_profile_defaults
 from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
-from service.model.user import User
-
-
-def _user_source(value: str) -> str:
-    if value != "file" and ":" not in value:
-        raise types.expected(
-            "file, or the import path of a UserStore such as my_package.users:MyUsers"
-        )
-    return value
 
 
 def _with_builtin_claims(value: object) -> object:
@@ -43,16 +35,6 @@ def _with_builtin_claims(value: object) -> object:
         return value
     entry = cast("dict[str, object]", value)
     return {"user_claims": registry.IDENTITY_RESOURCES.get(str(entry.get("name")), ()), **entry}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Users(types.Section):
-    """The users of this service itself."""
-
-    source: Annotated[str, AfterValidator(_user_source)] = "file"
-    """file: the list below; or the import path of a UserStore."""
-    list: types.Many[User] = ()
-    """The users, for source: file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +102,7 @@ class Settings(types.Section):
     ciba: Ciba = Ciba()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
+    users: Users = Users()
     ui: Ui = Ui()
 
     @property
@@ -168,4 +151,3 @@ class ConfigurationFile(Settings):
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
     authorization_details_types: types.Many[AuthorizationDetailsTypeEntry] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
-    users: Users = Users()

@@ -15,7 +15,8 @@ from pydantic_core import core_schema
 
 from service.config.reading.source import LISTS
 from service.config.rules.supported import AUTH_METHODS, GRANT_TYPES
-from service.config.schema.file import ConfigurationFile, Users
+from service.config.schema.file import ConfigurationFile
+from service.config.schema.users import Users
 from service.model.catalogue import Catalogue
 from service.model.client_entry import ClientEntry
 

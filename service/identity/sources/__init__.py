@@ -1,0 +1,91 @@
+"""Opens the place that users come from: the configuration file, another system, or the operator's own class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from service.config import plugins
+from service.config.problem import CannotServe, Finding
+from service.config.schema.users import SOURCES, Users
+from service.identity.sources.outside import OutsideUsers
+from service.identity.users import Directory, FileUsers
+from service.model.events import Emit
+from service.model.outgoing import HttpClient
+from service.model.registry import LiveRegistry
+from service.model.user import UserStore
+
+_SOURCE = ("users", "source")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What the rest of the service has that a source may need."""
+
+    registry: LiveRegistry
+    http_for: Callable[[str], HttpClient]
+    """Returns the HTTP client for URLs of the configuration; the purpose is a label of metrics."""
+    timed: Emit
+
+
+class SourceModule(Protocol):
+    """A module of the table `SOURCES`."""
+
+    def find_problems(self, settings: Users) -> Iterator[Finding]:
+        """Yield what `check` can know to be wrong without asking the other system."""
+        ...
+
+    def open_source(self, settings: Users, tools: Tools) -> UserStore:
+        """Return the store, which connects when it is first used."""
+        ...
+
+
+def open_users(settings: Users, tools: Tools) -> Directory:
+    """Return the users of the configured source; CannotServe if it cannot be made."""
+    if settings.source == "file":
+        return FileUsers(tools.registry)
+    if settings.source not in SOURCES:
+        return OutsideUsers(_make_own(settings.source), settings, timed=tools.timed)
+    for problem in find_problems(settings):
+        if problem.severity == "error":
+            raise CannotServe(problem)
+    store = _import(settings.source).open_source(settings, tools)
+    return OutsideUsers(store, settings, timed=tools.timed)
+
+
+def find_problems(settings: Users) -> Iterator[Finding]:
+    """Yield the problems of the source in use, for `check`, start and reload."""
+    name = settings.source
+    if name not in SOURCES:
+        return
+    try:
+        module = _import(name)
+    except ModuleNotFoundError as error:
+        yield missing_extra(name, error)
+        return
+    yield from module.find_problems(settings)
+
+
+def missing_extra(name: str, error: ModuleNotFoundError) -> Finding:
+    """Return the finding that a source needs a package that is not installed."""
+    message = f"{name} needs the package {error.name}, which is not installed"
+    return Finding(_SOURCE, message, f"pip install 'token-service[{name}]'")
+
+
+def _import(name: str) -> SourceModule:
+    return cast("SourceModule", import_module(SOURCES[name]))
+
+
+def _make_own(name: str) -> UserStore:
+    """Return the operator's own store, made once without arguments."""
+    try:
+        store = cast("Callable[[], UserStore]", plugins.load_plugin(name))()
+        plugins.require_user_store(store)
+    except plugins.PluginError as error:
+        raise CannotServe(Finding(_SOURCE, f"{name} {error}", error.hint)) from error
+    except (Exception, SystemExit) as error:  # the operator's code may raise anything
+        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
+        raise CannotServe(Finding(_SOURCE, message)) from error
+    return store

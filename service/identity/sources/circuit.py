@@ -1,0 +1,41 @@
+"""Spares a system that does not answer, and its callers the wait."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+TOLERATED = 3
+"""Failures in a row until the system counts as away."""
+
+PAUSE = 1.0
+"""Seconds between two questions to a system that is away."""
+
+
+class Circuit:
+    """Refuses questions to a system that is away, except for one each second, which finds out whether it is back."""
+
+    def __init__(self) -> None:
+        self._failed = 0
+        self._next = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self._failed >= TOLERATED
+
+    def admits(self) -> bool:
+        """Return whether the system may be asked now."""
+        now = monotonic()
+        if self.is_open and now < self._next:
+            return False
+        self._next = now + PAUSE
+        return True
+
+    def note_answer(self) -> bool:
+        """Count an answer; return whether it was the first one after the system was away."""
+        was_open, self._failed = self.is_open, 0
+        return was_open
+
+    def note_failure(self) -> bool:
+        """Count a failure; return whether the system counts as away from now on."""
+        self._failed += 1
+        return self._failed == TOLERATED
