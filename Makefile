@@ -138,6 +138,10 @@ coverage: .venv/developing ## the tests once more, with the branches of service/
 	@scripts/system-packages
 	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
 
+.PHONY: texts
+texts: .venv/developing ## the texts of the templates collected into all languages; what lacks a translation is asked for in build/texts.yaml
+	$(BIN)/python -m scripts.texts
+
 .PHONY: pictures
 pictures: .venv/developing ## the pictures of README.md, taken by Chromium
 	$(BIN)/python -m scripts.pictures

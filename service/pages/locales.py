@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
 
 from babel import Locale, UnknownLocaleError, negotiate_locale
+from babel.core import get_global, parse_locale
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from markupsafe import Markup
@@ -39,11 +41,13 @@ class Locales:
     def choose(self, *tags: str, accept_language: str | None) -> str:
         """Return the first of these languages that is on offer, else the first that the browser prefers (RFC 9110 §12.5.4)."""
         known = {tag.lower(): tag for tag in self.translations}
+        scripts = {_script_of(tag): tag for tag in reversed(list(self.translations))}
         for preferred in (tags, _parse_accept_language(accept_language or "")):
-            names = [_tag(name).lower() for name in preferred[:MOST_PREFERENCES]]
-            chosen = negotiate_locale(names, known, sep="-")
-            if chosen is not None:
-                return known[chosen.lower()]
+            for name in map(_tag, preferred[:MOST_PREFERENCES]):
+                if chosen := negotiate_locale([name.lower()], known, sep="-"):
+                    return known[chosen.lower()]
+                if (script := _script_of(name)) in scripts:
+                    return scripts[script]
         return self.default
 
 
@@ -94,6 +98,20 @@ def own_name(tag: str) -> str:
 
 def _tag(name: str) -> str:
     return name.replace("_", "-")
+
+
+@lru_cache(maxsize=256)
+def _script_of(tag: str) -> tuple[str, str] | None:
+    """Return a language and its script, which who reads zh-CN also reads in zh-Hans, but not in zh-TW (CLDR)."""
+    try:
+        language, country, script, *_ = parse_locale(tag, sep="-")
+    except ValueError:
+        return None
+    if script is None:
+        likely: Mapping[str, str] = get_global("likely_subtags")
+        full = likely.get(f"{language}_{country}") or likely.get(language) or ""
+        script = full.partition("_")[2].partition("_")[0]
+    return language, script
 
 
 def _parse_accept_language(header: str) -> list[str]:

@@ -17,7 +17,7 @@ from service.config.schema.file import Ui
 from service.pages.cookies import Cookies
 from service.pages.pages import Pages
 
-LANGUAGES = ("en", "de", "fr", "es")
+LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "pt-BR", "sv", "ja", "zh-Hans", "ar")
 
 CLIENT = SimpleNamespace(
     client_id="web",

@@ -1,16 +1,14 @@
-"""Pages: each language has every word."""
+"""Pages: each language has every text."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog
-from babel.messages.checkers import checkers
-from babel.messages.extract import extract_from_dir
-from babel.messages.pofile import read_po
 
+from scripts.texts import collect_texts, is_translated, messages_in, read_catalogue
 from service.pages.locales import Locales
 from service.pages.templates import BUILT_IN
 from tests.pages.screens import LANGUAGES, Browser
@@ -20,38 +18,51 @@ each_catalogue = pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: pa
 
 
 def test_every_language_but_the_source_has_a_catalogue() -> None:
-    assert {path.parts[-3] for path in CATALOGUES} == set(LANGUAGES) - {"en"}
-
-
-def words_of_the_templates() -> set[str]:
-    found = extract_from_dir(BUILT_IN, [("**.html", "jinja2")])
-    return {str(message) for _, _, message, _, _ in found}
-
-
-def catalogue_at(path: Path) -> Catalog:
-    with path.open("rb") as file:
-        return read_po(file, locale=path.parts[-3])
+    languages = {path.parts[-3].replace("_", "-") for path in CATALOGUES}
+    assert languages == set(LANGUAGES) - {"en"}
 
 
 @each_catalogue
-def test_a_catalogue_has_every_word_of_the_templates_and_no_other(path: Path) -> None:
+def test_a_catalogue_has_every_text_of_the_templates_and_no_other(path: Path) -> None:
+    catalogue = read_catalogue(path)
     translated = {
-        str(message.id) for message in catalogue_at(path) if message.id and message.string
+        message.id
+        for message in messages_in(catalogue)
+        if is_translated(message, catalogue.num_plurals) and not message.fuzzy
     }
-    assert translated == words_of_the_templates(), "see templates/locales/babel.cfg"
+    texts = {message.id for message in messages_in(collect_texts())}
+    assert translated == texts, "run `make texts`"
 
 
 @each_catalogue
 def test_a_translation_keeps_the_placeholders_and_markup(path: Path) -> None:
-    catalogue = catalogue_at(path)
-    for message in catalogue:
-        for check in checkers:
-            check(catalogue, message)
-        kept = r"%\(\w+\)s|</?\w+[^>]*>"
-        if message.id:
-            assert sorted(re.findall(kept, str(message.id))) == sorted(
-                re.findall(kept, str(message.string))
-            )
+    catalogue = read_catalogue(path)
+    for message in messages_in(catalogue):
+        assert not list(message.check(catalogue))
+        for text in forms_of(message.string):
+            assert kept_in(text) in map(kept_in, forms_of(message.id)), text
+
+
+def forms_of(text: str | tuple[str, ...] | list[str] | None) -> Sequence[str]:
+    return (text,) if isinstance(text, str) else text or ()
+
+
+def kept_in(text: str) -> list[str]:
+    return sorted(re.findall(r"%\(\w+\)s|</?\w+[^>]*>", text))
+
+
+def test_a_number_has_the_plural_form_of_its_language(tmp_path: Path) -> None:
+    catalogue = tmp_path / "locales/pl/LC_MESSAGES/messages.po"
+    catalogue.parent.mkdir(parents=True)
+    forms = "".join(f'msgstr[{at}] "{form}"\n' for at, form in enumerate(("kod", "kody", "kodów")))
+    catalogue.write_text(f'msgid "code"\nmsgid_plural "codes"\n{forms}')
+    polish = Locales.load([tmp_path], ["pl"], "pl").translations["pl"]
+    found = [polish.ngettext("code", "codes", n) for n in (1, 3, 5, 22, 25)]
+    assert found == ["kod", "kody", "kodów", "kody", "kodów"]
+
+
+def test_a_language_that_is_not_configured_is_not_in_memory() -> None:
+    assert set(Locales.load([BUILT_IN], ["en", "de"], "en").translations) == {"en", "de"}
 
 
 def test_a_country_speaks_the_words_of_its_language() -> None:
@@ -61,5 +72,5 @@ def test_a_country_speaks_the_words_of_its_language() -> None:
 
 
 def test_a_language_without_messages_stops_the_start() -> None:
-    with pytest.raises(LookupError, match="ja"):
-        Browser(locales=["ja"], default_locale="ja")
+    with pytest.raises(LookupError, match="fi"):
+        Browser(locales=["fi"], default_locale="fi")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pages.screens import LANGUAGES, Browser, Elements, each_screen, policy_of
+from tests.pages.screens import LANGUAGES, SCREENS, Browser, Elements, each_screen, policy_of
 
 pytestmark = pytest.mark.rfc("9110#12.5.4")
 
@@ -31,12 +31,13 @@ def test_a_screen_has_the_contracts_ids_once(browser: Browser, template: str) ->
     assert len(ids) == len(set(ids))
 
 
-@each_screen
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_screen_says_its_language(browser: Browser, template: str, language: str) -> None:
-    page = browser.sees(template, accept=f"{language}-XX, {language};q=0.9, en;q=0.1")
-    assert Elements(page).every("html")[0]["lang"] == language
-    assert page.headers["Content-Language"] == language
+def test_every_screen_says_its_language_and_direction(browser: Browser, language: str) -> None:
+    for template in SCREENS:
+        page = browser.sees(template, accept=f"{language}, en;q=0.1")
+        (html,) = Elements(page).every("html")
+        assert html == {"lang": language, "dir": "rtl" if language == "ar" else "ltr"}
+        assert page.headers["Content-Language"] == language
 
 
 @each_screen
@@ -155,8 +156,12 @@ def test_logging_out_goes_on_without_a_script(browser: Browser) -> None:
     ("ui_locales", "accept", "language"),
     [
         pytest.param("fr de", "es", "fr", id="the request's wish comes first"),
-        pytest.param("ja", "es", "es", id="then the browser's"),
+        pytest.param("fi", "es", "es", id="then the browser's"),
         pytest.param("de_AT", "es", "de", id="a region falls back to its language"),
+        pytest.param("zh-CN", "es", "zh-Hans", id="a country reads the script of its language"),
+        pytest.param("zh-TW", "es", "es", id="another script is another language"),
+        pytest.param("pt", "es", "pt-BR", id="a language is read in another country"),
+        pytest.param(None, "pt-PT, en;q=0.9", "pt-BR", id="before a language that weighs less"),
         pytest.param(None, "en;q=0.2, DE;q=0.7", "de", id="the heavier weight wins"),
         pytest.param(None, "de;q=0, *", "en", id="a weight of nothing is a refusal"),
         pytest.param(None, "de;q=many", "en", id="a broken weight counts as none"),
