@@ -25,6 +25,7 @@ from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
 from service.endpoints.operations import OperationsEndpoint
+from service.endpoints.provider import ProviderEndpoint
 from service.endpoints.pushed_request import PushedRequestEndpoint
 from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
@@ -221,6 +222,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             providers=parts.sign_in.providers,
             lockout=shared.configuration.limits.lockout,
         ),
+        ProviderEndpoint(registry=shared.registry, credentials=parts.sign_in.providers.credentials),
         SelectAccountEndpoint(sign_in=pages.sign_in),
         ConsentEndpoint(sign_in=pages.sign_in),
         DeviceEndpoint(sign_in=pages.sign_in),

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from service.config.problem import Finding, warning
 from service.config.rules.table import FileRule
 from service.config.schema.file import ConfigurationFile
-from service.keys.key_source import KeyFileError, read_key_files
+from service.config.schema.server import SigningKey
+from service.keys.key_source import KeyFileError, read_key_file, read_key_files
 from service.outgoing.http_client import find_certificate_problem
 from service.pages.locales import has_messages, known_languages, why_not_read
 from service.pages.templates import folders_of, why_not_compiled
@@ -32,6 +33,18 @@ def key_files_hold_keys(file: ConfigurationFile) -> Iterator[Finding]:
             first = ("signing", "keys", holders[times.kid], "path")
             yield Finding(location, "holds a key that is listed already", first=first)
         holders.setdefault(times.kid, at)
+
+
+def provider_keys_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
+    """The keys by which this service authenticates at identity providers can be read."""
+    for at, provider in enumerate(file.identity_providers):
+        path, alg = provider.private_key, provider.token_endpoint_auth_signing_alg
+        if path is None or alg is None or not path.is_file():
+            continue
+        try:
+            read_key_file(SigningKey(path=path, algorithm=alg))
+        except KeyFileError as error:
+            yield Finding(("identity_providers", at, "private_key"), str(error))
 
 
 def certificate_fits_its_key(file: ConfigurationFile) -> Iterator[Finding]:
@@ -117,6 +130,7 @@ def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
 
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
+    provider_keys_can_sign,
     certificate_fits_its_key,
     further_authorities_can_be_trusted,
     client_authorities_can_be_trusted,

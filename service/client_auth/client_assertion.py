@@ -18,12 +18,10 @@ from service.model.catalogue import Credential
 from service.model.client import Client
 from service.model.credentials import Evidence, RequestCredentials
 from service.model.handle import digest
+from service.protocol.token_types import CLIENT_ASSERTION
 from service.store.stores import Stores
 
 log = structlog.stdlib.get_logger(__name__)
-
-ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-"""RFC 7523 §2.2."""
 
 MAX_LIFETIME = 3600
 """Seconds; widely used libraries sign assertions for an hour."""
@@ -95,7 +93,7 @@ class ClientAssertions:
         self, evidence: Evidence, client: Client, algorithms: Collection[str]
     ) -> Mapping[str, object]:
         request = evidence.request
-        if request.params.get("client_assertion_type") != ASSERTION_TYPE:
+        if request.params.get("client_assertion_type") != CLIENT_ASSERTION:
             raise jose.JwtRefused("client_assertion_type is not that of a JWT")
         registered = client.token_endpoint_auth_signing_alg
         accepted = [

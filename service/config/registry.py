@@ -12,12 +12,13 @@ from service.model import registry
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsType
+from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
-Named = TypeVar("Named", registry.IdentityProvider, registry.Tenant)
+Named = TypeVar("Named", IdentityProvider, registry.Tenant)
 
 DELEGATION = registry.ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -11,12 +11,17 @@ from aiohttp import web
 from service.authorize.steps import IDENTITY_PROVIDER, LOGIN, find_provider
 from service.clock import clock
 from service.http.endpoint import see_other
-from service.identity.providers.provider import ProviderFailed, ProviderUnavailable, ProviderWishes
-from service.identity.providers.sign_in import CALLBACK, ProviderSignIn, parked_id_in
+from service.identity.providers.provider import (
+    ProviderFailed,
+    ProviderUnavailable,
+    ProviderUserRefused,
+)
+from service.identity.providers.requests import ProviderWishes
+from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
+from service.model.identity_provider import IdentityProvider
 from service.model.local_text import LocalText
-from service.model.registry import IdentityProvider
 from service.model.user import LOCAL
 from service.pages.sign_in_pages import (
     ACCOUNT,
@@ -25,6 +30,7 @@ from service.pages.sign_in_pages import (
     WaitingRequest,
     return_path,
 )
+from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
 
 FEW_FAILURES = 2
@@ -47,6 +53,7 @@ class LoginEndpoint:
             *errors.page_and_form(LOGIN.path, self.page, self.submit),
             errors.page(IDENTITY_PROVIDER.path, self.leave),
             errors.page(CALLBACK, self.come_back),
+            errors.page(OWN_CALLBACK, self.come_back),
         )
 
     async def page(self, request: web.Request) -> web.Response:
@@ -62,9 +69,15 @@ class LoginEndpoint:
         if waiting and params.get("action") == "cancel":
             error = AccessDenied("the user cancelled")
             return await self.sign_in.refuse(visit, waiting, error)
-        if waiting and not waiting.request.client.enable_local_login:
-            raise InvalidRequest("this client does not accept passwords of this service")
         username, password = params.get("username") or "", params.get("password") or ""
+        home = self._find_home(username, waiting)
+        if home is not None:
+            wishes = replace(_wishes(waiting), login_hint=username)
+            return await self._send_to(home, visit, waiting, wishes)
+        if not password and self._asks_name_first(waiting):
+            return self._show_password_field(visit, waiting, username)
+        if not _accepts_passwords(waiting):
+            raise InvalidRequest("this client does not accept passwords of this service")
         address = self.sign_in.visits.client_address.find(request)
         user = await self.local.verify(username, password, address=address)
         if user is None:
@@ -89,24 +102,59 @@ class LoginEndpoint:
         provider = self.providers.find_provider(name or "")
         if provider is None or not _accepts_users_of(provider, waiting):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
+        return await self._send_to(provider, visit, waiting, _wishes(waiting))
+
+    async def _send_to(
+        self,
+        provider: IdentityProvider,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        wishes: ProviderWishes,
+    ) -> web.Response:
         try:
             url = await self.providers.begin(
                 provider,
-                _wishes(waiting),
+                wishes,
                 browser=visit.visitor.browser,
-                address=self.sign_in.visits.client_address.find(request),
+                address=self.sign_in.visits.client_address.find(visit.request),
                 parked_id=waiting.parked.id if waiting else None,
             )
         except ProviderFailed as failure:
             return self._explain(visit, waiting, provider, failure)
-        return self.sign_in.visits.mark(request, see_other(url), visit.visitor)
+        return self.sign_in.visits.mark(visit.request, see_other(url), visit.visitor)
+
+    def _find_offered(self, waiting: WaitingRequest | None) -> list[IdentityProvider]:
+        known = self.providers.registry.current.identity_providers.values()
+        return [each for each in known if _accepts_users_of(each, waiting)]
+
+    def _asks_name_first(self, waiting: WaitingRequest | None) -> bool:
+        return any(each.domains for each in self._find_offered(waiting))
+
+    def _find_home(self, username: str, waiting: WaitingRequest | None) -> IdentityProvider | None:
+        """Return the provider of this e-mail address's domain, whether or not anybody has the address."""
+        domain = find_domain(username)
+        offered = self._find_offered(waiting) if domain else ()
+        return next((each for each in offered if domain in each.domains), None)
+
+    def _show_password_field(
+        self, visit: Visit, waiting: WaitingRequest | None, username: str
+    ) -> web.Response:
+        """Return the second page of a login that asks for the name first, for every name alike."""
+        if _accepts_passwords(waiting):
+            has_name = bool(username.strip())
+            return self._show(visit, waiting, username=username, asks_password=has_name)
+        return self._show(visit, waiting, username=username, error="unknown_domain")
 
     async def come_back(self, request: web.Request) -> web.Response:
         """Begin a session for the user that the provider names, and continue."""
         visit = await self.sign_in.open_page(request)
         params, parked_id = visit.params, parked_id_in(visit.params)
         with self.sign_in.explain_end(parked_id):
-            pending, provider = await self.providers.take(params, browser=visit.visitor.browser)
+            pending, provider = await self.providers.take(
+                params,
+                browser=visit.visitor.browser,
+                callback_of=request.match_info.get("name"),
+            )
         waiting = await self.sign_in.find_waiting(visit, parked_id)
         try:
             who = await self.providers.finish(pending, provider, params)
@@ -123,22 +171,26 @@ class LoginEndpoint:
         error: str | None = None,
         provider: str | LocalText | None = None,
         failures: int = 0,
+        asks_password: bool = False,
     ) -> web.Response:
         """Return the page; `error` says what went wrong before, `provider` names where."""
-        known, back = self.providers.registry.current.identity_providers.values(), None
+        back, name_first = None, self._asks_name_first(waiting)
         if waiting is None and (path := return_path(visit.params)) != ACCOUNT:
             back = path
-        providers = [each for each in known if _accepts_users_of(each, waiting)]
+        providers = [each for each in self._find_offered(waiting) if each.show_link]
         return self.sign_in.show(
             visit,
             "login.html",
             waiting,
             images=[each.logo_uri for each in providers],
+            form_action=self.sign_in.pages.further if name_first else (),
             context={
                 "action": LOGIN.path,
                 "return_to": back,
                 "username": username,
-                "local_login": waiting is None or waiting.request.client.enable_local_login,
+                "local_login": _accepts_passwords(waiting),
+                "name_first": name_first,
+                "name_only": name_first and not asks_password,
                 "can_remember": True,
                 "can_cancel": waiting is not None,
                 "providers": [self._link(each, waiting) for each in providers],
@@ -158,7 +210,9 @@ class LoginEndpoint:
         """
         cookies, error = self.sign_in.visits.cookies, "invalid_credentials"
         failures = cookies.failed_sign_ins(visit.request) + 1
-        page = self._show(visit, waiting, username=username, error=error, failures=failures)
+        page = self._show(
+            visit, waiting, username=username, error=error, failures=failures, asks_password=True
+        )
         cookies.set_failed_sign_ins(page, failures, max_age=self.lockout)
         return page
 
@@ -169,8 +223,11 @@ class LoginEndpoint:
         provider: IdentityProvider,
         failure: ProviderFailed,
     ) -> web.Response:
-        away = isinstance(failure, ProviderUnavailable)
-        error = "provider_unavailable" if away else "provider_refused"
+        error = "provider_refused"
+        if isinstance(failure, ProviderUnavailable):
+            error = "provider_unavailable"
+        elif isinstance(failure, ProviderUserRefused):
+            error = "provider_user_refused"
         return self._show(visit, waiting, error=error, provider=provider.display_name)
 
     def _link(
@@ -189,6 +246,10 @@ class LoginEndpoint:
 def _accepts_users_of(provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
     """Return whether they may sign in at the client; without one, anybody may."""
     return not waiting or waiting.request.client.permissions.accepts_users_of(provider.name)
+
+
+def _accepts_passwords(waiting: WaitingRequest | None) -> bool:
+    return waiting is None or waiting.request.client.enable_local_login
 
 
 def _wishes(waiting: WaitingRequest | None) -> ProviderWishes:

@@ -79,7 +79,7 @@ def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[
     """
     keys: dict[SigningKey, Key] = {}
     for file in files:
-        key = _read(file, algorithms if file.use == "sig" else DEFAULT_ENCRYPTION)
+        key = read_key_file(file, algorithms if file.use == "sig" else DEFAULT_ENCRYPTION)
         if any(key.kid == other.kid for other in keys.values()):
             raise KeyFileError(f"{file.path}: another file holds a key with the key id {key.kid}")
         times = SigningKey(
@@ -94,7 +94,8 @@ def read_key_files(files: Iterable[KeyFile], algorithms: Sequence[str]) -> dict[
     return keys
 
 
-def _read(file: KeyFile, algorithms: Sequence[str]) -> Key:
+def read_key_file(file: KeyFile, algorithms: Sequence[str] = ()) -> Key:
+    """Return the key in this file for its algorithm, else for the first of `algorithms` that fits; or raise KeyFileError."""
     try:
         content = file.path.read_bytes()
     except OSError as error:

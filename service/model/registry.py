@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 from service.model import types
 from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
+from service.model.identity_provider import IdentityProvider
 from service.model.secret import Secret
 from service.model.token_exchange import ExchangeRule
 from service.model.trust_domain import TrustDomain
@@ -121,30 +122,6 @@ Api = ApiResource | ApiScope
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityResource(Scope):
     """A scope value that gives access to claims of the user (OIDC Core §5.4)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityProvider(types.Section):
-    """An OpenID provider at which users may sign in; acr_values=idp:<name> chooses it."""
-
-    name: types.ShortName
-    """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
-    display_name: types.Texts | None = None
-    """The text of its link on the login page; null: the name."""
-    issuer: types.WebUrl
-    """The provider's issuer; its metadata are read at /.well-known/openid-configuration below it."""
-    client_id: str
-    """The client_id of this service at the provider."""
-    client_secret: str = field(default="", repr=False)
-    """The client secret of this service at the provider; empty: a public client."""
-    scopes: types.Many[types.ScopeValue] = ("openid", "profile", "email")
-    """The scope values that this service asks the provider for."""
-    claims: dict[str, types.Text] = field(default_factory=dict)
-    """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
-    trust_acr: bool = False
-    """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
-    logo_uri: types.WebUrl | None = None
-    """A picture for the link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

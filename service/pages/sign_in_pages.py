@@ -218,9 +218,10 @@ class SignInPages:
         waiting: WaitingRequest | None = None,
         *,
         images: Iterable[str | None] = (),
+        form_action: Iterable[str] = (),
         context: Mapping[str, object],
     ) -> web.Response:
-        """Render a page about the request that waits; its form may lead to the client."""
+        """Render a page about the request that waits; its form may lead to the client, and to `form_action`."""
         visitor, asked = visit.visitor, waiting and waiting.request
         client, tenant = waiting and waiting.client_shown_to(visitor), asked and asked.tenant
         logos = (client and client.logo_uri, tenant and tenant.logo_uri, *images)
@@ -228,7 +229,9 @@ class SignInPages:
             visit.request,
             template,
             ui_locales=asked.ui_locales if asked else None,
-            form_action=(waiting.reply_to.redirect_uri, *self.pages.further) if waiting else (),
+            form_action=(waiting.reply_to.redirect_uri, *self.pages.further)
+            if waiting
+            else form_action,
             img_src=[logo for logo in logos if logo],
             context={
                 "csrf": csrf_token(visitor.browser),

@@ -25,8 +25,9 @@ from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.identity.access import Authorizations, Consents
 from service.identity.assertions import ForeignAssertions
 from service.identity.passwords import FairTurns, Passwords
+from service.identity.providers.credentials import OwnCredentials
 from service.identity.providers.provider import ProviderDirectory
-from service.identity.providers.sign_in import CALLBACK, ProviderSignIn
+from service.identity.providers.sign_in import ProviderSignIn
 from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
@@ -68,7 +69,7 @@ class UserRecords:
 class SignInParts:
     """The users, and the ways to sign them in: by password and at identity providers."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, keys: KeyParts) -> None:
         """Raise CannotServe if the operator's user store cannot be made."""
         limits = shared.configuration.limits
         tools = Tools(
@@ -87,8 +88,9 @@ class SignInParts:
         )
         self.assertions = build_foreign_assertions(shared, self.users)
         self.providers = ProviderSignIn(
-            redirect_uri=shared.issuer.rstrip("/") + CALLBACK,
+            issuer=shared.issuer.rstrip("/"),
             registry=shared.registry,
+            credentials=OwnCredentials(ring=keys.ring),
             directory=ProviderDirectory(http=shared.http_for("identity_provider", shared.outgoing)),
             stores=shared.stores,
             rate_limit=shared.rate_limit("parked", limits.parked_requests_per_minute),
@@ -156,7 +158,7 @@ class Parts:
         self.keys = KeyParts(shared)
         self.clients = ClientParts(shared, self.keys)
         self.records = UserRecords(shared)
-        self.sign_in = SignInParts(shared)
+        self.sign_in = SignInParts(shared, self.keys)
         self.tokens = TokenParts(shared, self.keys, self.clients, self.sign_in.users)
         clients, sessions = self.clients.directory, self.records.sessions
         self.user_logout = UserLogout(issuer=shared.issuer, clients=clients, sessions=sessions)

@@ -6,6 +6,8 @@ from typing import Literal
 
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:token-exchange"
 PREFIX = "urn:ietf:params:oauth:token-type:"
+CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+"""The `client_assertion_type` of a JWT (RFC 7523 §2.2)."""
 NOT_APPLICABLE = "N_A"
 """The `token_type` of what is no access token (RFC 8693 §2.2.1)."""
 

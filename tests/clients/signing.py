@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from service.client_auth.client_assertion import ASSERTION_TYPE
 from service.keys.jose import MAC_ALGORITHMS, Key
+from service.protocol.token_types import CLIENT_ASSERTION
 from tests.driving.service import Answer, RunningService
 
 SECRET = "a-secret-of-more-than-sixty-four-characters-and-so-good-for-every-hmac"
@@ -65,7 +65,7 @@ class Signer:
         """Ask for a token for itself."""
         usual = {
             "grant_type": "client_credentials",
-            "client_assertion_type": ASSERTION_TYPE,
+            "client_assertion_type": CLIENT_ASSERTION,
             "client_assertion": assertion or await self.assertion(),
         }
         return await self.service.post("/connect/token", **usual | form)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.client_auth.client_assertion import ASSERTION_TYPE
+from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import SECRET, Signer
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
@@ -32,7 +32,7 @@ async def test_an_assertion_without_the_store_is_503(
     assert (await machine.ask()).status == 200
     mortal_redis[1].terminate()
     mortal_redis[1].wait(timeout=10)
-    form: dict[str, Any] = {"client_assertion_type": ASSERTION_TYPE, "token": "x"}
+    form: dict[str, Any] = {"client_assertion_type": CLIENT_ASSERTION, "token": "x"}
     for path in ("/connect/token", "/connect/introspect", "/connect/revocation"):
         answer = await service.post(path, client_assertion=await machine.assertion(), **form)
         assert answer.refusal == (503, "temporarily_unavailable")

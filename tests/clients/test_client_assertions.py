@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.client_auth.client_assertion import ASSERTION_TYPE
 from service.keys.jose import MAC_ALGORITHMS, SIGNING_ALGORITHMS, Key
+from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import SECRET, Signer, key_of, unsigned
 from tests.conftest import Clock, Start
 from tests.driving.registry import client_in
@@ -324,7 +324,7 @@ async def test_an_assertion_authenticates_at_the_other_endpoints_too(
     token = (await client.ask())["access_token"]
     aud = client.service.issuer + (path if audience is None else audience)
     proof = await client.assertion(aud=aud)
-    form: dict[str, Any] = {"client_assertion": proof, "client_assertion_type": ASSERTION_TYPE}
+    form: dict[str, Any] = {"client_assertion": proof, "client_assertion_type": CLIENT_ASSERTION}
     assert (await client.service.post(path, token=token, **form)).status == 200
     assert (await client.service.post(path, token=token, **form)).refusal == NEVER
 

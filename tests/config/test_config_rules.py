@@ -30,6 +30,14 @@ def clients(*several: Any) -> Any:
     return {**API, "clients": [WEB | keys for keys in several]}
 
 
+def provider(**keys: Any) -> Any:
+    entry = {"name": "p", "issuer": "https://p", "client_id": "x"} | keys
+    return {"identity_providers": [entry]}
+
+
+BY_KEY = {"token_endpoint_auth_method": "private_key_jwt"}
+
+
 def user(**keys: Any) -> Any:
     return {"users": {"list": [{"sub": "1", "username": "a"} | keys]}}
 
@@ -234,16 +242,45 @@ IMPOSSIBLE = {
     ),
     "a user store that is not there": ({"users": {"source": "no.such:Users"}}, "users.source"),
     "a provider that tells nothing": (
-        {
-            "identity_providers": [
-                {"name": "p", "issuer": "https://p", "client_id": "x", "scopes": ["email"]}
-            ]
-        },
+        provider(scopes=["email"]),
         "identity_providers[p].scopes",
     ),
     "a provider that could pass for this service": (
-        {"identity_providers": [{"name": "local", "issuer": "https://p", "client_id": "x"}]},
+        provider(name="local"),
         "identity_providers[local].name",
+    ),
+    "a domain that is none": (provider(domains=["x"]), "identity_providers[p].domains[0]"),
+    "a domain of two": (
+        provider(domains=["a.example", "A.example."]),
+        "identity_providers[p].domains[1]",
+    ),
+    "a method without its secret": (
+        provider(token_endpoint_auth_method="client_secret_post"),
+        "identity_providers[p].token_endpoint_auth_method",
+    ),
+    "a key without its algorithm": (
+        provider(**BY_KEY, private_key="none.pem"),
+        "identity_providers[p].private_key",
+    ),
+    "a key file of a provider that is not there": (
+        provider(**BY_KEY, private_key="none.pem", token_endpoint_auth_signing_alg="ES256"),
+        "identity_providers[p].private_key",
+    ),
+    "a provider's algorithm without a key": (
+        provider(**BY_KEY, token_endpoint_auth_signing_alg="ES512"),
+        "identity_providers[p].token_endpoint_auth_signing_alg",
+    ),
+    "a client assertion that could pass for a token": (
+        provider(**BY_KEY, client_id="https://auth.example.com"),
+        "identity_providers[p].client_id",
+    ),
+    "a condition on nothing": (
+        provider(allowed_claims=[{}]),
+        "identity_providers[p].allowed_claims[0]",
+    ),
+    "a condition without values": (
+        provider(allowed_claims=[{"groups": []}]),
+        "identity_providers[p].allowed_claims[0].groups",
     ),
 }
 
@@ -254,6 +291,14 @@ def test_what_cannot_be_is_an_error(problems: Callable[..., Any], content: str, 
 
 
 DOUBTFUL = {
+    "a provider's secret that is not used": (
+        provider(**BY_KEY, client_secret="x"),
+        "identity_providers[p].client_secret",
+    ),
+    "a provider's algorithm that is not used": (
+        provider(token_endpoint_auth_signing_alg="ES256"),
+        "identity_providers[p].token_endpoint_auth_signing_alg",
+    ),
     "no grant type": (
         client(allowed_grant_types=[], redirect_uris=[]),
         "clients[web].allowed_grant_types",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Start
-from tests.driving.browser import Browser, Page
+from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.listening import listening
 from tests.driving.registry import fresh_configuration, hashed
@@ -30,7 +30,7 @@ class Upstream:
         """The URL of the provider."""
         return self.service.issuer
 
-    def register(self, downstream: RunningService) -> None:
+    def register(self, downstream: RunningService, **changes: Any) -> None:
         """Make the service a client of the provider's."""
         self.configuration["clients"].append(
             {
@@ -40,6 +40,7 @@ class Upstream:
                 "allowed_scopes": ["openid", "profile", "email"],
                 "redirect_uris": [downstream.issuer + CALLBACK],
             }
+            | changes
         )
         reload(self.service, self.configuration)
 
@@ -57,9 +58,8 @@ async def journey(
 ) -> AsyncIterator[Journey]:
     """A person on the way to the second instance."""
     upstream.register(service)
-    there = Browser(upstream.issuer)
-    yield Journey(app, there)
-    await there.close()
+    async with Journey.beginning(app, upstream.issuer) as journey:
+        yield journey
 
 
 @pytest.fixture

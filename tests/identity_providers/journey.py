@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +35,14 @@ class Journey:
 
     app: ClientApp
     there: Browser
+
+    @classmethod
+    @asynccontextmanager
+    async def beginning(cls, app: ClientApp, provider: str) -> AsyncIterator[Journey]:
+        """A person with a browser at this provider, too."""
+        there = Browser(provider)
+        yield cls(app, there)
+        await there.close()
 
     @property
     def here(self) -> Browser:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from service.client_auth.client_assertion import ASSERTION_TYPE
+from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import Signer, key_of
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
@@ -90,7 +90,7 @@ class HeldApp(ClientApp):
         """Send a form with an assertion, and a proof unless other headers are given."""
         signer = Signer(self.service, self.client_id, alg)
         authenticated = {
-            "client_assertion_type": ASSERTION_TYPE,
+            "client_assertion_type": CLIENT_ASSERTION,
             "client_assertion": await signer.assertion(**(claims or {})),
         }
         headers = self.proof(path) if headers is None else headers

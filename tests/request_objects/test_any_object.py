@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.client_auth.client_assertion import ASSERTION_TYPE
+from service.protocol.token_types import CLIENT_ASSERTION
 from tests.clients.signing import key_of, unsigned
 from tests.request_objects.sending import Sender
 
@@ -80,7 +80,7 @@ async def test_any_claims_in_a_request_object_get_an_answer(
 
 
 @CAREFULLY
-@given(text=TEXTS, kind=st.just(ASSERTION_TYPE) | st.text(max_size=20))
+@given(text=TEXTS, kind=st.just(CLIENT_ASSERTION) | st.text(max_size=20))
 async def test_any_text_as_an_assertion_gets_an_answer(web: Sender, text: str, kind: str) -> None:
     form = {"client_assertion": text, "client_assertion_type": kind, "token": "x"}
     raw = urlencode(form, errors="surrogatepass")
@@ -95,7 +95,10 @@ async def test_any_claims_in_an_assertion_get_an_answer(
 ) -> None:
     named = orjson.loads(orjson.dumps({"iss": "web", "sub": "web"} | claims))
     assertion = await key_of("ES256").sign(named, typ="JWT")
-    form: dict[str, Any] = {"client_assertion": assertion, "client_assertion_type": ASSERTION_TYPE}
+    form: dict[str, Any] = {
+        "client_assertion": assertion,
+        "client_assertion_type": CLIENT_ASSERTION,
+    }
     answer = await web.app.service.post("/connect/token", **form)
     assert answer.status in {400, 401}
 

@@ -11,7 +11,6 @@ from service.config.registry import longest_token
 from service.config.rules.names import api_scope_names
 from service.config.rules.uris import is_loopback, is_unencrypted
 from service.config.schema.file import ConfigurationFile
-from service.model.user import LOCAL
 from service.protocol.claims import find_expected_type
 
 _NEW_KEY = "`python -m service new-key` makes one"
@@ -46,23 +45,6 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
             yield Finding(location, f"there is no file {path}")
     if templates is not None and not templates.is_dir():
         yield Finding(("ui", "templates"), f"there is no folder {templates}")
-
-
-def providers_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
-    """A provider has a name of its own, and is asked over https, by a client that it knows (OIDC Core §3.1.2.1)."""
-    for at, provider in enumerate(file.identity_providers):
-        location = ("identity_providers", at)
-        if provider.name == LOCAL:  # the provider would pass for this service's own users
-            message = "local is the idp claim of the users of this service itself"
-            yield Finding((*location, "name"), message, "take another name")
-        if is_unencrypted(provider.issuer):
-            message = "should be https; otherwise anyone on the way could sign in as any user"
-            yield warning((*location, "issuer"), message)
-        if not provider.client_id:
-            yield warning((*location, "client_id"), "is empty, so the provider refuses every login")
-        if "openid" not in provider.scopes:
-            message = "openid is missing, so the provider sends no identity token"
-            yield Finding((*location, "scopes"), message, "OIDC Core §3.1.2.1")
 
 
 def open_registration_is_bounded(file: ConfigurationFile) -> Iterator[Finding]:
@@ -177,7 +159,6 @@ FILE_RULES = (
     settings_are_used,
     proxies_are_few,
     named_files_exist,
-    providers_can_be_trusted,
     open_registration_is_bounded,
     standard_claims_have_their_types,
 )

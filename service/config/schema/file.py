@@ -23,6 +23,7 @@ from service.config.schema.users import Users
 from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
+from service.model.identity_provider import IdentityProvider
 from service.model.profiles import with_profile_defaults
 from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trust_domain import TrustDomain
@@ -137,7 +138,7 @@ class ConfigurationFile(Settings):
     trust_domains: types.Many[TrustDomain] = ()
     """The trust domains whose workloads get transaction tokens by token exchange (draft-ietf-oauth-transaction-tokens-10). They
     need no rule of token_exchange."""
-    identity_providers: types.Many[registry.IdentityProvider] = ()
+    identity_providers: types.Many[IdentityProvider] = ()
     """OpenID providers at which users may sign in."""
     trusted_issuers: types.Many[TrustedIssuer] = ()
     """The issuers whose JWTs are accepted as statements about users: as assertions of the JWT bearer grant (RFC 7523 §2.1), and

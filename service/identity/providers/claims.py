@@ -7,11 +7,13 @@ from dataclasses import replace
 from hmac import compare_digest
 from typing import TypeVar, cast
 
-from service.identity.providers.provider import ProviderRefused, ProviderTokens
+from service.identity.providers.provider import ProviderRefused
+from service.identity.providers.requests import ProviderTokens
 from service.identity.sign_ins import SignIn
 from service.keys.jose import VerifiedClaims, unverified_header
 from service.model.handle import digest
-from service.model.registry import IDENTITY_RESOURCES, IdentityProvider, Registry
+from service.model.identity_provider import IdentityProvider
+from service.model.registry import IDENTITY_RESOURCES, Registry
 from service.model.session import EXTERNAL, PendingSignIn, Session
 from service.protocol.subject_template import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims

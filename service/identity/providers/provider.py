@@ -1,13 +1,12 @@
-"""An identity provider's metadata and keys, and the requests that are sent to it (OIDC Core §3.1.2.1, §3.1.3, §5.3)."""
+"""An identity provider's metadata and keys, and why it may vouch for nobody (OpenID Connect Discovery §4, RFC 6749 §5.2)."""
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import TypeVar
-from urllib.parse import quote_plus, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 import orjson
@@ -17,11 +16,6 @@ from service.clock import clock
 from service.keys.foreign_keys import UNNAMED, ForeignKeys, accepted_header
 from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
-from service.model.registry import IdentityProvider
-from service.model.session import PendingSignIn
-from service.protocol.authorization_request import PROMPTS
-from service.protocol.pkce import S256, s256
-from service.protocol.redirect_uri import with_query
 
 T = TypeVar("T")
 
@@ -53,6 +47,10 @@ class ProviderRefused(ProviderFailed):
     """The provider refused, or its answer does not hold."""
 
 
+class ProviderUserRefused(ProviderFailed):
+    """The provider vouches for a user who may not sign in here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderMetadata:
     """The members that matter here (OpenID Connect Discovery §3)."""
@@ -64,6 +62,7 @@ class ProviderMetadata:
     userinfo_endpoint: str | None = None
     id_token_signing_alg_values_supported: tuple[str, ...] = ("RS256",)
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+    token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] = ()
     authorization_response_iss_parameter_supported: bool = False
 
 
@@ -82,24 +81,6 @@ class KnownProvider:
         algorithms = set(promised).intersection(SIGNING_ALGORITHMS)  # no weak ones, RFC 8725 §3.1
         header = accepted_header(id_token, algorithms=algorithms, typ=ID_TOKEN_TYPES)
         return self.keys.verify(id_token, header)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderTokens:
-    """The token response (OIDC Core §3.1.3.3)."""
-
-    id_token: str
-    access_token: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderWishes:
-    """The parameters of the client's request that are passed on to the provider."""
-
-    prompt: frozenset[str] = frozenset()
-    max_age: int | None = None
-    login_hint: str | None = None
-    ui_locales: str | None = None
 
 
 class ProviderDirectory:
@@ -137,9 +118,9 @@ class ProviderDirectory:
 
     async def _fetch(self, issuer: str) -> KnownProvider:
         url, source = issuer.rstrip("/") + WELL_KNOWN, "metadata or keys"
-        metadata = _parse_metadata(await _read_body(self.http.fetch(url), source), issuer=issuer)
+        metadata = _parse_metadata(await read_body(self.http.fetch(url), source), issuer=issuer)
         try:
-            keys = ForeignKeys.parse(await _read_body(self.http.fetch(metadata.jwks_uri), source))
+            keys = ForeignKeys.parse(await read_body(self.http.fetch(metadata.jwks_uri), source))
         except ValueError as error:
             raise ProviderUnavailable("its keys cannot be understood") from error
         return KnownProvider(metadata=metadata, keys=keys)
@@ -148,7 +129,7 @@ class ProviderDirectory:
 def _parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
     """Return the metadata, if it is the issuer's own and its URLs are as safe as the issuer's (Discovery §4.3)."""
     unusable = ProviderUnavailable("its metadata cannot be understood")
-    metadata = _parse(body, ProviderMetadata, unusable)
+    metadata = parse_body(body, ProviderMetadata, unusable)
     if metadata.issuer != issuer:
         raise ProviderUnavailable("its metadata is that of another issuer")
     schemes = ("https://", "http://") if urlsplit(issuer).scheme == "http" else ("https://",)
@@ -158,65 +139,7 @@ def _parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:
     return metadata
 
 
-def authorization_url(
-    metadata: ProviderMetadata,
-    provider: IdentityProvider,
-    pending: PendingSignIn,
-    wishes: ProviderWishes,
-    *,
-    redirect_uri: str,
-    state: str,
-) -> str:
-    """Return the URL of an authorization request, bound by state, nonce and PKCE (RFC 9700 §2.1.1)."""
-    parameters: dict[str, str | None] = {
-        "response_type": "code",
-        "client_id": provider.client_id,
-        "redirect_uri": redirect_uri,
-        "scope": " ".join(provider.scopes),
-        "state": state,
-        "nonce": pending.nonce,
-        "code_challenge": s256(pending.code_verifier),
-        "code_challenge_method": S256,
-        "prompt": " ".join(one for one in PROMPTS if one in wishes.prompt) or None,
-        "max_age": None if wishes.max_age is None else str(wishes.max_age),
-        "login_hint": wishes.login_hint,
-        "ui_locales": wishes.ui_locales,
-    }
-    endpoint, _, _ = metadata.authorization_endpoint.partition("#")
-    sent = {name: value for name, value in parameters.items() if value is not None}
-    return with_query(endpoint, sent)
-
-
-async def redeem_code(
-    http: HttpClient,
-    metadata: ProviderMetadata,
-    provider: IdentityProvider,
-    form: Mapping[str, str],
-) -> ProviderTokens:
-    """Exchange a code as the client that this service is at the provider (RFC 6749 §4.1.3)."""
-    authorization, credentials = _authenticate(metadata, provider)
-    grant = {"grant_type": "authorization_code", **form, **credentials}
-    posted = http.fetch(metadata.token_endpoint, grant, authorization=authorization)
-    body = await _read_body(posted, "token endpoint", may_refuse=True)
-    return _parse(
-        body, ProviderTokens, ProviderRefused("its token endpoint sent no identity token")
-    )
-
-
-async def fetch_userinfo(
-    http: HttpClient, endpoint: str, access_token: str, *, sub: object
-) -> Mapping[str, object]:
-    """Return the claims of this user, and of nobody else (OIDC Core §5.3.2)."""
-    fetched = http.fetch(endpoint, authorization=f"Bearer {access_token}")
-    body = await _read_body(fetched, "userinfo endpoint")
-    none = ProviderRefused("its userinfo endpoint sent no claims")
-    claims = _parse(body, dict[str, object], none)
-    if claims.get("sub") != sub:
-        raise ProviderRefused("its userinfo endpoint told of somebody else")
-    return claims
-
-
-async def _read_body(
+async def read_body(
     answering: Awaitable[HttpAnswer], source: str, *, may_refuse: bool = False
 ) -> bytes:
     """Return the body of an answer with status 200; raise ProviderFailed for any other."""
@@ -226,7 +149,7 @@ async def _read_body(
         raise ProviderUnavailable(f"its {source}: {error}") from error
     if may_refuse and BAD_REQUEST <= answer.status < SERVER_ERROR:
         nameless = ProviderRefused(f"its {source}: status {answer.status}")
-        code = _parse(answer.body, dict[str, object], nameless).get("error")
+        code = parse_body(answer.body, dict[str, object], nameless).get("error")
         raise ProviderRefused(f"its {source}: {printable(code)}") if code else nameless
     if answer.status != OK:
         raise ProviderUnavailable(f"its {source}: status {answer.status}")
@@ -239,23 +162,9 @@ def printable(error: object) -> str:
     return text if _ORDINARY.fullmatch(text) else "an error without an ordinary code"
 
 
-def _parse(body: bytes, kind: type[T], failure: ProviderFailed) -> T:
+def parse_body(body: bytes, kind: type[T], failure: ProviderFailed) -> T:
+    """Return the JSON of an answer as this type; raise `failure` if it is something else."""
     try:
         return msgspec.convert(orjson.loads(body), kind)
     except ValueError as error:
         raise failure from error
-
-
-def _authenticate(
-    metadata: ProviderMetadata, provider: IdentityProvider
-) -> tuple[str | None, Mapping[str, str]]:
-    """Return the Authorization header and the form's members, as the provider takes them (RFC 6749 §2.3.1)."""
-    offered = metadata.token_endpoint_auth_methods_supported
-    if not provider.client_secret:
-        return None, {"client_id": provider.client_id}
-    if "client_secret_basic" in offered:
-        pair = f"{quote_plus(provider.client_id)}:{quote_plus(provider.client_secret)}"
-        return f"Basic {b64encode(pair.encode()).decode()}", {}
-    if "client_secret_post" in offered:
-        return None, {"client_id": provider.client_id, "client_secret": provider.client_secret}
-    raise ProviderUnavailable("it takes no client secret by Basic or in the form")

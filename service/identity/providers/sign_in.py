@@ -9,14 +9,18 @@ from dataclasses import dataclass
 
 from service.clock import clock
 from service.identity.providers import provider as upstream
+from service.identity.providers import requests
 from service.identity.providers.claims import build_sign_in, check_id_token
+from service.identity.providers.credentials import OwnCredentials
 from service.identity.sign_ins import SignIn
 from service.keys.foreign_keys import UnknownKey
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
+from service.model.conditions import is_any_met
 from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.handle import digest
-from service.model.registry import IdentityProvider, LiveRegistry
+from service.model.identity_provider import IdentityProvider
+from service.model.registry import LiveRegistry
 from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
@@ -26,7 +30,10 @@ from service.store.records import was_won
 from service.store.stores import Stores
 
 CALLBACK = "/account/provider/callback"
-"""Below the issuer: the one redirect URI that every provider has to register for this service."""
+"""Below the issuer: the redirect URI that providers without one of their own have to register for this service."""
+
+OWN_CALLBACK = "/connect/idp/{name}/callback"
+"""Below the issuer: the redirect URI of one provider alone, which no answer to another one's request has (RFC 9700 §4.4.2.2)."""
 
 LIFETIME = 15 * 60
 """Seconds that a user has at the provider."""
@@ -38,9 +45,11 @@ _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 class ProviderSignIn:
     """Every failure is an audit event; the page says only whether it may be temporary."""
 
-    redirect_uri: str
+    issuer: str
+    """Of this service, without a slash at its end."""
     registry: LiveRegistry
     directory: upstream.ProviderDirectory
+    credentials: OwnCredentials
     stores: Stores
     rate_limit: RateLimit
     clock_skew: int
@@ -52,7 +61,7 @@ class ProviderSignIn:
     async def begin(
         self,
         provider: IdentityProvider,
-        wishes: upstream.ProviderWishes,
+        wishes: requests.ProviderWishes,
         *,
         browser: str,
         address: str,
@@ -82,13 +91,18 @@ class ProviderSignIn:
         state = f"{secrets.token_urlsafe(32)}.{parked_id or ''}"
         put = self.stores.pending_sign_ins.put(pending, digest(state), "", ttl=LIFETIME)
         await self.stores.kv.write(put)
-        uri = self.redirect_uri
-        return upstream.authorization_url(
+        uri = self._find_redirect_uri(provider)
+        return requests.authorization_url(
             known.metadata, provider, pending, wishes, redirect_uri=uri, state=state
         )
 
-    async def take(self, params: Params, *, browser: str) -> tuple[PendingSignIn, IdentityProvider]:
-        """Return the request that this answers, once, in its browser; else raise InvalidRequest."""
+    async def take(
+        self, params: Params, *, browser: str, callback_of: str | None
+    ) -> tuple[PendingSignIn, IdentityProvider]:
+        """Return the request that this answers, once, in its browser; else raise InvalidRequest.
+
+        `callback_of` is the provider whose own callback the answer came to; None for the shared one.
+        """
         records, selector = self.stores.pending_sign_ins, digest(params.get("state") or "")
         (pending,) = await self.stores.kv.read(records.read(selector, ""))
         if not isinstance(pending, PendingSignIn) or not hmac.compare_digest(
@@ -100,7 +114,8 @@ class ProviderSignIn:
             raise InvalidRequest("the identity provider is registered no more")
         # The issuer is compared if it is sent, and missed if this provider always sends it (RFC 9207 §2.4).
         iss = params.get("iss")
-        if iss != pending.issuer and (iss is not None or pending.issuer_is_sent):
+        is_mixed_up = callback_of != (provider.name if provider.own_callback else None)
+        if is_mixed_up or (iss != pending.issuer and (iss is not None or pending.issuer_is_sent)):
             raise InvalidRequest("the answer is not from the identity provider that was asked")
         attempt = new_attempt()
         marker = Spent(attempt=attempt, at=clock())
@@ -116,6 +131,7 @@ class ProviderSignIn:
         """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody."""
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
+            _check_allowed(provider, {**userinfo, **claims})
         except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
@@ -129,24 +145,29 @@ class ProviderSignIn:
         known = await self.directory.find(provider.issuer)
         form = {
             "code": code,
-            "redirect_uri": self.redirect_uri,
+            "redirect_uri": self._find_redirect_uri(provider),
             "code_verifier": pending.code_verifier,
         }
-        tokens = await upstream.redeem_code(self.directory.http, known.metadata, provider, form)
+        http, metadata = self.directory.http, known.metadata
+        tokens = await requests.redeem_code(http, self.credentials, metadata, provider, form)
         try:
             claims = await self._verify(tokens.id_token, known)
         except JwtRefused as error:
             raise upstream.ProviderRefused(f"its identity token: {error}") from error
         client_id, now, skew = provider.client_id, clock(), self.clock_skew
         check_id_token(claims, tokens, pending, client_id=client_id, now=now, clock_skew=skew)
-        endpoint = known.metadata.userinfo_endpoint
-        wants_more = provider.claims or any(scope != OPENID for scope in provider.scopes)
+        endpoint = metadata.userinfo_endpoint
+        more = provider.claims or provider.allowed_claims
+        wants_more = more or any(scope != OPENID for scope in provider.scopes)
         if endpoint is None or tokens.access_token is None or not wants_more:
             return claims, {}
-        userinfo = await upstream.fetch_userinfo(
-            self.directory.http, endpoint, tokens.access_token, sub=claims["sub"]
-        )
+        access_token = tokens.access_token
+        userinfo = await requests.fetch_userinfo(http, endpoint, access_token, sub=claims["sub"])
         return claims, userinfo
+
+    def _find_redirect_uri(self, provider: IdentityProvider) -> str:
+        own = OWN_CALLBACK.format(name=provider.name)
+        return self.issuer + (own if provider.own_callback else CALLBACK)
 
     async def _verify(self, id_token: str, known: upstream.KnownProvider) -> VerifiedClaims:
         """Return the signed claims; fetch the keys again if the provider signs with an unknown one."""
@@ -163,6 +184,12 @@ def parked_id_in(params: Params) -> str | None:
     It stands in the state, of which the store knows a hash: what is parked is sealed by its id.
     """
     return (params.get("state") or "").partition(".")[2] or None
+
+
+def _check_allowed(provider: IdentityProvider, claims: Mapping[str, object]) -> None:
+    """Raise ProviderUserRefused unless the provider's user meets one of the conditions, if there are any."""
+    if provider.allowed_claims and not is_any_met(provider.allowed_claims, claims):
+        raise upstream.ProviderUserRefused("its user meets none of allowed_claims")
 
 
 def _read_code(params: Params) -> str:

@@ -1,0 +1,98 @@
+"""The requests that are sent to an identity provider (OIDC Core §3.1.2.1, §3.1.3, §5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.identity.providers.credentials import OwnCredentials
+from service.identity.providers.provider import (
+    ProviderMetadata,
+    ProviderRefused,
+    parse_body,
+    read_body,
+)
+from service.model.identity_provider import IdentityProvider
+from service.model.outgoing import HttpClient
+from service.model.session import PendingSignIn
+from service.protocol.authorization_request import PROMPTS
+from service.protocol.pkce import S256, s256
+from service.protocol.redirect_uri import with_query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderTokens:
+    """The token response (OIDC Core §3.1.3.3)."""
+
+    id_token: str
+    access_token: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderWishes:
+    """The parameters of the client's request that are passed on to the provider."""
+
+    prompt: frozenset[str] = frozenset()
+    max_age: int | None = None
+    login_hint: str | None = None
+    ui_locales: str | None = None
+
+
+def authorization_url(
+    metadata: ProviderMetadata,
+    provider: IdentityProvider,
+    pending: PendingSignIn,
+    wishes: ProviderWishes,
+    *,
+    redirect_uri: str,
+    state: str,
+) -> str:
+    """Return the URL of an authorization request, bound by state, nonce and PKCE (RFC 9700 §2.1.1)."""
+    prompts = wishes.prompt | provider.prompt
+    parameters: dict[str, str | None] = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": redirect_uri,
+        "scope": " ".join(provider.scopes),
+        "state": state,
+        "nonce": pending.nonce,
+        "code_challenge": s256(pending.code_verifier),
+        "code_challenge_method": S256,
+        "prompt": " ".join(one for one in PROMPTS if one in prompts) or None,
+        "acr_values": " ".join(provider.acr_values) or None,
+        "max_age": None if wishes.max_age is None else str(wishes.max_age),
+        "login_hint": wishes.login_hint,
+        "ui_locales": wishes.ui_locales,
+    }
+    endpoint, _, _ = metadata.authorization_endpoint.partition("#")
+    sent = {name: value for name, value in parameters.items() if value is not None}
+    return with_query(endpoint, sent)
+
+
+async def redeem_code(
+    http: HttpClient,
+    credentials: OwnCredentials,
+    metadata: ProviderMetadata,
+    provider: IdentityProvider,
+    form: Mapping[str, str],
+) -> ProviderTokens:
+    """Exchange a code as the client that this service is at the provider (RFC 6749 §4.1.3)."""
+    authorization, own = await credentials.present(metadata, provider)
+    grant = {"grant_type": "authorization_code", **form, **own}
+    posted = http.fetch(metadata.token_endpoint, grant, authorization=authorization)
+    body = await read_body(posted, "token endpoint", may_refuse=True)
+    without = ProviderRefused("its token endpoint sent no identity token")
+    return parse_body(body, ProviderTokens, without)
+
+
+async def fetch_userinfo(
+    http: HttpClient, endpoint: str, access_token: str, *, sub: object
+) -> Mapping[str, object]:
+    """Return the claims of this user, and of nobody else (OIDC Core §5.3.2)."""
+    fetched = http.fetch(endpoint, authorization=f"Bearer {access_token}")
+    body = await read_body(fetched, "userinfo endpoint")
+    none = ProviderRefused("its userinfo endpoint sent no claims")
+    claims = parse_body(body, dict[str, object], none)
+    if claims.get("sub") != sub:
+        raise ProviderRefused("its userinfo endpoint told of somebody else")
+    return claims

@@ -1,0 +1,73 @@
+"""The providers at which users may sign in, as config.yaml describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from service.model import types
+from service.model.conditions import Condition
+from service.protocol.email_domain import normalize_domain
+
+PRIVATE_KEY_JWT = "private_key_jwt"
+"""Authentication by a JWT that is signed with a private key (OIDC Core §9)."""
+
+
+def _email_domain(value: str) -> str:
+    domain = normalize_domain(value)
+    if domain is None:
+        raise types.expected("the domain of e-mail addresses, such as partner.example")
+    return domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProvider(types.Section):
+    """An OpenID provider at which users may sign in; acr_values=idp:<name> chooses it."""
+
+    name: types.ShortName
+    """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
+    display_name: types.Texts | None = None
+    """The text of its link on the login page; null: the name."""
+    domains: types.Many[Annotated[str, AfterValidator(_email_domain)]] = ()
+    """The domains of its users' e-mail addresses, such as partner.example. If any provider has some, the login page asks for the
+    e-mail address or user name first, and sends users of these domains to this provider."""
+    show_link: bool = True
+    """false: the login page has no link to it; users come to it by `domains` or by acr_values=idp:<name> alone."""
+    issuer: types.WebUrl
+    """The provider's issuer; its metadata are read at /.well-known/openid-configuration below it."""
+    client_id: str
+    """The client_id of this service at the provider."""
+    client_secret: str = field(default="", repr=False)
+    """The client secret of this service at the provider; empty: a public client, unless it authenticates by private_key_jwt."""
+    token_endpoint_auth_method: (
+        Literal["client_secret_basic", "client_secret_post", "private_key_jwt", "none"] | None
+    ) = None
+    """How this service authenticates at the provider's token endpoint; null: by the client secret, as the provider's metadata ask
+    for it. private_key_jwt: by a signed JWT, whose public key is at /connect/idp/<name>/jwks (OIDC Core §9)."""
+    token_endpoint_auth_signing_alg: types.SigningAlgorithm | None = None
+    """The algorithm that signs this JWT; null: the first of signing.algorithms that the provider takes."""
+    private_key: types.FilePath | None = None
+    """A file with a private key for this JWT, PEM or JWK, which needs token_endpoint_auth_signing_alg; null: the service's own
+    signing keys."""
+    client_assertion_audience: types.Text | None = None
+    """The `aud` of this JWT; null: the provider's issuer. Some providers want the URL of their token endpoint instead."""
+    own_callback: bool = False
+    """true: the redirect URI is /connect/idp/<name>/callback, for this provider alone; false: /account/provider/callback, which
+    providers share. Needed for one that does not send `iss` (RFC 9207) where another one may be malicious (RFC 9700 §4.4)."""
+    scopes: types.Many[types.ScopeValue] = ("openid", "profile", "email")
+    """The scope values that this service asks the provider for."""
+    acr_values: types.Many[types.Text] = ()
+    """The authentication contexts that the provider is asked for, the preferred one first."""
+    prompt: types.Several[Literal["login", "consent", "select_account"]] = frozenset()
+    """What the provider is always asked to do: let the user log in again, consent, or choose an account."""
+    claims: dict[str, types.Text] = field(default_factory=dict)
+    """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
+    allowed_claims: types.Many[Condition] = ()
+    """The users who may sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
+    [{groups: [staff]}, {hd: [partner.example]}]. In a condition, each claim has to have one of its values. Empty: all users."""
+    trust_acr: bool = False
+    """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
+    logo_uri: types.WebUrl | None = None
+    """A picture for the link."""
