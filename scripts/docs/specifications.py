@@ -121,6 +121,10 @@ OTHERS = {
         "Updates to OAuth 2.0 JWT Client Authentication and Assertion-Based Authorization Grants",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-rfc7523bis/",
     ),
+    "webauthn": (
+        "Web Authentication: An API for accessing Public Key Credentials, Level 3",
+        "https://www.w3.org/TR/webauthn-3/",
+    ),
     "oauth21": (
         "The OAuth 2.1 Authorization Framework (draft)",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-v2-1/",
@@ -142,6 +146,7 @@ NAMES = {
     r"FAPI 2\.0 Message Signing": "fapi2-message-signing",
     r"FAPI 2(?:\.0 Security Profile)?": "fapi2",
     r"OAuth 2\.1": "oauth21",
+    r"WebAuthn(?: Level 3)?": "webauthn",
     r"draft-ietf-oauth-rfc7523bis": "rfc7523bis",
 }
 """How docstrings name what is no RFC; counted only together with a section."""

@@ -77,6 +77,7 @@ class Stores:
         self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
         self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn))
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
+        self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
         # Under a part of the client_id:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
         # Under the digest of an origin, the clients that registered it:

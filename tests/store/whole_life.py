@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from service.clock import clock
+from service.identity.passkeys import Asking, Passkeys, RelyingParty
 from service.identity.sign_ins import SignIn
 from service.store import verbs
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
@@ -38,6 +39,7 @@ CONSTANTS = {
     "service.authorize.user_codes.MINUTE": 1,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,
+    "service.identity.passkeys.LIFETIME": 2,
     "service.identity.access.YEAR": 2,
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
     "service.store.stores.DELIVERY_LIFETIME": 3,
@@ -229,6 +231,15 @@ async def partial_sign_in(service: RunningService, _: Browser, __: FakeProvider)
     assert (await records.keep(sign_in, parked_id="", browser="some browser")).sign_in == sign_in
 
 
+async def passkey(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """A passkey that is asked for, and not used."""
+    shared = service.parts.shared
+    party = RelyingParty(rp_id="localhost", origin="http://localhost")
+    limit = shared.rate_limit("passkey", 600)
+    passkeys = Passkeys(party=party, stores=shared.stores, rate_limit=limit)
+    await passkeys.ask(Asking(purpose="sign-in", browser="some browser", address="192.0.2.7"))
+
+
 async def device(service: RunningService, browser: Browser, _: FakeProvider) -> None:
     """A device that is allowed, and one for whose code somebody guesses."""
     allowed = await Television.switch_on(service, browser, scope="api1 offline_access")
@@ -279,6 +290,7 @@ EVERYTHING: tuple[Doing, ...] = (
     provider_sign_in,
     request_object,
     partial_sign_in,
+    passkey,
     exchanges,
     ciba,
     device,

@@ -174,6 +174,7 @@ EXAMPLES: Mapping[str, object] = {
         max_age=300,
     ),
     "pl": SealedSignIn(sealed="gAAAAA", browser_digest=DIGEST),
+    "wc": DIGEST,
     "rc": RegisteredClient(
         client_id="dc_AAAAAAAAAAAAAAAA",
         issued_at=NOON,
