@@ -186,7 +186,21 @@ async def test_challenge_counts_for_one_browser_request_user_and_purpose(
         {"user_handle": "c29tZWJvZHk"},
         {"user_handle": ""},
     ],
-    ids=lambda lie: "-".join(f"{name}={str(value)[:40]}" for name, value in lie.items()),
+    ids=[
+        "parent-domain",
+        "port",
+        "no-tls",
+        "frame",
+        "frame-of-another-site",
+        "registration",
+        "rp-id",
+        "user-absent",
+        "backed-up-but-not-eligible",
+        "eligible-since-lately",
+        "signature",
+        "another-user",
+        "no-user",
+    ],
 )
 async def test_use_that_is_not_what_was_asked_for_is_refused(
     person: Person, lie: dict[str, Any]
