@@ -157,7 +157,10 @@ class TokenParts:
             access_tokens=self.access_tokens,
             id_tokens=self.id_tokens,
             exchanged=ExchangedTokens(
-                id_tokens=self.id_tokens, revocation=self.revocation, emit=shared.emit
+                id_tokens=self.id_tokens,
+                revocation=self.revocation,
+                targets=self.access_tokens.targets,
+                emit=shared.emit,
             ),
             revocation=self.revocation,
             expiration_members=shared.configuration.token_expiration_members,

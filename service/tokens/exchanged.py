@@ -15,6 +15,7 @@ from service.tokens.granting import ExchangedGrant
 from service.tokens.id_token import HashedArtifacts, IdTokens
 from service.tokens.liveness import Revocation, begin, is_source_active, make_room
 from service.tokens.refresh_token import begin_family
+from service.tokens.scope import Targets
 
 _ENDED = "subject_token has ended meanwhile"
 
@@ -23,6 +24,7 @@ _ENDED = "subject_token has ended meanwhile"
 class ExchangedTokens:
     id_tokens: IdTokens
     revocation: Revocation
+    targets: Targets
     emit: Emit
 
     async def mint(
@@ -61,7 +63,8 @@ class ExchangedTokens:
     ) -> tuple[str, int]:
         """Store an authorization with its first refresh token; end it if its source has ended meanwhile."""
         authorization, stores = grant.authorization, self.revocation.stores
-        refresh = begin_family(stores, authorization, client, user_claims)
+        kept = self.targets.claims_to_keep(authorization, user_claims)
+        refresh = begin_family(stores, authorization, client, kept)
         if refresh is None:
             raise InvalidScope("the scope allows no refresh token")
         writes = begin(stores, authorization, ttl=refresh.lifetime)

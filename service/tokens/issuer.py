@@ -125,7 +125,8 @@ class TokenIssuer:
             await self._store_derived_token(derived, access)
             return access, None, None
         stores = self.revocation.stores
-        refresh = begin_family(stores, authorization, client, user_claims)
+        kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
+        refresh = begin_family(stores, authorization, client, kept)
         ttl, writes = _writes(access, refresh)
         writes = (*begin(stores, authorization, ttl=ttl), *writes)
         answers = await stores.kv.write(*writes) if writes else []
@@ -143,16 +144,18 @@ class TokenIssuer:
         """
         authorization, single_use = grant.authorization, grant.single_use
         stores = self.revocation.stores
-        kept_claims = user_claims if grant.user_claims is None else grant.user_claims
         access = await self.access_tokens.mint(
             authorization,
             client,
-            user_claims=kept_claims,
+            user_claims=user_claims if grant.user_claims is None else grant.user_claims,
             scope=grant.scope,
             resources=grant.resources,
             details=grant.authorization_details,
         )
-        refresh = grant.refresh_token or begin_family(stores, authorization, client, kept_claims)
+        refresh = grant.refresh_token
+        if refresh is None:
+            kept = self.access_tokens.targets.claims_to_keep(authorization, user_claims)
+            refresh = begin_family(stores, authorization, client, kept)
         id_token = None
         if grant.issue_id_token and OPENID in authorization.scope:  # OIDC Core §3.1.3.3
             hashed = HashedArtifacts(access_token=access.token)

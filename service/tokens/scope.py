@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -15,7 +15,7 @@ from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.authorization_details import details_for, resources_of
-from service.tokens.claims import api_claims
+from service.tokens.claims import api_claims, pick
 from service.tokens.granting import ScopeRule
 
 MAX_TARGETS = 1000
@@ -151,6 +151,8 @@ class Target(msgspec.Struct, frozen=True):
     """The one that all these resources ask for, if they agree on one."""
     user_claims: tuple[str, ...]
     """The names of the user's claims that these resources and this scope ask for."""
+    claims_of_narrowed: tuple[str, ...]
+    """The same for all tokens for less that may follow, whichever of the resources they name."""
 
     @property
     def aud(self) -> str | list[str] | None:
@@ -187,6 +189,14 @@ class Targets:
             details = details_for(registry, details, understanding)
         return self._find(registry, (scope, resources, understanding)), details
 
+    def claims_to_keep(
+        self, authorization: Authorization, user_claims: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """Return the user's claims that later access tokens of this authorization may have."""
+        target, _ = self.find(authorization, None, None, None)
+        names = target.claims_of_narrowed
+        return pick(user_claims, names) if names else {}
+
     def _find(self, registry: Registry, wanted: _Wanted) -> Target:
         if registry is not self._known_of:
             self._known.clear()
@@ -210,16 +220,14 @@ def _find_target(
     by the type of a detail; one that understands nothing of scope and details never is.
     """
     apis = registry.api_resources
+    nameable: set[str] = set()
     if resources:
         scope -= frozenset(registry.api_scopes) - scopes_of(registry, resources)
         audience = {name for name in resources if name in apis and apis[name].scopes & scope}
     else:
-        audience = {
-            resource.name
-            for value in scope
-            for resource in registry.resources_by_scope.get(value, ())
-            if not resource.require_resource_indicator
-        }
+        known = registry.resources_by_scope
+        nameable = {each.name for value in scope for each in known.get(value, ())}
+        audience = {name for name in nameable if not apis[name].require_resource_indicator}
     audience |= understanding
     algorithms = {apis[name].access_token_signing_algorithm for name in audience}
     return Target(
@@ -227,6 +235,7 @@ def _find_target(
         tuple(sorted(audience)),
         algorithms.pop() if len(algorithms) == 1 else None,
         tuple(sorted(api_claims(registry, scope, audience))),
+        tuple(sorted(api_claims(registry, scope, audience | nameable))),
     )
 
 

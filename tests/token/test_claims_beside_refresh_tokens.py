@@ -17,8 +17,18 @@ pytestmark = pytest.mark.rfc("9700#4.14")
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """`frontend` may repeat a refresh token, so that a spent one's record stays."""
-    client_in(config, "frontend")["refresh_token_reuse_interval"] = "30s"
+    """`frontend` may repeat a refresh token, so that a spent one's record stays; api3 counts only where it is named."""
+    frontend = client_in(config, "frontend")
+    frontend["refresh_token_reuse_interval"] = "30s"
+    frontend["allowed_scopes"].append("shared")
+    config["api_resources"].append(
+        {
+            "name": "api3",
+            "scopes": ["shared"],
+            "user_claims": ["email"],
+            "require_resource_indicator": True,
+        }
+    )
     return config
 
 
@@ -49,6 +59,25 @@ async def test_each_token_of_the_family_opens_them(service: RunningService) -> N
     for _ in range(3):
         tokens = await refresh(service, tokens)
         assert claims_in(tokens["access_token"])["email"] == email
+
+
+async def test_claims_that_no_access_token_will_have_are_not_kept(service: RunningService) -> None:
+    tokens = await service.user_token(scope="openid profile api2 offline_access")
+    record = await rewrite(service, tokens)
+    assert not record.sealed_claims
+    assert "email" not in claims_in((await refresh(service, tokens))["access_token"])
+
+
+async def test_claims_of_an_api_that_only_a_later_token_names_are_kept(
+    service: RunningService,
+) -> None:
+    scope, resource = "api2 shared offline_access", "api3"
+    tokens = await service.user_token(scope=scope)
+    email = "alice@example.com"
+    assert "email" not in claims_in(tokens["access_token"])
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    later = await service.token("frontend", resource=resource, **form)
+    assert claims_in(later["access_token"])["email"] == email
 
 
 async def test_a_repeat_within_the_interval_opens_them(service: RunningService) -> None:
