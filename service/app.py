@@ -24,6 +24,7 @@ from service.endpoints.discovery import DiscoveryEndpoint
 from service.endpoints.end_session import EndSessionEndpoint
 from service.endpoints.introspection import IntrospectionEndpoint
 from service.endpoints.login import LoginEndpoint
+from service.endpoints.not_allowed import NotAllowedEndpoint
 from service.endpoints.operations import OperationsEndpoint
 from service.endpoints.provider import ProviderEndpoint
 from service.endpoints.pushed_request import PushedRequestEndpoint
@@ -224,6 +225,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
         ),
         ProviderEndpoint(registry=shared.registry, credentials=parts.sign_in.providers.credentials),
         SelectAccountEndpoint(sign_in=pages.sign_in),
+        NotAllowedEndpoint(sign_in=pages.sign_in),
         ConsentEndpoint(sign_in=pages.sign_in),
         DeviceEndpoint(sign_in=pages.sign_in),
     )

@@ -110,6 +110,12 @@ def scope_holds_openid(request: AuthorizeRequest, _: Registry) -> None:
         raise InvalidScope("scope does not hold openid")
 
 
+def tenant_is_named_when_required(request: AuthorizeRequest, registry: Registry) -> None:
+    """A request is for one tenant where `tenants_required` says so."""
+    if registry.tenants_required and request.tenant is None:
+        raise InvalidRequest("acr_values has to name a tenant of the client, as tenant:NAME")
+
+
 def nonce_is_sent_for_id_token(request: AuthorizeRequest, _: Registry) -> None:
     """An ID token through the browser is bound to the client's session (OIDC Core §3.2.2.1)."""
     if request.response_type.id_token and request.nonce is None:
@@ -139,6 +145,7 @@ CHECKS: Mapping[Check, tuple[EndpointKind, ...]] = {
     scope_is_allowed: (AUTHORIZE, PAR, DEVICE, CIBA),
     scope_fits_response_type: (AUTHORIZE, PAR),
     scope_holds_openid: (CIBA,),
+    tenant_is_named_when_required: (AUTHORIZE, PAR, DEVICE, CIBA),
     resources_fit_scope: (AUTHORIZE, PAR, DEVICE, CIBA),
     nonce_is_sent_for_id_token: (AUTHORIZE, PAR),
     userinfo_claims_can_be_fetched: (AUTHORIZE, PAR),

@@ -20,7 +20,7 @@ from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
 from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
-from service.model.registry import LiveRegistry
+from service.model.registry import LiveRegistry, Registry
 from service.model.session import Answers, Session
 from service.protocol import errors
 from service.protocol.authorization_request import SIGNED_OUT
@@ -172,7 +172,7 @@ class AuthorizeFlow:
             if step is None:
                 return await self._answer(interaction, reply_to, claim)
             if "none" in request.prompt:
-                raise step.refusal("prompt is none, and the user would have to be asked")
+                raise step.refusal(step.reason)
             if parked is not None:
                 return NextStep(step.path, parked.id)
             return await self._park(arrival, step.path, browser=visitor.browser)
@@ -194,7 +194,7 @@ class AuthorizeFlow:
         self, request: AuthorizeRequest, reply_to: ReplyTo, visitor: Visitor, answers: Answers
     ) -> Interaction:
         registry = self.registry.current
-        session = visitor.session and with_trusted_methods(visitor.session, registry)
+        session = _find_session(request, visitor, registry)
         consent = session and await self.consents.find(
             session.subject,
             request.client.client_id,
@@ -253,3 +253,15 @@ class AuthorizeFlow:
         """Send an error to the client."""
         self.emit(AuthorizationRefused.by(error, reply_to.client.client_id))
         return await reply_to.refuse(error)
+
+
+def _find_session(
+    request: AuthorizeRequest, visitor: Visitor, registry: Registry
+) -> Session | None:
+    """Return the visitor's session if it counts for the request: one of another tenant does not."""
+    session = visitor.session
+    if session is None or not request.accepts_tenant(
+        registry.tenant_of(session.idp, visitor.user_claims)
+    ):
+        return None
+    return with_trusted_methods(session, registry)

@@ -11,6 +11,7 @@ from service.identity.sign_ins import SignIn
 from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.protocol.errors import LoginRequired, OAuthError
+from service.tokens.permitted import may_use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,16 @@ class Interaction:
         """Whether the client accepts users of the session's provider."""
         if self.request.idp not in (None, session.idp) and not self.answers.authenticated:
             return False
-        return self.request.client.permissions.accepts_users_of(session.idp)
+        return self.request.accepts_users_of(session.idp, self.registry)
+
+    @property
+    def may_use_client(self) -> bool:
+        """Whether the user of the session may use the client."""
+        session, registry = self.session, self.registry
+        permissions = registry.permissions_of(self.request.client)
+        return session is None or may_use(
+            permissions, session.subject, session.idp, self.user_claims, registry
+        )
 
     def _is_too_old(self, session: Session) -> bool:
         """Whether more than max_age may have passed; 0 is like prompt=login (OIDC Core §3.1.2.1).
@@ -89,6 +99,8 @@ class Step:
     path: str
     refusal: type[OAuthError]
     """The answer to prompt=none where this step is needed."""
+    reason: str = "prompt is none, and the user would have to be asked"
+    """The description of that answer."""
     is_needed: Callable[[Interaction], bool] = _never
     can_meet_acr: Callable[[Interaction], bool] = _never
     """Whether the session can meet the essential acr that it lacks by this step alone."""

@@ -7,10 +7,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from service.authorize.response_modes import RESPONSE_MODES
+from service.identity.tenants import find_tenant
 from service.model.authorization import Confirmation
 from service.model.client import Client
-from service.model.registry import Registry, Tenant
+from service.model.registry import Registry
 from service.model.session import Session
+from service.model.tenant import Tenant
+from service.model.user import LOCAL
 from service.protocol import errors
 from service.protocol.authorization_details import Detail
 from service.protocol.authorization_request import (
@@ -90,6 +93,19 @@ class AuthorizeRequest:
     idp: str | None
     """The identity provider to go straight to, if the client allows it."""
     tenant: Tenant | None
+    """The tenant that the request is for."""
+    tenants: frozenset[str]
+    """Those whose users may answer it; empty: users of all tenants, and of none."""
+
+    def accepts_users_of(self, idp: str, registry: Registry) -> bool:
+        """Return whether users who sign in at this provider, or by a password here, may answer the request."""
+        if not self.client.permissions.accepts_users_of(idp):
+            return False
+        return idp == LOCAL or registry.offers_provider(idp, self.tenants)
+
+    def accepts_tenant(self, tenant: str | None) -> bool:
+        """Return whether users of this tenant, or of none, may answer the request."""
+        return not self.tenants or tenant in self.tenants
 
 
 async def read_request(
@@ -105,6 +121,7 @@ async def read_request(
     details = requested_details(params, client, registry)
     scope = _read_scope(params, response_type, may_be_missing=bool(details))
     acr_values = _read_acr_values(params, client)
+    tenant, tenants = find_tenant(acr_values, client, registry)
     claims = parse_claims(params.get("claims"))
     return AuthorizeRequest(
         client=client,
@@ -124,10 +141,9 @@ async def read_request(
         ui_locales=params.get("ui_locales"),
         claims=_limit_claims(params, claims, scope, client, registry),
         acr=_combine_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
-        idp=_find_provider(acr_values, client, registry),
-        tenant=next(
-            filter(None, map(registry.find_tenant, _find_names(_TENANT, acr_values))), None
-        ),
+        idp=_find_provider(acr_values, client, registry, tenants),
+        tenant=tenant,
+        tenants=tenants,
     )
 
 
@@ -232,13 +248,12 @@ def _read_acr_values(params: Params, client: Client) -> tuple[str, ...]:
     return (client.default_acr_values or ()) if text is None else tuple(text.split())
 
 
-def _find_names(prefix: str, acr_values: Iterable[str]) -> list[str]:
-    return [value.removeprefix(prefix) for value in acr_values if value.startswith(prefix)]
-
-
-def _find_provider(acr_values: Iterable[str], client: Client, registry: Registry) -> str | None:
-    """Return the first identity provider that is named and that the client allows."""
+def _find_provider(
+    acr_values: Iterable[str], client: Client, registry: Registry, tenants: frozenset[str]
+) -> str | None:
+    """Return the first identity provider that is named, and that the client and the tenant allow."""
     known = registry.identity_providers
     allowed = client.identity_provider_restrictions or known
-    names = _find_names(_IDP, acr_values)
-    return next((name for name in names if name in allowed and name in known), None)
+    names = (value.removeprefix(_IDP) for value in acr_values if value.startswith(_IDP))
+    usable = (name for name in names if name in allowed and name in known)
+    return next((name for name in usable if registry.offers_provider(name, tenants)), None)

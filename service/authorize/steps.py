@@ -7,7 +7,12 @@ from service.authorize.request import AuthorizeRequest
 from service.identity.sign_in import AMR
 from service.model.registry import Registry
 from service.protocol.authorization_request import NO_RESPONSE
-from service.protocol.errors import AccountSelectionRequired, ConsentRequired, LoginRequired
+from service.protocol.errors import (
+    AccessDenied,
+    AccountSelectionRequired,
+    ConsentRequired,
+    LoginRequired,
+)
 
 
 def _needs_account(interaction: Interaction) -> bool:
@@ -27,7 +32,7 @@ def find_provider(request: AuthorizeRequest, registry: Registry) -> str | None:
     trusted = [
         name
         for name in registry.identity_providers
-        if request.client.permissions.accepts_users_of(name) and registry.trusts_methods_of(name)
+        if request.accepts_users_of(name, registry) and registry.trusts_methods_of(name)
     ]
     return trusted[0] if len(trusted) == 1 else None
 
@@ -84,12 +89,19 @@ LOGIN = Step(
     is_needed=lambda interaction: interaction.needs_login,
     can_meet_acr=_password_can_meet_acr,
 )
+NOT_ALLOWED = Step(
+    path="/account/not-allowed",
+    refusal=AccessDenied,
+    reason="the user may not use the client",
+    is_needed=lambda interaction: not interaction.may_use_client,
+)
 CONSENT = Step(path="/account/consent", refusal=ConsentRequired, is_needed=_needs_consent)
 
 BUILTIN_STEPS: tuple[Step, ...] = (
     SELECT_ACCOUNT,
     IDENTITY_PROVIDER,
     LOGIN,
+    NOT_ALLOWED,
     CONSENT,
 )
 """In this order; each has its page in `endpoints/`."""

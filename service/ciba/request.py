@@ -13,15 +13,17 @@ from service.config.rules.registered_client import INVISIBLE
 from service.config.schema.server import Ciba
 from service.model.client import Client
 from service.model.polling import CIBA as GRANT_TYPE
-from service.model.user import LOCAL
+from service.model.user import LOCAL, User
 from service.protocol.errors import (
     CibaAccessDenied,
     InvalidBindingMessage,
     InvalidRequest,
     InvalidRequestObject,
     UnauthorizedClient,
+    UnknownUserId,
 )
 from service.protocol.params import Params
+from service.tokens.permitted import may_use
 
 PING = "ping"
 
@@ -64,8 +66,7 @@ class CibaReader:
         expires_in = self._read_expiry(params.get("requested_expiry"))
         notification_token = _read_notification_token(params, client)
         hinted = await self.hints.find(params, client)
-        if not client.permissions.accepts_users_of(LOCAL):
-            raise CibaAccessDenied("the client does not accept users who sign in here")
+        self._check_user(hinted.user, request)
         await self.user_codes.check(params.get("user_code"), hinted.user, client)
         return CibaRequest(
             request=request,
@@ -74,6 +75,16 @@ class CibaReader:
             expires_in=expires_in,
             notification_token=notification_token,
         )
+
+    def _check_user(self, user: User, request: AuthorizeRequest) -> None:
+        """Raise UnknownUserId for a user of another tenant, CibaAccessDenied for one who may not use the client."""
+        registry, permissions = self.reader.clients.registry.current, request.client.permissions
+        if not request.accepts_tenant(registry.tenant_of(LOCAL, user.claims)):
+            raise UnknownUserId("no user is the one that the hint names")
+        if not permissions.accepts_users_of(LOCAL):
+            raise CibaAccessDenied("the client does not accept users who sign in here")
+        if not may_use(permissions, user.sub, LOCAL, user.claims, registry):
+            raise CibaAccessDenied("the user may not use the client")
 
     def _read_binding_message(self, text: str | None, request: AuthorizeRequest) -> str | None:
         """Return the message; FAPI requires one unless the request says what it is for (FAPI-CIBA §5.2.2)."""

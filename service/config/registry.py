@@ -14,11 +14,13 @@ from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsType
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
+from service.model.tenant import CLAIM, Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
+from service.model.user import User
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
-Named = TypeVar("Named", IdentityProvider, registry.Tenant)
+Named = TypeVar("Named", IdentityProvider, Tenant)
 
 DELEGATION = registry.ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
@@ -40,25 +42,23 @@ def build_registry(
         entry.client_id: client_of(entry, resources, fapi2_algorithm=algorithm)
         for entry in file.clients
     }
-    builtin = {
-        name: registry.IdentityResource(name=name, user_claims=claims)
-        for name, claims in registry.IDENTITY_RESOURCES.items()
-    }
     undescribed = {name: registry.ApiScope(name=name) for name in sorted(by_scope)}
     return registry.Registry(
         clients=clients,
         api_resources=resources,
         api_scopes=undescribed | {entry.name: entry for entry in file.api_scopes},
-        identity_resources=builtin | {entry.name: entry for entry in file.identity_resources},
+        identity_resources=_identity_resources(file),
         identity_providers=_by_name(file.identity_providers),
         trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
         tenants=_by_name(file.tenants),
+        tenants_required=file.tenants_required,
+        tenants_by_provider=_tenants_by_provider(file.tenants),
         authentication_contexts=file.authentication_contexts,
         authorization_details_types=details_types,
         extension_grants=_extension_grants(file),
         token_exchange=_exchange_rules(file, rule_positions),
         trust_domains={entry.name: entry for entry in file.trust_domains},
-        users=file.users.list,
+        users=tuple([_with_tenant(user) for user in file.users.list]),
         resources_by_scope=by_scope,
         clients_by_mark={
             client_mark(client.client_id): client
@@ -70,6 +70,14 @@ def build_registry(
         longest_token=_longest_token(file),
         generation=generation,
     )
+
+
+def _identity_resources(file: ConfigurationFile) -> Mapping[str, registry.IdentityResource]:
+    builtin = {
+        name: registry.IdentityResource(name=name, user_claims=claims)
+        for name, claims in registry.IDENTITY_RESOURCES.items()
+    }
+    return builtin | {entry.name: entry for entry in file.identity_resources}
 
 
 def _resources_by_scope(
@@ -100,6 +108,19 @@ def _by_name(entries: Iterable[Named]) -> Mapping[str, Named]:
         entry.name: replace(entry, display_name=entry.display_name or entry.name)
         for entry in entries
     }
+
+
+def _tenants_by_provider(tenants: Iterable[Tenant]) -> Mapping[str, frozenset[str]]:
+    listed: dict[str, frozenset[str]] = {}
+    for tenant in tenants:
+        for provider in tenant.providers:
+            listed[provider] = listed.get(provider, frozenset()) | {tenant.name}
+    return listed
+
+
+def _with_tenant(user: User) -> User:
+    """Return the user with the claim that names the tenant, by which users of every source are told apart."""
+    return replace(user, claims={**user.claims, CLAIM: user.tenant}) if user.tenant else user
 
 
 def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:

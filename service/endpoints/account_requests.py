@@ -18,6 +18,7 @@ from service.pages.display import shown_details, shown_scopes
 from service.pages.error_page import SignInOver, WayOn
 from service.pages.sign_in_pages import REQUESTS, SignInPages, Visit
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
+from service.tokens.permitted import may_use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,7 @@ class AccountRequestsEndpoint:
         context = {
             "action": path,
             "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "may_use_client": self._may_use(client, visit),
             "client": client,
             "shown": pending.shown,
             "scopes": shown_scopes(registry, pending.polled.scope),
@@ -85,18 +87,18 @@ class AccountRequestsEndpoint:
         if self._needs_login(pending, client, session):
             return self.sign_in.go_to_login(visit, path)
         try:
-            return await self._answer(visit, pending, session)
+            return await self._answer(visit, pending, session, client)
         except AlreadyAnswered as error:
             raise self._over() from error
         except LoginRequired:
             return self.sign_in.go(visit, path)
 
     async def _answer(
-        self, visit: Visit, pending: PendingRequest, session: Session
+        self, visit: Visit, pending: PendingRequest, session: Session, client: Client
     ) -> web.Response:
         flow, shown = self.sign_in.flow, pending.shown
         match visit.params.get("action"):
-            case "allow":
+            case "allow" if self._may_use(client, visit):
                 await self.requests.approve(pending, session, flow.registry.current)
                 event = CibaApproved(
                     client_id=shown.client_id,
@@ -106,7 +108,7 @@ class AccountRequestsEndpoint:
                 )
                 flow.emit(event)
                 return self.sign_in.go(visit, f"{REQUESTS}?answered=allowed")
-            case "deny":
+            case "allow" | "deny":
                 await self.requests.deny(pending)
                 flow.emit(
                     CibaDenied(
@@ -126,6 +128,16 @@ class AccountRequestsEndpoint:
         if pending is None or client is None:
             raise self._over()
         return pending, client
+
+    def _may_use(self, client: Client, visit: Visit) -> bool:
+        session, registry = visit.visitor.session, self.sign_in.flow.registry.current
+        return session is not None and may_use(
+            registry.permissions_of(client),
+            session.subject,
+            session.idp,
+            visit.visitor.user_claims,
+            registry,
+        )
 
     async def _find_client(self, pending: PendingRequest) -> Client | None:
         client = await self.sign_in.flow.reader.clients.find(pending.shown.client_id)

@@ -13,6 +13,7 @@ from service.clock import clock
 from service.http.endpoint import see_other
 from service.identity.providers.provider import (
     ProviderFailed,
+    ProviderRefused,
     ProviderUnavailable,
     ProviderUserRefused,
 )
@@ -20,6 +21,8 @@ from service.identity.providers.requests import ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
+from service.identity.tenants import place_in_tenant
+from service.model.events import ProviderSignInFailed
 from service.model.identity_provider import IdentityProvider
 from service.model.local_text import LocalText
 from service.model.user import LOCAL
@@ -79,7 +82,8 @@ class LoginEndpoint:
         if not _accepts_passwords(waiting):
             raise InvalidRequest("this client does not accept passwords of this service")
         address = self.sign_in.visits.client_address.find(request)
-        user = await self.local.verify(username, password, address=address)
+        tenants = waiting.request.tenants if waiting else ()
+        user = await self.local.verify(username, password, address=address, tenants=tenants)
         if user is None:
             return self._show_failure(visit, waiting, username)
         sign_in = SignIn(
@@ -100,7 +104,7 @@ class LoginEndpoint:
         if waiting is not None and name is None:  # a reload has removed it
             return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
         provider = self.providers.find_provider(name or "")
-        if provider is None or not _accepts_users_of(provider, waiting):
+        if provider is None or not self._accepts_users_of(provider, waiting):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
         return await self._send_to(provider, visit, waiting, _wishes(waiting))
 
@@ -125,7 +129,7 @@ class LoginEndpoint:
 
     def _find_offered(self, waiting: WaitingRequest | None) -> list[IdentityProvider]:
         known = self.providers.registry.current.identity_providers.values()
-        return [each for each in known if _accepts_users_of(each, waiting)]
+        return [each for each in known if self._accepts_users_of(each, waiting)]
 
     def _asks_name_first(self, waiting: WaitingRequest | None) -> bool:
         return any(each.domains for each in self._find_offered(waiting))
@@ -158,6 +162,7 @@ class LoginEndpoint:
         waiting = await self.sign_in.find_waiting(visit, parked_id)
         try:
             who = await self.providers.finish(pending, provider, params)
+            who = self._place(who, waiting)
         except ProviderFailed as failure:
             return self._explain(visit, waiting, provider, failure)
         return await self.sign_in.continue_as(visit, waiting, who)
@@ -230,6 +235,22 @@ class LoginEndpoint:
             error = "provider_user_refused"
         return self._show(visit, waiting, error=error, provider=provider.display_name)
 
+    def _accepts_users_of(self, provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
+        """Return whether they may answer the request; without one, anybody may sign in."""
+        registry = self.providers.registry.current
+        return waiting is None or waiting.request.accepts_users_of(provider.name, registry)
+
+    def _place(self, who: SignIn, waiting: WaitingRequest | None) -> SignIn:
+        """Return the sign-in with the user's tenant; ProviderRefused if that is not the request's."""
+        registry, asked = self.providers.registry.current, waiting.request if waiting else None
+        placed = place_in_tenant(who, registry, asked.tenant if asked else None)
+        tenant = registry.tenant_of(who.idp, placed.user_claims)
+        if asked is None or asked.accepts_tenant(tenant):
+            return placed
+        cause = "its user is not of the tenant that the request is for"
+        self.providers.emit(ProviderSignInFailed(provider=who.idp, cause=cause))
+        raise ProviderRefused(cause)
+
     def _link(
         self, provider: IdentityProvider, waiting: WaitingRequest | None
     ) -> dict[str, object]:
@@ -241,11 +262,6 @@ class LoginEndpoint:
             "logo_uri": provider.logo_uri,
             "href": f"{path}?{urlencode(query)}",
         }
-
-
-def _accepts_users_of(provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
-    """Return whether they may sign in at the client; without one, anybody may."""
-    return not waiting or waiting.request.client.permissions.accepts_users_of(provider.name)
 
 
 def _accepts_passwords(waiting: WaitingRequest | None) -> bool:

@@ -25,7 +25,6 @@ from service.model.registry import LiveRegistry
 from service.protocol.errors import (
     AuthorizationPending,
     InvalidAuthorizationDetails,
-    InvalidGrant,
     OAuthError,
     RefusedValue,
     UnauthorizedClient,
@@ -129,9 +128,8 @@ class TokenEndpoint:
         if isinstance(result, OAuthError):
             self.client_auth.add_challenge(result, credentials.authorization)
             raise result
-        user_claims = await self.subjects.find_claims(result.authorization)
-        if user_claims is None:
-            raise InvalidGrant("the user is not active")
+        permissions = registry.permissions_of(client)
+        user_claims = await self.subjects.find_permitted_claims(result.authorization, permissions)
         return await self.issuer.issue(token_request, result, user_claims=user_claims)
 
     def _find_grant(self, grant_type: str, client: Client) -> Grant:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -11,6 +11,7 @@ from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_pl
 from service.identity.users import Directory
 from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
 from service.model.handle import digest
+from service.model.tenant import CLAIM
 from service.model.user import MAX_USERNAME, User, fold_username
 from service.store import verbs
 from service.store.keyvalue import KeyValue
@@ -83,8 +84,15 @@ class LocalSignIn:
     throttle: Throttle
     emit: Emit
 
-    async def verify(self, username: str, password: str, *, address: str) -> User | None:
-        """Return the user with this name and password, unless disabled or locked."""
+    async def verify(
+        self,
+        username: str,
+        password: str,
+        *,
+        address: str,
+        tenants: Collection[str] = (),
+    ) -> User | None:
+        """Return the user with this name and password, unless disabled, locked, or of no tenant of these, if there are any."""
         if not is_plain_text(username, longest=MAX_USERNAME):
             self.emit(LoginFailed(username="", address=address, reason="malformed"))
             return None
@@ -94,15 +102,17 @@ class LocalSignIn:
                 began = monotonic()
                 locked = await self.throttle.is_locked(username, address)
                 user = await self.users.by_username(username)
-                candidate = user if user and user.enabled and not locked else None
+                failure = _find_failure(user, locked=locked, tenants=tenants)
+                candidate = user if failure is None else None
                 hashes = not locked or not self.passwords.refusal_times
                 verifies = hashes and await self._verifies(username, password, candidate)
-                failure = _find_failure(user, locked=locked, verifies=verifies)
-                if user is not None and failure is None:
+                if candidate is not None and verifies:
                     await self.throttle.clear(username, address)
-                    self.emit(LoginSucceeded(subject=user.sub, username=username, address=address))
-                    return user
-                await self._refuse(username, user, failure or "unknown", address=address)
+                    self.emit(
+                        LoginSucceeded(subject=candidate.sub, username=username, address=address)
+                    )
+                    return candidate
+                await self._refuse(username, user, failure or "wrong_password", address=address)
             full_cost = hashes and self._has_full_cost(candidate)
             took = monotonic() - began
             await self.passwords.even_out(took, full_cost=full_cost)
@@ -134,12 +144,16 @@ class LocalSignIn:
             self.emit(LoginLocked(username=shown, address=address))
 
 
-def _find_failure(user: User | None, *, locked: bool, verifies: bool) -> LoginFailure | None:
-    """Return the reason of a failure, which only the audit log tells."""
+def _find_failure(
+    user: User | None, *, locked: bool, tenants: Collection[str]
+) -> LoginFailure | None:
+    """Return why no password would do; only the audit log tells it."""
     if locked:
         return "locked"
     if user is None:
         return "unknown"
     if not user.enabled:
         return "disabled"
-    return None if verifies else "wrong_password"
+    tenant = user.claims.get(CLAIM)
+    is_other = bool(tenants) and not (isinstance(tenant, str) and tenant in tenants)
+    return "other_tenant" if is_other else None

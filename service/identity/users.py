@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.model.authorization import Authorization
+from service.model.client import Permissions
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.model.user import (
@@ -18,7 +19,7 @@ from service.model.user import (
     VerifiesPasswords,
     fold_username,
 )
-from service.tokens.permitted import find_user_claims
+from service.tokens.permitted import check_user, find_user_claims
 
 
 class Directory(UserStore, FindsByEmail, VerifiesPasswords, Closes, Protocol):
@@ -108,6 +109,12 @@ class Subjects:
 
     async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:
         return await find_user_claims(self.users, self.registry, person)
+
+    async def find_permitted_claims(
+        self, authorization: Authorization, permissions: Permissions
+    ) -> Mapping[str, object]:
+        """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
+        return await check_user(self.users, self.registry, authorization, permissions)
 
     async def find_username(self, session: Session) -> str | None:
         if session.idp == LOCAL:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from service.model.client_entry import ClientEntry
+from service.model.conditions import is_any_met
 from service.model.handle import digest, new_selector
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS, MESSAGE_SIGNING
 from service.model.secret import Secret
@@ -42,6 +43,17 @@ def client_mark(client_id: str) -> str:
     return digest(client_id)[:MARK_LENGTH]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AllowedUsers:
+    """Conditions on the users of a client; no two are equal, because Python takes true for 1."""
+
+    conditions: tuple[Mapping[str, Collection[object]], ...]
+
+    def include(self, claims: Mapping[str, object]) -> bool:
+        """Return whether a user with these claims, `sub` among them, may use the client."""
+        return is_any_met(self.conditions, claims)
+
+
 class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions of a client; clients with the same permissions can share one object."""
 
@@ -51,6 +63,15 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     enable_local_login: bool
     identity_providers: frozenset[str]
     """Empty for all of them."""
+    allowed_users: AllowedUsers | None = None
+    """None for all users."""
+    tenants: frozenset[str] = frozenset()
+    """Empty for the users of all tenants, and of none."""
+
+    @property
+    def restrict_users(self) -> bool:
+        """Whether it has to be known who a user is to say whether the user may use the client."""
+        return self.allowed_users is not None or bool(self.tenants)
 
     def accepts_users_of(self, idp: str | None) -> bool:
         """Return whether users who signed in at this provider may use the client."""
@@ -104,6 +125,8 @@ class Client(ClientEntry):
             authorization_details_types=frozenset(self.authorization_details_types or ()),
             enable_local_login=self.enable_local_login,
             identity_providers=frozenset(self.identity_provider_restrictions),
+            allowed_users=AllowedUsers(self.allowed_users) if self.allowed_users else None,
+            tenants=self.tenants,
         )
 
     def has_redirect_uri(self, uri: str) -> bool:

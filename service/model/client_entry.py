@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from service.model import types
 from service.model.certificate import der_in_pem, parse_subject
+from service.model.conditions import Condition
 from service.model.profiles import ProfileName
 from service.model.secret import Secret
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
@@ -164,6 +165,11 @@ class ClientEntry(types.Section):
     """false: users of this client sign in at an identity provider, not with a password here."""
     identity_provider_restrictions: types.Many[types.Text] = ()
     """The identity providers whose users may use the client; empty: all."""
+    allowed_users: types.Many[Condition] = ()
+    """The users who may use the client, by their present claims and `sub`: a list of conditions, one of which has to hold, such as
+    [{groups: [staff]}, {sub: ["1"]}]. In a condition, each claim has to have one of its values. Empty: all users."""
+    tenants: types.Several[types.Text] = frozenset()
+    """The tenants whose users may use the client; empty: the users of all tenants, and those of none."""
 
     access_token_type: Literal["jwt", "reference"] = "jwt"
     """jwt: a signed token that APIs can read (RFC 9068); reference: a random string that APIs ask this service about."""

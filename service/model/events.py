@@ -12,7 +12,9 @@ from service.protocol.errors import OAuthError
 Emit = Callable[[object], None]
 """Emits an event to all listeners; it never fails and never waits."""
 
-LoginFailure = Literal["malformed", "unknown", "wrong_password", "disabled", "locked"]
+LoginFailure = Literal[
+    "malformed", "unknown", "wrong_password", "disabled", "locked", "other_tenant"
+]
 
 
 class KeyAnnounced(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Protocol
 
@@ -14,6 +14,7 @@ from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
 from service.model.identity_provider import IdentityProvider
 from service.model.secret import Secret
+from service.model.tenant import CLAIM, Tenant
 from service.model.token_exchange import ExchangeRule
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
@@ -125,18 +126,6 @@ class IdentityResource(Scope):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tenant(types.Section):
-    """A tenant that acr_values=tenant:<name> may pass to the login page."""
-
-    name: types.ShortName
-    """The tenant's name in acr_values."""
-    display_name: types.Texts | None = None
-    """The name that the login page shows; null: the name."""
-    logo_uri: types.WebUrl | None = None
-    """A picture for the login page."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuthenticationContext(types.Section):
     """An authentication context (acr) and the authentication methods that meet it."""
 
@@ -170,6 +159,7 @@ class Registry:
     identity_providers: Mapping[str, IdentityProvider]
     trusted_issuers: Mapping[str, TrustedIssuer]
     tenants: Mapping[str, Tenant]
+    tenants_required: bool
     authentication_contexts: tuple[AuthenticationContext, ...]
     authorization_details_types: Mapping[str, AuthorizationDetailsType]
     extension_grants: tuple[ExtensionGrantRegistration, ...]
@@ -178,6 +168,8 @@ class Registry:
     users: tuple[User, ...]
     client_authorities: bytes | None
     """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
+    tenants_by_provider: Mapping[str, frozenset[str]]
+    """Derived: the tenants that list each identity provider."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: the API resources of each scope value."""
     longest_token: int
@@ -211,7 +203,37 @@ class Registry:
         """Return the tenant of that name; any valid name is one if no tenants are configured."""
         if self.tenants or not _TENANT_NAME.fullmatch(name):
             return self.tenants.get(name)
-        return Tenant(name=name, display_name=name, logo_uri=None)
+        return Tenant(name=name, display_name=name)
+
+    def tenant_of(self, idp: str | None, claims: Mapping[str, object]) -> str | None:
+        """Return the tenant that a user with these claims belongs to; None for one of no tenant.
+
+        No claim of an identity provider leads to a tenant that does not list it.
+        """
+        claimed = claims.get(CLAIM)
+        if idp not in self.identity_providers:
+            return claimed if isinstance(claimed, str) and claimed in self.tenants else None
+        owners = self.tenants_by_provider.get(str(idp), frozenset())
+        if claimed is None and len(owners) == 1:
+            return next(iter(owners))
+        return claimed if isinstance(claimed, str) and claimed in owners else None
+
+    def with_tenant(
+        self, idp: str | None, claims: Mapping[str, object], *, asked: Tenant | None = None
+    ) -> Mapping[str, object]:
+        """Return the claims of a provider's user with the user's tenant; `asked` is that of the request, which may choose."""
+        if not self.tenants:
+            return claims
+        tenant = self.tenant_of(idp, claims)
+        if tenant is None and asked and CLAIM not in claims:
+            tenant = self.tenant_of(idp, {CLAIM: asked.name})
+        if tenant is None:
+            return {name: value for name, value in claims.items() if name != CLAIM}
+        return claims if claims.get(CLAIM) == tenant else {**claims, CLAIM: tenant}
+
+    def offers_provider(self, idp: str, tenants: Collection[str]) -> bool:
+        """Return whether it is a provider of one of these tenants; without tenants it is for all."""
+        return not tenants or not self.tenants_by_provider.get(idp, frozenset()).isdisjoint(tenants)
 
     def find_trusted_issuer(self, iss: object, *, id_jag: bool) -> TrustedIssuer | None:
         """Return the issuer of that name whose assertions are accepted: ID-JAGs only, or all but these."""

@@ -35,6 +35,8 @@ class User(Section):
     """The Argon2 hash of the password; `python -m service hash-password` makes it. null: no sign-in by password."""
     enabled: bool = True
     """false: the user cannot sign in, and the user's tokens are inactive."""
+    tenant: str | None = None
+    """The name of the user's tenant, which becomes the claim `tenant`; null: none, unless `claims` has one."""
     ciba_user_code: str | None = field(default=None, repr=False)
     """The Argon2 hash of the code without which no client may send the user a CIBA request; `python -m service hash-password`
     makes it. null: there is no such code."""

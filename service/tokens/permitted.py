@@ -11,8 +11,9 @@ from service.clients.directory import Clients
 from service.keys.jose import VerifiedClaims
 from service.model.authorization import DELEGATION, Authorization
 from service.model.client import Permissions
-from service.model.registry import LiveRegistry
+from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
+from service.model.tenant import CLAIM
 from service.model.user import LOCAL, UserStore
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
@@ -82,14 +83,49 @@ def continue_offline(authorization: Authorization, permissions: Permissions) -> 
 async def find_permissions(
     clients: Clients, users: UserStore, client_id: str, authorization: Authorization | None
 ) -> Permissions:
-    """Return what the client may do; InvalidGrant if it or the user is disabled or unknown."""
+    """Return what the client may do; InvalidGrant if it or the user is disabled or unknown, or the user may not use it."""
     permissions = clients.registry.current.permissions.get(client_id)
     permissions = permissions or await clients.find_permissions(client_id)
     if permissions is None:
         raise InvalidGrant(_DISABLED)
-    if authorization and await find_user_claims(users, clients.registry, authorization) is None:
-        raise InvalidGrant(_DISABLED)
+    if authorization is not None:
+        await check_user(users, clients.registry, authorization, permissions)
     return permissions
+
+
+async def check_user(
+    users: UserStore, registry: LiveRegistry, person: Authorization, *permissions: Permissions
+) -> Mapping[str, object]:
+    """Return the user's present claims; InvalidGrant if the user is not active, or may not use one of these clients."""
+    claims = await find_user_claims(users, registry, person)
+    if claims is None:
+        raise InvalidGrant(_DISABLED)
+    subject, idp, now = person.subject, person.idp, registry.current
+    if not all(may_use(each, subject, idp, claims, now) for each in permissions):
+        raise InvalidGrant("its user may not use the client, or no longer")
+    return claims
+
+
+def may_use(
+    permissions: Permissions,
+    subject: str | None,
+    idp: str | None,
+    claims: Mapping[str, object],
+    registry: Registry,
+) -> bool:
+    """Return whether a user may use a client: the only place that decides, for every endpoint and grant.
+
+    `claims` are the user's present ones. A client that acts for itself has no user to judge.
+    """
+    if not permissions.restrict_users or subject is None:
+        return True
+    tenant = registry.tenant_of(idp, claims)
+    if permissions.tenants and tenant not in permissions.tenants:
+        return False
+    allowed = permissions.allowed_users
+    return allowed is None or allowed.include(
+        {**claims, "sub": subject, **({CLAIM: tenant} if registry.tenants else {})}
+    )
 
 
 async def find_user_claims(
@@ -113,7 +149,7 @@ async def _find_claims_of_others(
     """
     idp, current = person.idp, registry.current
     if idp is None or idp in current.identity_providers:
-        return person.user_claims
+        return current.with_tenant(idp, person.user_claims)
     issuer = current.trusted_issuers.get(idp)
     if issuer is None:
         return None
@@ -136,28 +172,38 @@ async def check_derived(
             raise InvalidGrant("its client may no longer delegate or exchange tokens")
     # An exchange names clients and users, an extension grant may name anything.
     is_exchange = authorization.grant_type == TOKEN_EXCHANGE
-    for actor in find_actors(claims.get("act"), None if is_exchange else authorization.act):
-        if not await _is_actor_enabled(clients, users, actor):
-            raise InvalidGrant(_DISABLED)
     first = await clients.find_permissions(authorization.client_id)
     if first is None:
         raise InvalidGrant(_DISABLED)
+    involved = [first]
+    for actor in find_actors(claims.get("act"), None if is_exchange else authorization.act):
+        found = await _check_actor(clients, users, actor)
+        involved += [found] if found else []
     continue_authorization(authorization, first)
+    if any(each.restrict_users for each in involved):
+        await check_user(users, clients.registry, authorization, *involved)
 
 
-async def _is_actor_enabled(
+async def _check_actor(
     clients: Clients, users: UserStore, actor: Mapping[str, object]
-) -> bool:
-    """Return whether an actor is an enabled client or user; of another issuer's party, which has `iss`, nothing is known."""
+) -> Permissions | None:
+    """Return the permissions of an actor that is a client; InvalidGrant unless it is an enabled client or user.
+
+    Of another issuer's party, which has `iss`, nothing is known.
+    """
     sub, registry = str(actor.get("sub")), clients.registry.current
     if "iss" in actor:
-        return True
+        return None
     if "idp" in actor:
-        return actor["idp"] in {*registry.identity_providers, *registry.trusted_issuers}
-    if await clients.find_permissions(sub) is not None:
-        return True
+        if actor["idp"] in {*registry.identity_providers, *registry.trusted_issuers}:
+            return None
+        raise InvalidGrant(_DISABLED)
+    if (permissions := await clients.find_permissions(sub)) is not None:
+        return permissions
     user = await users.by_subject(sub)
-    return user is not None and user.enabled
+    if user is None or not user.enabled:
+        raise InvalidGrant(_DISABLED)
+    return None
 
 
 def find_actors(

@@ -66,12 +66,20 @@ SCREENS: dict[str, dict[str, object]] = {
     "request.html": {
         "action": "/account/requests/" + "S" * 16,
         "user": ALICE,
+        "may_use_client": True,
         "client": CLIENT,
         "shown": SHOWN,
         "scopes": [scope("openid"), scope("api1", required=True)],
         "details": [],
         "session_id": "S" * 16,
         "csrf": "anti-forgery",
+    },
+    "not_allowed.html": {
+        "action": "/account/not-allowed",
+        "client": CLIENT,
+        "tenant": None,
+        "user": ALICE,
+        **FORM,
     },
     "select_account.html": {
         "action": "/account/login",

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.rfc("9110#12.5.4")
 
 IDS = {
     "login.html": {"username", "password", "remember", "login", "cancel", "login-error"},
+    "not_allowed.html": {"not-allowed", "account-other", "cancel"},
     "select_account.html": {"account-continue", "account-other", "cancel"},
     "consent.html": {"consent-allow", "consent-deny", "remember"},
     "request.html": {"request-allow", "request-deny", "binding-message"},

@@ -38,6 +38,7 @@ def named_files_exist(file: ConfigurationFile) -> Iterator[Finding]:
         ("ui", "logo"): logo,
         **{("signing", "keys", at, "path"): key.path for at, key in enumerate(file.signing.keys)},
     }
+    named |= {("tenants", at, "logo"): tenant.logo for at, tenant in enumerate(file.tenants)}
     for name in ("certificate", "private_key", "client_ca"):
         named["server", "tls", name] = getattr(tls, name, None)
     for location, path in named.items():

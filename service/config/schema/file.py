@@ -25,6 +25,7 @@ from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import with_profile_defaults
+from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
@@ -143,9 +144,12 @@ class ConfigurationFile(Settings):
     trusted_issuers: types.Many[TrustedIssuer] = ()
     """The issuers whose JWTs are accepted as statements about users: as assertions of the JWT bearer grant (RFC 7523 §2.1), and
     as subject tokens of token exchange where a rule names the issuer."""
-    tenants: types.Many[registry.Tenant] = ()
-    """The tenants that acr_values=tenant:<name> may pass to the login page; empty: any name of 1 to 100 letters, digits, ".",
-    "_", "-"."""
+    tenants: types.Many[Tenant] = ()
+    """The organisations that share this service. acr_values=tenant:<name> chooses one of them for a request. Empty: any name of 1
+    to 100 letters, digits, ".", "_", "-" reaches the pages, and means nothing more."""
+    tenants_required: bool = False
+    """true: authorization requests have to name a tenant, unless their client has only one; false: users of all tenants may
+    answer a request without one."""
     authentication_contexts: types.Many[registry.AuthenticationContext] = (
         registry.AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )

@@ -1,0 +1,38 @@
+"""/account/not-allowed: the user learns that this account may not use the client, and may take another (RFC 6749 §4.1.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.authorize.steps import LOGIN, NOT_ALLOWED
+from service.pages.sign_in_pages import SignInPages
+from service.protocol.errors import AccessDenied
+
+PATH = NOT_ALLOWED.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotAllowedEndpoint:
+    sign_in: SignInPages
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+
+    async def page(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_page(request)
+        waiting = await self.sign_in.require_waiting(visit)
+        if visit.visitor.session is None:
+            return await self.sign_in.advance(visit, waiting)
+        context = {"action": PATH, "user": await self.sign_in.visits.shown_user(visit.visitor)}
+        return self.sign_in.show(visit, "not_allowed.html", waiting, context=context)
+
+    async def submit(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_form(request)
+        waiting = await self.sign_in.require_waiting(visit)
+        if visit.params.get("action") == "other":
+            return self.sign_in.go(visit, LOGIN.path, waiting.parked.id)
+        error = AccessDenied(NOT_ALLOWED.reason)
+        return await self.sign_in.refuse(visit, waiting, error)

@@ -1,0 +1,37 @@
+"""Finds the tenant that a request is for, and with it the users who may answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from service.identity.sign_ins import SignIn
+from service.model.client import Client
+from service.model.registry import Registry
+from service.model.tenant import Tenant
+
+_PREFIX = "tenant:"
+
+
+class AskedTenant(NamedTuple):
+    tenant: Tenant | None
+    """The tenant that the request is for."""
+    tenants: frozenset[str]
+    """Those whose users may answer it; empty: users of all tenants, and of none."""
+
+
+def find_tenant(acr_values: Iterable[str], client: Client, registry: Registry) -> AskedTenant:
+    """Return the first tenant that acr_values name and that the client is for, else the client's only one."""
+    own = client.tenants
+    names = [each.removeprefix(_PREFIX) for each in acr_values if each.startswith(_PREFIX)]
+    names += own if len(own) == 1 else ()
+    known = (registry.find_tenant(name) for name in names)
+    tenant = next((each for each in known if each and (not own or each.name in own)), None)
+    is_configured = tenant is not None and tenant.name in registry.tenants
+    return AskedTenant(tenant, frozenset({tenant.name}) if tenant and is_configured else own)
+
+
+def place_in_tenant(who: SignIn, registry: Registry, asked: Tenant | None) -> SignIn:
+    """Return the sign-in at a provider with the `tenant` claim that holds here; the request's tenant decides where several could."""
+    return replace(who, user_claims=registry.with_tenant(who.idp, who.user_claims, asked=asked))

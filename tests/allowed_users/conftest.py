@@ -1,0 +1,63 @@
+"""Clients that only some users may use: by their groups, or by their tenant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from tests.allowed_users.paths import World
+from tests.ciba.consumption import ciba_client
+from tests.device.tv import TELEVISIONS
+from tests.driving.browser import Browser
+from tests.driving.registry import client_in, hashed
+from tests.driving.service import RunningService
+from tests.jwt_bearer.foreign import partner_entry, presenter_entry
+from tests.token_exchange.exchanging import EXCHANGE
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """Alice is of the staff and of Acme; every way to a token is open to some client."""
+    by_name = {user["username"]: user for user in config["users"]["list"]}
+    by_name["alice"]["claims"]["groups"] = ["staff", "admins"]
+    by_name["alice"]["tenant"] = "acme"
+    by_name["bob"]["tenant"] = "beta"
+    config["tenants"] = [{"name": "acme", "display_name": "Acme"}, {"name": "beta"}]
+    config["clients"] += deepcopy(TELEVISIONS)
+    config["clients"] += [
+        ciba_client("till", client_in(config, "web")["client_secrets"]),
+        presenter_entry("courier", hashed("courier")),
+    ]
+    config["trusted_issuers"] = [partner_entry(subject="818727", existing_user=True)]
+    for name in ("api1", "frontend", "web"):
+        client_in(config, name)["allowed_grant_types"].append(EXCHANGE)
+    client_in(config, "api1")["allowed_scopes"] += ["openid"]
+    own = {"clients": ["web"], "scopes": ["openid", "api1"], "audiences": ["api1"]}
+    config["token_exchange"] = [
+        {"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]},
+        own | {"subject_token_types": ["id_token"], "subject_audience": ["api1"]},
+    ]
+    return config
+
+
+@pytest.fixture
+def reload(service: RunningService, config: dict[str, Any]) -> Callable[[Change], None]:
+    """Change the configuration of the running service."""
+
+    def reload(change: Change) -> None:
+        change(config)
+        service.parts.shared.configuration.file.write_text(json.dumps(config))
+        assert service.parts.shared.registry.reload()
+
+    return reload
+
+
+@pytest.fixture
+def world(service: RunningService, browser: Browser) -> World:
+    return World(service, browser)
