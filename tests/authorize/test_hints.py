@@ -20,6 +20,7 @@ pytestmark = pytest.mark.rfc("openid-core#3.1.2.1")
 def config() -> dict[str, Any]:
     configuration = fresh_configuration()
     client_in(configuration, "spa")["default_acr_values"] = ["tenant:acme", "strong", "weak"]
+    configuration["users"]["list"][0]["claims"]["tenant"] = "acme"
     return configuration | {
         "tenants": [{"name": "acme", "display_name": "Acme & Sons"}],
         "authentication_contexts": [

@@ -22,7 +22,9 @@ def config() -> dict[str, Any]:
         "de": "Vorsichtige <Anwendung>",
     }
     configuration["ui"]["title"] = {"en": "Welcome", "de": "Willkommen"}
-    configuration["tenants"] = [{"name": "acme", "display_name": {"en": "Acme", "de": "Gipfel"}}]
+    acme = {"name": "acme", "display_name": {"en": "Acme", "de": "Gipfel"}, "providers": ["up"]}
+    configuration["tenants"] = [acme]
+    configuration["users"]["list"][0]["tenant"] = "acme"
     configuration["api_scopes"] = [
         {
             "name": "api1",
