@@ -1,13 +1,14 @@
 # make image
 #   BASE=python@sha256:…             the base by its digest: the same today and in a year
 #   LOCK=requirements-tracing.lock   with OpenTelemetry
+#   LOCK=requirements-all.lock       with every extra, such as the drivers of users.source
 ARG BASE=python:3.11-slim-bookworm
 
 FROM ${BASE} AS build
 ARG LOCK=requirements.lock
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /app
-COPY requirements.lock requirements-tracing.lock ./
+COPY requirements.lock requirements-tracing.lock requirements-all.lock ./
 RUN python -m venv --without-pip .venv && \
     python -m pip --python .venv/bin/python install --no-compile --only-binary :all: --require-hashes -r ${LOCK}
 COPY pyproject.toml LICENSE ./

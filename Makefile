@@ -155,7 +155,8 @@ format: .venv/developing ## the code in its one format, with what ruff can mend 
 lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --group install -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --extra tracing --group install -c requirements.lock -o requirements-tracing.lock
-	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --extra tracing --group install --group dev -c requirements-tracing.lock -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install -c requirements-tracing.lock -o requirements-all.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install --group dev -c requirements-all.lock -o requirements-dev.lock
 	$(BIN)/uv pip compile $(LOCKING) --group uv -c requirements-dev.lock -o requirements-uv.lock
 LOCKING := --quiet --upgrade --universal --generate-hashes --no-header
 

@@ -12,7 +12,8 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 # Where scripts/go-tools and scripts/debian-program put programs, and where Debian keeps servers.
-os.environ["PATH"] += f"{os.pathsep}{Path(__file__).parent / 'build/bin'}{os.pathsep}/usr/sbin"
+folders = [Path(__file__).parent / "build/bin", *Path("/usr/lib/postgresql").glob("*/bin")]
+os.environ["PATH"] += "".join(f"{os.pathsep}{folder}" for folder in (*folders, "/usr/sbin"))
 
 pytest_plugins = ("tests.requirements",)
 pytest.register_assert_rewrite("tests.certification")

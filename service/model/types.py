@@ -234,6 +234,7 @@ JsonSchema = Annotated[
 """A JSON Schema, or the file that has it."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST_TEXT)]
+Query = Annotated[str, Field(min_length=1, max_length=10_000)]
 ShortName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 Texts = Annotated[
     str | LocalText,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, runtime_checkable
 
@@ -82,6 +83,33 @@ class VerifiesPasswords(Protocol):
         `user` is what `by_username` has returned for this name; None for one that must not sign in, who is refused in the
         same time as for a wrong password.
         """
+        ...
+
+
+@runtime_checkable
+class ReplacesPasswords(Protocol):
+    """A UserStore that can write the hash of a password."""
+
+    async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
+        """Write a hash, unless another one than `old` is there by now; return whether it was written."""
+        ...
+
+
+@runtime_checkable
+class ListsUsers(Protocol):
+    """A UserStore that can list its users."""
+
+    async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
+        """Return the first users by name whose folded name begins with this."""
+        ...
+
+
+@runtime_checkable
+class DisablesUsers(Protocol):
+    """A UserStore that can disable and enable its users."""
+
+    async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
+        """Disable or enable a user; return whether there is such a user."""
         ...
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 GROUPS = PYPROJECT["dependency-groups"]
-LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-dev", "-uv")]
+LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-all", "-dev", "-uv")]
 COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
 
 
@@ -22,10 +23,14 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
     [
         ("requirements.lock", PYPROJECT["project"]["dependencies"]),
         ("requirements-tracing.lock", PYPROJECT["project"]["optional-dependencies"]["tracing"]),
+        (
+            "requirements-all.lock",
+            [*chain(*PYPROJECT["project"]["optional-dependencies"].values())],
+        ),
         ("requirements-dev.lock", [one for one in GROUPS["dev"] if isinstance(one, str)]),
         ("requirements-uv.lock", GROUPS["uv"]),
     ],
-    ids=["run", "tracing", "development", "uv"],
+    ids=["run", "tracing", "all extras", "development", "uv"],
 )
 def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     locked = set(re.findall(r"^([\w.-]+)==", (REPOSITORY / lock).read_text(), re.MULTILINE))
@@ -36,7 +41,8 @@ def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     ("lock", "longer"),
     [
         ("requirements.lock", "requirements-tracing.lock"),
-        ("requirements.lock", "requirements-dev.lock"),
+        ("requirements-tracing.lock", "requirements-all.lock"),
+        ("requirements-all.lock", "requirements-dev.lock"),
         ("requirements-uv.lock", "requirements-dev.lock"),
     ],
 )

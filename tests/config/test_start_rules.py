@@ -68,6 +68,43 @@ CASES = {
         "ui.templates",
         "broken/login.html:2: unexpected end of template",
     ),
+    "users_block": ("users: {source: sql}", "users.source", "sql needs the block users.sql"),
+    "users_database": (
+        "users: {source: sql, sql: {table: people, url: 'nonsense'}}",
+        "users.sql.url",
+        "is not a database URL",
+    ),
+    "users_database_name": (
+        "users: {source: sql, sql: {table: people, url: 'nodb+nothing://host/x'}}",
+        "users.sql.url",
+        "is not a database URL",
+    ),
+    "users_driver": (
+        "users: {source: sql, sql: {table: people, url: 'sqlite:///people.db'}}",
+        "users.sql.url",
+        "sqlite+pysqlite is no asynchronous driver",
+    ),
+    "users_driver_that_is_missing": (
+        "users: {source: sql, sql: {table: people, url: 'mysql+aiomysql://host/x'}}",
+        "users.source",
+        "sql needs the package aiomysql, which is not installed",
+    ),
+    "users_table": (
+        "users: {source: sql, sql: {url: 'sqlite+aiosqlite:///people.db'}}",
+        "users.sql",
+        "needs a table, or the queries by_subject and by_username",
+    ),
+    "users_query": (
+        "users: {source: sql, sql: {table: t, url: 'sqlite+aiosqlite:///x', queries: {by_email: SELECT 1}}}",
+        "users.sql.queries.by_email",
+        "has no parameter :email",
+    ),
+    "users_to_be_written": (
+        """users: {source: sql, sql: {url: 'sqlite+aiosqlite:///x', writable: true,
+          queries: {by_subject: 'SELECT :sub', by_username: 'SELECT :username'}}}""",
+        "users.sql.writable",
+        "needs a table; queries can write without it",
+    ),
     "further_authorities_can_be_trusted": (
         "outgoing: {ca_file: none.pem}",
         "outgoing.ca_file",

@@ -21,6 +21,12 @@ AWAY = (503, "temporarily_unavailable")
 
 
 @pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    source = f"{SwitchedUsers.__module__}:{SwitchedUsers.__name__}"
+    return config | {"users": {"source": source, "timeout": "30s"}}
+
+
+@pytest.fixture
 def away(store: SwitchedUsers) -> SwitchedUsers:
     store.trouble = ConnectionRefusedError("secret-host is down")
     return store

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from service.model import types
 from service.model.user import User
 
-SOURCES: Mapping[str, str] = {}
+SOURCES: Mapping[str, str] = {
+    "sql": "service.identity.sources.sql",
+}
 """By `users.source`: the module that asks that system, which is imported only where it is configured.
 
 It has `find_problems(settings)` for `check`, and `open_source(settings, tools)`
@@ -29,11 +31,78 @@ def _source(value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SqlColumns(types.Section):
+    """The columns of users.sql.table; instead of a column's name any SQL expression may be written."""
+
+    sub: types.Text = "sub"
+    """The user's identifier, which never changes, such as the primary key."""
+    username: types.Text = "username"
+    """The name to sign in with."""
+    password: types.Text | None = "password"
+    """The hash of the password; null: nobody signs in by password."""
+    enabled: types.Text | None = "enabled"
+    """Whether the user may sign in and use tokens, such as is_active or deleted_at IS NULL; null: everybody may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlQueries(types.Section):
+    """Queries of your own, instead of those that are made from the table and its columns.
+
+    Each returns the columns sub, username, password and enabled; all others are claims, and one with the name claims is a JSON
+    object of claims. Values come as parameters such as :sub.
+    """
+
+    by_subject: types.Query | None = None
+    """The user with the identifier :sub."""
+    by_username: types.Query | None = None
+    """The user with the name :username, which is in lower case (Unicode NFKC, case-folded). A row counts only if one of its
+    columns is this name, so that a database that ignores accents does not accept other names."""
+    by_email: types.Query | None = None
+    """The user with the verified email address :email, which is in lower case."""
+    list_users: types.Query | None = None
+    """At most :limit users whose name begins with :prefix, which is in lower case and has a % at its end, by their names."""
+    replace_password: types.Query | None = None
+    """Writes the hash :password of the user :sub, if the present one is still :old. It replaces hashes in old formats."""
+    set_enabled: types.Query | None = None
+    """Writes :enabled, true or false, of the user :sub."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlUsers(types.Section):
+    """The users of an SQL database, for source: sql."""
+
+    url: types.Text = field(repr=False)
+    """The database, as SQLAlchemy writes it with an asynchronous driver: postgresql+asyncpg://name:password@host/database,
+    mysql+asyncmy://…, sqlite+aiosqlite:////folder/file. Options of the driver follow behind a question mark."""
+    table: types.Text | None = None
+    """The table or view with the users; null: the queries below find them."""
+    columns: SqlColumns = SqlColumns()
+    """The columns of the table."""
+    claims: dict[types.Text, types.Text] = field(default_factory=dict)
+    """The columns, or SQL expressions, of claims: {name: full_name, email: email, email_verified: confirmed_at IS NOT NULL}."""
+    queries: SqlQueries = SqlQueries()
+    """Queries instead of those that are made from the table and its columns."""
+    sub_type: Literal["text", "integer", "uuid"] = "text"
+    """The type of the column of sub. Some drivers do not compare a number with a text."""
+    writable: bool = False
+    """true: the table's password column may be written, to replace a hash in an old format after a sign-in, and its enabled column,
+    to disable users on the command line."""
+    pool_size: Annotated[int, Field(ge=1)] = 5
+    """The connections that a process keeps open."""
+    max_overflow: Annotated[int, Field(ge=0)] = 5
+    """The connections that it may open beyond these while many are in use."""
+    pool_recycle: types.Lifetime = 1800
+    """How old a connection may become; less than the time after which the database or a firewall closes idle ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Users(types.Section):
     """The users of this service itself, and how long another system that knows them may take to answer."""
 
     source: Annotated[str, AfterValidator(_source)] = "file"
-    """file: the list below; or the import path of a UserStore."""
+    """file: the list below; sql: a database; or the import path of a UserStore."""
+    sql: SqlUsers | None = None
+    """The database, for source: sql."""
     timeout: types.Timeout = 2
     """The longest time to wait for the system that the users come from. After that, and as long as it does not answer, a request
     that needs it gets the status 503."""

@@ -12,6 +12,7 @@ import structlog
 
 from service.caching import BoundedCache
 from service.config.schema.users import Users
+from service.identity.passwords import is_plain_text
 from service.identity.sources.circuit import Circuit
 from service.model.events import Emit
 from service.model.timings import OthersAnswered, ignore_timing
@@ -29,6 +30,9 @@ log = structlog.stdlib.get_logger(__name__)
 
 PURPOSE = "users"
 """The label of these questions in the metrics of outgoing requests."""
+
+MAX_NAME = 255
+"""Characters of a `sub` (OIDC Core §2), name or address; of a longer one, or with a control character, nobody is asked."""
 
 REMEMBERED = 10_000
 """Users of the cache; of a thousand with a few claims each it takes about a megabyte."""
@@ -55,6 +59,8 @@ class OutsideUsers:
 
     async def by_subject(self, sub: str) -> User | None:
         """Return the user, as it was at most `users.cache` ago."""
+        if not is_plain_text(sub, longest=MAX_NAME):
+            return None
         known = self._known.get(sub) if self._cached_for else None
         if known is not None:
             return known
@@ -65,11 +71,13 @@ class OutsideUsers:
 
     async def by_username(self, username: str) -> User | None:
         """Return the user as it is now."""
+        if not is_plain_text(username, longest=MAX_NAME):
+            return None
         return await self._ask(partial(self._source.by_username, username))
 
     async def by_email(self, email: str) -> User | None:
         """Return the only user with this verified address; None where the system cannot tell."""
-        if not isinstance(self._source, FindsByEmail):
+        if not isinstance(self._source, FindsByEmail) or not is_plain_text(email, longest=MAX_NAME):
             return None
         return await self._ask(partial(self._source.by_email, email))
 

@@ -1,0 +1,201 @@
+"""Users of an SQL database, by SQLAlchemy: any that has an asynchronous driver."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import TextClause, exc, make_url, text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from service.config.problem import Finding
+from service.config.schema.users import SqlUsers, Users
+from service.identity.sources import Tools, missing_extra
+from service.identity.sources.sql_queries import build_queries
+from service.identity.sources.sql_rows import user_of
+from service.model.user import User, UsersUnavailable, fold_username
+
+_BLOCK = ("users", "sql")
+_URL = (*_BLOCK, "url")
+_EXAMPLE = "write it as postgresql+asyncpg://name:password@host/database"
+
+
+def find_problems(settings: Users) -> Iterator[Finding]:
+    """Yield what is wrong with the block, its URL or the installed drivers."""
+    block = settings.sql
+    if block is None:
+        yield Finding(("users", "source"), "sql needs the block users.sql")
+        return
+    yield from _find_problems_of_queries(block)
+    yield from _find_problems_of_url(block.url)
+
+
+def _find_problems_of_queries(block: SqlUsers) -> Iterator[Finding]:
+    if block.table is None and not (block.queries.by_subject and block.queries.by_username):
+        yield Finding(_BLOCK, "needs a table, or the queries by_subject and by_username")
+    if block.table is None and block.writable:
+        yield Finding((*_BLOCK, "writable"), "needs a table; queries can write without it")
+    for name, query in build_queries(block).items():
+        needed = {"by_subject": "sub", "by_username": "username", "by_email": "email"}.get(name)
+        if needed is not None and needed not in _parameters_of(text(query)):
+            yield Finding((*_BLOCK, "queries", name), f"has no parameter :{needed}")
+
+
+def _find_problems_of_url(url: str) -> Iterator[Finding]:
+    try:
+        dialect = make_url(url).get_dialect()
+        dialect.import_dbapi()
+    except ModuleNotFoundError as error:
+        yield missing_extra("sql", error)
+    except (exc.ArgumentError, ValueError):
+        yield Finding(_URL, "is not a database URL", _EXAMPLE)
+    else:
+        if not dialect.is_async:
+            message = f"{dialect.name}+{dialect.driver} is no asynchronous driver"
+            yield Finding(_URL, message, _EXAMPLE)
+
+
+def open_source(settings: Users, _: Tools) -> SqlUserStore:
+    """Return the users of the database; nothing is connected yet."""
+    block = settings.sql
+    assert block is not None  # noqa: S101 - else there would be a problem
+    logging.getLogger("asyncmy").setLevel(logging.ERROR)  # its warnings repeat values
+    engine = create_async_engine(
+        block.url,
+        isolation_level="AUTOCOMMIT",  # one query each: nothing to begin, to commit or to roll back
+        pool_reset_on_return=None,
+        pool_size=block.pool_size,
+        max_overflow=block.max_overflow,
+        pool_timeout=settings.timeout,
+        pool_recycle=block.pool_recycle,
+        hide_parameters=True,
+    )
+    return SqlUserStore(engine, block)
+
+
+class SqlUserStore:
+    """A UserStore whose users are rows of a table, or of the operator's queries."""
+
+    def __init__(self, engine: AsyncEngine, settings: SqlUsers) -> None:
+        self._engine = engine
+        self._queries = {name: text(query) for name, query in build_queries(settings).items()}
+        self._sub_type = settings.sub_type
+        self._claims = {f"claim_{at}": name for at, name in enumerate(settings.claims)}
+        """By the names that they have in the made queries."""
+
+    async def by_subject(self, sub: str) -> User | None:
+        """Return the user with exactly this identifier: databases compare 1 and 01, or a and A, as they like."""
+        typed = self._typed(sub)
+        if typed is None:
+            return None
+        users = [user_of(row) for row in await self._select("by_subject", sub=typed)]
+        return _the_only([user for user in users if user.sub == sub])
+
+    async def by_username(self, username: str) -> User | None:
+        """Return the user of a row in which the name stands."""
+        folded = fold_username(username)
+        rows = await self._select("by_username", username=folded)
+        return _the_only([user_of(row) for row in rows if _has_text(row, folded)])
+
+    async def by_email(self, email: str) -> User | None:
+        """Return the only user with this verified address."""
+        if "by_email" not in self._queries:
+            return None
+        address = email.casefold()
+        users = [user_of(row) for row in await self._select("by_email", email=address)]
+        found = [user for user in users if _has_verified(user, address)]
+        return found[0] if len(found) == 1 else None
+
+    async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
+        """Return the first users by name whose name begins with this."""
+        escaped = fold_username(prefix).replace("!", "!!").replace("%", "!%").replace("_", "!_")
+        rows = await self._select("list_users", prefix=f"{escaped}%", limit=limit)
+        return [user_of(row) for row in rows]
+
+    async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
+        """Write a hash, unless another one than `old` is there by now; False where the database is read only."""
+        typed = self._typed(sub)
+        if typed is None or "replace_password" not in self._queries:
+            return False
+        return await self._write("replace_password", sub=typed, old=old, password=new) > 0
+
+    async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
+        """Disable or enable a user; NotImplementedError where the database is read only."""
+        if "set_enabled" not in self._queries:
+            raise NotImplementedError("users.sql is not writable")
+        typed = self._typed(sub)
+        await self._write("set_enabled", sub=typed, enabled=enabled)
+        return await self.by_subject(sub) is not None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._engine.dispose()
+
+    def _typed(self, sub: str) -> object:
+        """Return the identifier as the column's type; None where it cannot be one of that type."""
+        try:
+            match self._sub_type:
+                case "integer":
+                    return int(sub) if sub.isascii() and len(sub) < 20 else None  # noqa: PLR2004 - of 64 bits
+                case "uuid":
+                    return (
+                        UUID(sub) if self._engine.dialect.name == "postgresql" else str(UUID(sub))
+                    )
+                case "text":
+                    return sub
+        except ValueError:
+            return None
+
+    async def _select(self, name: str, **values: object) -> Sequence[Mapping[str, Any]]:
+        rows = (await self._execute(name, values)).mappings().all()
+        return [{self._claims.get(name, name): row[name] for name in row} for row in rows]
+
+    async def _write(self, name: str, **values: object) -> int:
+        return int((await self._execute(name, values)).rowcount)
+
+    async def _execute(self, name: str, values: Mapping[str, object]) -> Any:
+        """Return the buffered result; once more where the database had closed an idle connection."""
+        query = self._queries[name]
+        given = {key: values[key] for key in _parameters_of(query) if key in values}
+        try:
+            try:
+                return await self._execute_once(query, given)
+            except exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                return await self._execute_once(query, given)
+        except exc.SQLAlchemyError as error:
+            raise UsersUnavailable(_describe(error, given)) from error
+
+    async def _execute_once(self, query: TextClause, values: Mapping[str, object]) -> Any:
+        async with self._engine.connect() as connection:
+            return await connection.execute(query, values)
+
+
+def _parameters_of(query: TextClause) -> frozenset[str]:
+    return frozenset(query.compile().params)
+
+
+def _describe(error: exc.SQLAlchemyError, values: Mapping[str, object]) -> str:
+    """Return what the database said, for the log; only its kind where it repeats a value, which may be a password."""
+    said = str(getattr(error, "orig", None) or error)
+    is_safe = not any(str(value) in said for value in values.values())
+    return said if is_safe else type(error).__name__
+
+
+def _has_text(row: Mapping[str, object], folded: str) -> bool:
+    return any(isinstance(value, str) and fold_username(value) == folded for value in row.values())
+
+
+def _has_verified(user: User, address: str) -> bool:
+    email = user.claims.get("email")
+    verified = user.claims.get("email_verified") is True
+    return verified and isinstance(email, str) and email.casefold() == address
+
+
+def _the_only(users: Sequence[User]) -> User | None:
+    if len(users) > 1:
+        raise LookupError("users.sql: several users have the same name or identifier")
+    return users[0] if users else None

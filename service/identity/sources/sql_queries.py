@@ -1,0 +1,58 @@
+"""Makes the queries of users.sql from its table and columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from service.config.schema.users import SqlUsers
+
+_PLAIN_NAME = re.compile(r'\w+(\.\w+)*|"[^"]+"|`[^`]+`')
+"""A column, and no other expression: it can be written."""
+
+
+def build_queries(settings: SqlUsers) -> Mapping[str, str]:
+    """Return the query of each purpose that is possible, those of the operator before those of the table."""
+    own = {name: query for name, query in asdict(settings.queries).items() if query is not None}
+    if settings.table is None:
+        return own
+    return {**_reading(settings), **(_writing(settings) if settings.writable else {}), **own}
+
+
+def _reading(settings: SqlUsers) -> Mapping[str, str]:
+    columns, claims = settings.columns, settings.claims
+    shown = {
+        "sub": columns.sub,
+        "username": columns.username,
+        "password": columns.password or "NULL",
+        "enabled": columns.enabled or "1",
+    }
+    named = [f"{expression} AS {name}" for name, expression in shown.items()]
+    # A name may be any text; what a claim is called in the row says its place.
+    named += [f"{expression} AS claim_{at}" for at, expression in enumerate(claims.values())]
+    select = f"SELECT {', '.join(named)} FROM {settings.table} WHERE "  # noqa: S608 - the operator's own words
+    queries = {
+        "by_subject": f"{select}{columns.sub} = :sub",
+        "by_username": f"{select}LOWER({columns.username}) = :username",
+        "list_users": (
+            f"{select}LOWER({columns.username}) LIKE :prefix ESCAPE '!' "
+            f"ORDER BY {columns.username} LIMIT :limit"
+        ),
+    }
+    if "email" in claims:
+        queries["by_email"] = f"{select}LOWER({claims['email']}) = :email"
+    return queries
+
+
+def _writing(settings: SqlUsers) -> Mapping[str, str]:
+    table, columns = settings.table, settings.columns
+    at = f"WHERE {columns.sub} = :sub"
+    queries = dict[str, str]()
+    if columns.password is not None and _PLAIN_NAME.fullmatch(columns.password):
+        queries["replace_password"] = (
+            f"UPDATE {table} SET {columns.password} = :password {at} AND {columns.password} = :old"  # noqa: S608
+        )
+    if columns.enabled is not None and _PLAIN_NAME.fullmatch(columns.enabled):
+        queries["set_enabled"] = f"UPDATE {table} SET {columns.enabled} = :enabled {at}"  # noqa: S608
+    return queries

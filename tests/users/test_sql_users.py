@@ -1,0 +1,184 @@
+"""users.source: sql: people of a real PostgreSQL, MariaDB and SQLite sign in, and are asked for at every use of a token."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from service.model.events import LoginFailed
+from tests.conftest import Start
+from tests.driving.client_app import ClientApp
+from tests.driving.database_servers import DatabaseServer, PostgresServer
+from tests.driving.registry import fresh_configuration
+from tests.driving.service import Answer, RunningService
+from tests.users.database import CHANGED, SETTINGS, Database
+
+pytestmark = [pytest.mark.rfc("openid-connect-core-1_0#5.3"), pytest.mark.usefixtures("one_store")]
+
+WRONG = (400, "invalid_grant")
+
+
+@pytest.fixture
+def config(database: Database) -> dict[str, Any]:
+    sql = {**deepcopy(SETTINGS), "url": database.url, "writable": True}
+    return fresh_configuration() | {"users": {"source": "sql", "sql": sql, "timeout": "30s"}}
+
+
+async def sign_in(service: RunningService, username: str, password: str | None = None) -> Answer:
+    """Ask for tokens by the password grant."""
+    password = f"{username.lower()}-password" if password is None else password
+    return await service.token(
+        "frontend",
+        grant_type="password",
+        username=username,
+        password=password,
+        scope="openid profile email api1 offline_access",
+    )
+
+
+async def test_a_person_signs_in_and_has_the_claims_of_the_row(
+    service: RunningService, app: ClientApp
+) -> None:
+    token = (await sign_in(service, "ALICE"))["access_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    assert (await service.get("/connect/userinfo", headers=headers)).json == {
+        "sub": "1",
+        "name": "Alice Smith",
+        "email": "alice@example.com",
+        "email_verified": True,
+        "updated_at": int(CHANGED.timestamp()),
+    }
+    assert "code" in (await app.login("bob")).parameters
+
+
+async def test_a_person_who_is_disabled_loses_every_token_at_once(
+    service: RunningService, database: Database
+) -> None:
+    issued = await sign_in(service, "alice")
+    assert await service.is_active(issued["access_token"])
+    await database.execute("UPDATE people SET active = :no WHERE id = '1'", no=False)
+    assert not await service.is_active(issued["access_token"])
+    refresh = {"grant_type": "refresh_token", "refresh_token": issued["refresh_token"]}
+    assert (await service.token("frontend", **refresh)).refusal == WRONG
+    assert (await sign_in(service, "alice")).refusal == WRONG
+
+
+@pytest.mark.parametrize(
+    "username",
+    [
+        *("mallory", "carol", "alice ", "álice", "al_ce", "alice%", "' OR '1'='1"),
+        *("alice\t", "alice'; DROP TABLE people; --", "1"),
+    ],
+)
+async def test_no_other_name_is_a_persons(service: RunningService, username: str) -> None:
+    assert (await sign_in(service, username, "alice-password")).refusal == WRONG
+
+
+async def test_an_identifier_is_compared_letter_by_letter(
+    service: RunningService, database: Database
+) -> None:
+    await database.add("a", "dave")
+    users = service.parts.sign_in.users
+    found = await users.by_subject("a")
+    assert found is not None
+    assert found.username == "dave"
+    assert [await users.by_subject(sub) for sub in ("A", "a ", "á", "01", "\0")] == [None] * 5
+
+
+async def test_only_a_verified_address_of_one_person_finds_somebody(
+    service: RunningService, database: Database
+) -> None:
+    users = service.parts.sign_in.users
+    found = await users.by_email("Alice@Example.com")
+    assert found is not None
+    assert found.sub == "1"
+    assert await users.by_email("bob@example.com") is None
+    await database.execute("UPDATE people SET mail = 'alice@example.com', confirmed = active")
+    assert await users.by_email("alice@example.com") is None
+
+
+async def test_a_name_that_two_people_have_is_an_error_and_not_the_first_of_them(
+    service: RunningService, database: Database
+) -> None:
+    await database.add("4", "ALICE")
+    assert (await sign_in(service, "alice")).refusal == (503, "temporarily_unavailable")
+
+
+async def test_queries_of_the_operator_find_people_and_their_claims(
+    start: Start, config: dict[str, Any], database: Database
+) -> None:
+    select = (
+        "SELECT id AS sub, login AS username, secret AS password, active AS enabled, mail, "
+        '\'{"email": "from-json@example.com", "groups": ["staff"]}\' AS claims FROM people WHERE '
+    )
+    config["users"]["sql"] = {
+        "url": database.url,
+        "queries": {
+            "by_subject": f"{select} id = :sub",
+            "by_username": f"{select} LOWER(login) = :username OR mail = :username",
+        },
+    }
+    service = await start(config)
+    token = (await sign_in(service, "bob@example.com", "bob-password"))["access_token"]
+    user = await service.parts.sign_in.users.by_subject("2")
+    assert user is not None
+    assert user.claims == {
+        "mail": "bob@example.com",
+        "email": "from-json@example.com",
+        "groups": ["staff"],
+    }
+    assert await service.is_active(token)
+
+
+class TestNumbers:
+    """Identifiers that are numbers in the database, and texts in tokens."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["sql"]["columns"]["sub"] = "CAST(id AS DECIMAL(10))"
+        config["users"]["sql"]["sub_type"] = "integer"
+        return config
+
+    async def test_a_number_is_found_and_other_texts_are_nobodys(
+        self, service: RunningService
+    ) -> None:
+        assert await service.is_active((await sign_in(service, "bob"))["access_token"])
+        users = service.parts.sign_in.users
+        assert [await users.by_subject(sub) for sub in ("02", "2x", "٢", "9" * 30)] == [None] * 4
+
+
+@pytest.mark.needs("postgres", "initdb")
+class TestRestart:
+    """Connections that the database has closed."""
+
+    @pytest.fixture
+    async def database(self, servers: dict[type[DatabaseServer], DatabaseServer]) -> Database:
+        database = Database(servers[PostgresServer].url)
+        await database.fill()
+        return database
+
+    async def test_a_database_that_was_restarted_in_between_costs_no_request(
+        self, service: RunningService, servers: dict[type[DatabaseServer], DatabaseServer]
+    ) -> None:
+        token = (await sign_in(service, "alice"))["access_token"]
+        server = servers[PostgresServer]
+        server.stop()
+        server.start()
+        assert await service.is_active(token)
+
+    async def test_a_database_that_is_down_is_503_and_no_failed_login(
+        self,
+        service: RunningService,
+        servers: dict[type[DatabaseServer], DatabaseServer],
+        events: list[object],
+    ) -> None:
+        server = servers[PostgresServer]
+        server.kill()
+        try:
+            assert (await sign_in(service, "alice")).refusal == (503, "temporarily_unavailable")
+        finally:
+            server.start()
+        assert (await sign_in(service, "alice")).status == 200
+        assert not any(isinstance(event, LoginFailed) for event in events)
