@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,8 @@ DRAWERS = {"base", "common", "helper", "helpers", "manager", "misc", "util", "ut
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = {
     path.relative_to(REPOSITORY): path.read_text()
-    for path in (REPOSITORY / "service").rglob("*.py")
+    for package in ("service", "api/oauth_resource_server")
+    for path in (REPOSITORY / package).rglob("*.py")
 }
 
 
@@ -41,6 +43,20 @@ def test_a_file_says_which_question_it_answers() -> None:
 def test_a_module_is_no_drawer() -> None:
     assert [path for path in SOURCES if DRAWERS & set(path.with_suffix("").parts)] == []
     assert [path for path in SOURCES if path.stem.startswith("base_")] == []
+
+
+def test_the_kit_for_apis_needs_nothing_of_the_service() -> None:
+    imported = {
+        (node.module if isinstance(node, ast.ImportFrom) else name.name) or "."
+        for path, text in SOURCES.items()
+        if path.is_relative_to("api")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    rooms = {name.split(".")[0] for name in imported} - sys.stdlib_module_names
+    libraries = {"joserfc", "pytest", "aiohttp", "django", "fastapi", "flask", "litestar"}
+    assert rooms == {"oauth_resource_server", "starlette", *libraries}
 
 
 def test_no_lazy_parser_of_aiohttp_is_used() -> None:

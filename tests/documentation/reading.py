@@ -13,6 +13,7 @@ PAGES = [
         *REPOSITORY.glob("*.md"),
         *REPOSITORY.glob("docs/**/*.md"),
         *REPOSITORY.glob("examples/**/*.md"),
+        REPOSITORY / "api/README.md",
     )
     if "node_modules" not in path.parts
 ]

@@ -44,6 +44,10 @@ ALL = {
     "protect_api/fastapi": Guide(
         check=protect_api.check, start=(*PYTHON, "--port", API, "api:app")
     ),
+    "protect_api/fastapi_kit": Guide(
+        check=protect_api.check_with_proofs,
+        start=("env", f"PYTHONPATH={REPOSITORY / 'api'}", *PYTHON, "--port", API, "api:app"),
+    ),
     "protect_api/express": Guide(check=protect_api.check, install=NPM, start=("node", "api.mjs")),
     "protect_api/go": Guide(check=protect_api.check, install=GO, start=("./api",)),
     "protect_api/spring": Guide(
