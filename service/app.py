@@ -31,6 +31,7 @@ from service.endpoints.pushed_request import PushedRequestEndpoint
 from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
+from service.endpoints.second_factor import SecondFactorEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
@@ -224,6 +225,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             lockout=shared.configuration.limits.lockout,
         ),
         ProviderEndpoint(registry=shared.registry, credentials=parts.sign_in.providers.credentials),
+        SecondFactorEndpoint(sign_in=pages.sign_in, second_factors=parts.factors.second_factors),
         SelectAccountEndpoint(sign_in=pages.sign_in),
         NotAllowedEndpoint(sign_in=pages.sign_in),
         ConsentEndpoint(sign_in=pages.sign_in),

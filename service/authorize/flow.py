@@ -9,17 +9,21 @@ from dataclasses import dataclass, field, replace
 from service.authorize.answer import Answering
 from service.authorize.checks import RequestReader
 from service.authorize.device import CONFIRM, DeviceRequests, place_in
-from service.authorize.interaction import Interaction, Step
+from service.authorize.interaction import Interaction, Step, UnfinishedSignIn, choose_acr_step
 from service.authorize.parameters import AUTHORIZE
 from service.authorize.parking import PUSHED, Claim, ParkedRequest, Parking, read_pushed_id
 from service.authorize.reply_to import ReplyTo, find_client
 from service.authorize.request import AuthorizeRequest
 from service.authorize.request_object import Arrival
 from service.identity.access import Consents
+from service.identity.factors.methods import MFA
+from service.identity.factors.policy import find_requirement
+from service.identity.factors.second_factors import SecondFactors
 from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_ins import PartialSignIn, SignIn
 from service.model.client import Client
 from service.model.events import AuthorizationRefused, Emit
+from service.model.factors import Factors
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Answers, Session
 from service.protocol import errors
@@ -75,6 +79,7 @@ class AuthorizeFlow:
     consents: Consents
     answering: Answering
     devices: DeviceRequests
+    second_factors: SecondFactors
     emit: Emit
 
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
@@ -139,11 +144,8 @@ class AuthorizeFlow:
         self, parked: ParkedRequest, visitor: Visitor
     ) -> tuple[Interaction, Step]:
         """Return a device's request with its user, and the step that is next; an error is a page."""
-        arrival = await self.reader.reopen(parked.params)
-        reply_to = await self.reader.reply_to(arrival)
-        request = await self.reader.read(arrival)
-        interaction = await self._interaction(request, reply_to, visitor, parked.answers)
-        return interaction, self._find_step(interaction, visitor, parked) or CONFIRM
+        interaction, step = await self.find_step(parked, visitor)
+        return interaction, step or CONFIRM
 
     async def refuse(self, parked: ParkedRequest, visitor: Visitor, error: OAuthError) -> Outcome:
         """End a parked request, because the user refused or cannot meet it."""
@@ -168,7 +170,7 @@ class AuthorizeFlow:
             answers = parked.answers if parked else Answers()
             interaction = await self._interaction(request, reply_to, visitor, answers)
             interaction.refuse_another_user()
-            step = self._find_step(interaction, visitor, parked)
+            step = await self._find_step(interaction, visitor, parked)
             if step is None:
                 return await self._answer(interaction, reply_to, claim)
             if "none" in request.prompt:
@@ -202,6 +204,7 @@ class AuthorizeFlow:
         )
         scope = consent.scope if consent else frozenset[str]()
         claims = consent.claims if consent else frozenset[str]()
+        factors = session and await self._find_factors(session, request)
         interaction = Interaction(
             request=request,
             registry=registry,
@@ -211,24 +214,50 @@ class AuthorizeFlow:
             consented_scope=scope,
             consented_claims=claims.union(claims_of_scope(registry, scope)),
             acr=request.acr.met_by(session, registry) if session else None,
+            factors=factors or Factors(),
+            offered_factors=self.second_factors.find_offered(factors) if factors else {},
         )
-        if not interaction.lacks_acr:
-            return interaction
-        # The last of them asks for least: a second factor rather than the whole sign-in.
-        able = (step for step in reversed(self.steps) if step.can_meet_acr(interaction))
-        return replace(interaction, acr_step=next(able, None))
+        return replace(interaction, acr_step=choose_acr_step(interaction, self.steps))
 
-    def find_missing_step(self, sign_in: SignIn, request: AuthorizeRequest | None) -> Step | None:
+    async def _find_factors(self, session: Session, request: AuthorizeRequest) -> Factors | None:
+        """Return the user's second factors; None where the session needs none more."""
+        registry = self.registry.current
+        asked = request.acr.values or request.acr.required
+        if find_requirement(registry, request.client) == "never" and not asked:
+            return None
+        if MFA in session.methods and not asked:
+            return None
+        return await self.second_factors.enrolled.find(session.subject)
+
+    async def find_missing_step(
+        self, sign_in: SignIn, request: AuthorizeRequest | None
+    ) -> Step | None:
         """Return the step without which the sign-in begins no session; None where nothing is missing."""
-        trusted = with_trusted_methods(sign_in, self.registry.current)
-        return next((step for step in self.steps if step.is_missing_from(trusted, request)), None)
+        registry = self.registry.current
+        unfinished = UnfinishedSignIn(
+            sign_in=with_trusted_methods(sign_in, registry),
+            request=request,
+            registry=registry,
+            factors=await self.second_factors.enrolled.find(sign_in.subject),
+        )
+        return next((step for step in self.steps if step.is_missing_from(unfinished)), None)
 
-    def _find_step(
+    async def find_step(
+        self, parked: ParkedRequest, visitor: Visitor
+    ) -> tuple[Interaction, Step | None]:
+        """Return the request of a browser with its user, and the step that is next; None where it can be answered."""
+        arrival = await self.reader.reopen(parked.params)
+        reply_to = await self.reader.reply_to(arrival)
+        request = await self.reader.read(arrival)
+        interaction = await self._interaction(request, reply_to, visitor, parked.answers)
+        return interaction, await self._find_step(interaction, visitor, parked)
+
+    async def _find_step(
         self, interaction: Interaction, visitor: Visitor, parked: ParkedRequest | None
     ) -> Step | None:
         partial = visitor.partial
         if partial is not None and parked is not None and partial.parked_id == parked.id:
-            missing = self.find_missing_step(partial.sign_in, interaction.request)
+            missing = await self.find_missing_step(partial.sign_in, interaction.request)
             if missing is not None:
                 return missing
         chosen = interaction.acr_step

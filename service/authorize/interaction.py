@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from service.authorize.request import AuthorizeRequest
 from service.clock import clock
 from service.identity.sign_ins import SignIn
+from service.model.factors import Factors
 from service.model.registry import Registry
 from service.model.session import Answers, Session
 from service.protocol.errors import LoginRequired, OAuthError
@@ -29,17 +30,35 @@ class Interaction:
     """The names of the claims that went with it, by scope or one by one."""
     acr: str | None
     """The authentication context that the session meets, of those asked for."""
+    factors: Factors = field(default_factory=Factors)
+    """The second factors of the session's user; not read where they decide nothing."""
+    offered_factors: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The methods among them that the user can use now, with the `amr` that each can add."""
     acr_step: Step | None = None
-    """The step that can meet an essential acr which the session does not meet."""
+    """The step that can meet an acr which the session does not meet."""
 
     @property
     def lacks_acr(self) -> bool:
-        """Whether the client insists on an authentication context that the session does not meet."""
-        return self.request.acr.essential and self.acr is None
+        """Whether an authentication context is insisted on that the session does not meet."""
+        session, asked = self.session, self.request.acr
+        if session is None:
+            return asked.essential or bool(asked.required)
+        return not asked.is_satisfied_by(session.methods, self.registry, acr=session.acr)
 
-    def is_acr_met_by(self, amr: Iterable[str]) -> bool:
-        """Return whether these authentication methods meet the acr that is asked for."""
-        return self.registry.acr_met(tuple(amr), self.request.acr.values) is not None
+    @property
+    def wishes_acr(self) -> bool:
+        """Whether the client would like an authentication context that the session does not meet (RFC 9470 §4)."""
+        session, asked = self.session, self.request.acr
+        return session is not None and not asked.is_wish_met_by(
+            session.methods, self.registry, acr=session.acr
+        )
+
+    def is_acr_met_by(self, amr: Iterable[str], *, acr: str | None = None) -> bool:
+        """Return whether these authentication methods meet the acr that is asked for and what is required."""
+        methods, asked, registry = tuple(amr), self.request.acr, self.registry
+        return asked.is_satisfied_by(methods, registry, acr=acr) and asked.is_wish_met_by(
+            methods, registry, acr=acr
+        )
 
     @property
     def needs_login(self) -> bool:
@@ -88,6 +107,18 @@ class Interaction:
         return max_age is not None and clock() - session.auth_time >= max_age
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnfinishedSignIn:
+    """A sign-in that has just been made, before it is known whether it can begin a session."""
+
+    sign_in: SignIn
+    request: AuthorizeRequest | None
+    """The request that it is for; None for the user's own account."""
+    registry: Registry
+    factors: Factors
+    """The second factors that the user has enrolled."""
+
+
 def _never(*_: object) -> bool:
     return False
 
@@ -103,6 +134,20 @@ class Step:
     """The description of that answer."""
     is_needed: Callable[[Interaction], bool] = _never
     can_meet_acr: Callable[[Interaction], bool] = _never
-    """Whether the session can meet the essential acr that it lacks by this step alone."""
-    is_missing_from: Callable[[SignIn, AuthorizeRequest | None], bool] = _never
-    """Whether a sign-in begins no session before this step; None for the user's own account."""
+    """Whether the session can meet the acr that it lacks by this step alone."""
+    can_meet_wish: Callable[[Interaction], bool] = _never
+    """Whether that is worth the step also where the client only wishes for the acr."""
+    is_missing_from: Callable[[UnfinishedSignIn], bool] = _never
+    """Whether a sign-in begins no session before this step."""
+
+
+def choose_acr_step(interaction: Interaction, steps: Sequence[Step]) -> Step | None:
+    """Return the step that can meet the acr which the session lacks, if there is one; a wish is never refused."""
+    if interaction.lacks_acr:
+        # The last of them asks for least: a second factor rather than the whole sign-in.
+        able = (step for step in reversed(steps) if step.can_meet_acr(interaction))
+    elif interaction.wishes_acr and "none" not in interaction.request.prompt:
+        able = (step for step in reversed(steps) if step.can_meet_wish(interaction))
+    else:
+        return None
+    return next(able, None)

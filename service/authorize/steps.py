@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from service.authorize.interaction import Interaction, Step
 from service.authorize.request import AuthorizeRequest
+from service.authorize.second_factor import SECOND_FACTOR
 from service.identity.sign_in import AMR
 from service.model.registry import Registry
 from service.protocol.authorization_request import NO_RESPONSE
@@ -101,6 +102,7 @@ BUILTIN_STEPS: tuple[Step, ...] = (
     SELECT_ACCOUNT,
     IDENTITY_PROVIDER,
     LOGIN,
+    SECOND_FACTOR,
     NOT_ALLOWED,
     CONSENT,
 )

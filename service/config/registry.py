@@ -58,6 +58,7 @@ def build_registry(
         extension_grants=_extension_grants(file),
         token_exchange=_exchange_rules(file, rule_positions),
         trust_domains={entry.name: entry for entry in file.trust_domains},
+        mfa=file.mfa,
         users=tuple([_with_tenant(user) for user in file.users.list]),
         resources_by_scope=by_scope,
         clients_by_mark={

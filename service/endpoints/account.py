@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from service.authorize.steps import LOGIN
 from service.identity.access import ClientAccess, GrantedAccess
 from service.logout.request import UserLogout
 from service.model.client import Client
 from service.model.session import Session
 from service.pages.display import shown_scopes
+from service.pages.own_account import ask_for_session, find_own_session
 from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit
 from service.protocol.errors import InvalidRequest
 from service.tokens.claims import claims_of_scope
@@ -32,9 +32,9 @@ class AccountEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         """Show the account, or the login page if nobody is signed in."""
         visit = await self.sign_in.open_page(request)
-        session = visit.visitor.session
+        session = await find_own_session(self.sign_in, visit)
         if session is None:
-            return self.sign_in.go(visit, LOGIN.path)
+            return ask_for_session(self.sign_in, visit, ACCOUNT)
         granted = await self.access.find_all_of(session.subject)
         clients = [await self.sign_in.flow.reader.clients.find(each.client_id) for each in granted]
         applications = await self._applications(clients, visit.params.get("client_id"))
@@ -52,9 +52,9 @@ class AccountEndpoint:
     async def submit(self, request: web.Request) -> web.Response:
         """End sessions, or revoke what a client was granted."""
         visit = await self.sign_in.open_form(request)
-        current, params = visit.visitor.session, visit.params
+        current, params = await find_own_session(self.sign_in, visit), visit.params
         if current is None:
-            return self.sign_in.go(visit, LOGIN.path)
+            return ask_for_session(self.sign_in, visit, ACCOUNT)
         match params.get("action"):
             case "end-session" if params.require("session") == current.id:
                 return await self._sign_out(visit, current)

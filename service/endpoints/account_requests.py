@@ -16,6 +16,7 @@ from service.model.client import Client
 from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes
 from service.pages.error_page import SignInOver, WayOn
+from service.pages.own_account import ask_for_session, find_own_session
 from service.pages.sign_in_pages import REQUESTS, SignInPages, Visit
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.tokens.permitted import may_use
@@ -36,9 +37,9 @@ class AccountRequestsEndpoint:
     async def list(self, request: web.Request) -> web.Response:
         """Show what waits for the user."""
         visit = await self.sign_in.open_page(request)
-        session = visit.visitor.session
+        session = await find_own_session(self.sign_in, visit)
         if session is None:
-            return self.sign_in.go_to_login(visit, REQUESTS)
+            return ask_for_session(self.sign_in, visit, REQUESTS)
         pending = await self.requests.find_all_of(session.subject)
         shown = [(each, await self._find_client(each)) for each in pending]
         answer = visit.params.get("answered")
@@ -59,9 +60,9 @@ class AccountRequestsEndpoint:
         """Show one request, or the login page first."""
         visit = await self.sign_in.open_page(request)
         path = f"{REQUESTS}/{request.match_info['ref']}"
-        session = visit.visitor.session
+        session = await find_own_session(self.sign_in, visit)
         if session is None:
-            return self.sign_in.go_to_login(visit, path)
+            return ask_for_session(self.sign_in, visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):
             return self.sign_in.go_to_login(visit, path)
@@ -80,8 +81,9 @@ class AccountRequestsEndpoint:
     async def submit(self, request: web.Request) -> web.Response:
         """Keep the answer; the first one counts, whichever browser and replica it comes from."""
         visit = await self.sign_in.open_form(request)
-        session, path = visit.form_session, f"{REQUESTS}/{request.match_info['ref']}"
-        if session is None:
+        path = f"{REQUESTS}/{request.match_info['ref']}"
+        session = await find_own_session(self.sign_in, visit)
+        if session is None or visit.form_session is None:
             return self.sign_in.go(visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):

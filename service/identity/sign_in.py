@@ -32,6 +32,8 @@ class Throttle:
     kv: KeyValue
     prefix: str
     limits: Limits
+    name: str = "lf"
+    """The kind of its counters: failures of passwords."""
 
     async def is_locked(self, username: str, address: str) -> bool:
         counters = self._limits_by_key(username, address)
@@ -56,6 +58,31 @@ class Throttle:
         await self.kv.write(*full)
         return bool(full)
 
+    async def take_attempt(self, username: str, address: str) -> int:
+        """Count an attempt before it is judged; return how many more may fail, less than 0 if it must not be judged.
+
+        The pair comes first: attempts from a place that is locked do not lock the account elsewhere.
+        """
+        (pair, few), *others = self._limits_by_key(username, address).items()
+        left = self.limits.login_failures
+        for counters in ([(pair, few)], others):
+            keys = [key for key, _ in counters]
+            counts: list[int] = await self.kv.write(
+                *[verbs.count(key, self.limits.login_window) for key in keys]
+            )
+            rest = [limit - count for (_, limit), count in zip(counters, counts, strict=True)]
+            full = [key for key, some in zip(keys, rest, strict=True) if some == 0]
+            await self.kv.write(*[verbs.extend(key, self.limits.lockout) for key in full])
+            left = min(left, *rest)
+            if left < 0:
+                return left
+        return left
+
+    async def give_back(self, username: str, address: str) -> None:
+        """Count an attempt no longer that was right, and forget the failures of this account at this address."""
+        pair, *others = self._limits_by_key(username, address)
+        await self.kv.write(verbs.drop(pair), *map(verbs.uncount, others))
+
     async def clear(self, username: str, address: str) -> None:
         """Forget the failures of this account at this address: its owner signed in."""
         pair, *_ = self._limits_by_key(username, address)
@@ -71,7 +98,7 @@ class Throttle:
         }
 
     def _key(self, *parts: str) -> str:
-        return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:lf"
+        return f"{self.prefix}:{{{digest(chr(0).join(parts))}}}:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

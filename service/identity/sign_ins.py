@@ -48,10 +48,10 @@ class SignIn:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return (*self.amr, *self.second_factor_amr)
+        return tuple(dict.fromkeys((*self.amr, *self.second_factor_amr)))
 
     def with_second_factor(self, amr: tuple[str, ...], *, at: int) -> SignIn:
-        methods = (*self.second_factor_amr, *amr)
+        methods = tuple(dict.fromkeys((*self.second_factor_amr, *amr)))
         return replace(self, second_factor_amr=methods, auth_time=max(self.auth_time, at))
 
 

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue
 from service.model import types
 from service.model.certificate import der_in_pem, parse_subject
 from service.model.conditions import Condition
+from service.model.mfa import RequiredFactor
 from service.model.profiles import ProfileName
 from service.model.secret import Secret
 from service.protocol.authorization_request import RESPONSE_TYPES, parse_response_type
@@ -161,6 +162,10 @@ class ClientEntry(types.Section):
     """How long a consent is remembered; null: for a year after it was last used."""
     user_sso_lifetime: types.Duration | None = None
     """A user whose sign-in is older than this must sign in again; null: never for that reason."""
+    mfa_required: RequiredFactor | None = None
+    """Who needs a second factor to sign in at this client: never, enrolled or always; null: what `mfa.required` says."""
+    required_acr: types.Text | None = None
+    """The authentication context (acr) that a sign-in for this client must meet, whatever the client asks for; null: none."""
     enable_local_login: bool = True
     """false: users of this client sign in at an identity provider, not with a password here."""
     identity_provider_restrictions: types.Many[types.Text] = ()

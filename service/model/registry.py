@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Protocol
 
@@ -13,6 +14,7 @@ from service.model import types
 from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
 from service.model.identity_provider import IdentityProvider
+from service.model.mfa import Mfa
 from service.model.secret import Secret
 from service.model.tenant import CLAIM, Tenant
 from service.model.token_exchange import ExchangeRule
@@ -54,6 +56,8 @@ class ApiResourceEntry(types.Section):
     """The algorithm that signs access tokens for the API; null: the first of signing.algorithms."""
     require_resource_indicator: bool = False
     """true: only requests that name the API by `resource` (RFC 8707) get tokens for it."""
+    required_acr: types.Text | None = None
+    """The authentication context (acr) that users must meet for tokens for the API, whatever the client asks for; null: none."""
     introspection_signed_response: bool = False
     """true: introspection responses to the API are signed JWTs (RFC 9701)."""
     introspection_encrypted_response_alg: types.PublicKeyAlgorithm | None = None
@@ -102,6 +106,8 @@ class Scope(types.Section):
 class ApiScope(Scope):
     """A scope value of an API, and what the consent page says of it."""
 
+    required_acr: types.Text | None = None
+    """The authentication context (acr) that users must meet for tokens with this scope, whatever the client asks for; null: none."""
     secrets: types.Many[Secret] = ()
     """Passwords for the introspection endpoint, with the scope value as user name; only tokens with this scope are shown."""
     introspection_signing_alg: ClassVar[None] = None
@@ -131,8 +137,14 @@ class AuthenticationContext(types.Section):
 
     acr: Annotated[str, Field(pattern=r"^[^\s]{1,200}$")]
     """The value in acr_values and in the `acr` claim."""
-    amr: Annotated[types.Several[types.Text], Field(min_length=1)]
-    """The authentication methods (RFC 8176) that a user must have used, all of them."""
+    amr: types.Several[types.Text] = frozenset()
+    """The authentication methods (RFC 8176) that a user must have used, all of them. Give this or any_of."""
+    any_of: types.Many[Annotated[types.Several[types.Text], Field(min_length=1)]] = ()
+    """Several such lists, such as [[pwd, otp], [swk, user]]: one of them is enough, if all of its methods were used."""
+
+    def is_met_by(self, amr: AbstractSet[str]) -> bool:
+        """Return whether these methods are enough."""
+        return any(way <= amr for way in (self.amr, *self.any_of) if way)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +177,7 @@ class Registry:
     extension_grants: tuple[ExtensionGrantRegistration, ...]
     token_exchange: tuple[ExchangeRule, ...]
     trust_domains: Mapping[str, TrustDomain]
+    mfa: Mfa
     users: tuple[User, ...]
     client_authorities: bytes | None
     """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
@@ -256,10 +269,11 @@ class Registry:
 
         A context is met by its methods, or by the `acr` of a trusted identity provider.
         """
+        used = set(amr)
         met = [
             known.acr
             for known in self.authentication_contexts
-            if known.acr == acr or known.amr <= set(amr)
+            if known.acr == acr or known.is_met_by(used)
         ]
         if requested:
             return next((acr for acr in requested if acr in met), None)

@@ -42,7 +42,7 @@ class Session:
     @property
     def methods(self) -> tuple[str, ...]:
         """All authentication methods, as the `amr` of tokens."""
-        return (*self.amr, *self.second_factor_amr)
+        return tuple(dict.fromkeys((*self.amr, *self.second_factor_amr)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -11,9 +11,11 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
+from service.authorize.interaction import Step
 from service.authorize.parking import ParkedRequest, mark_in
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
+from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
 from service.http.endpoint import see_other
 from service.http.parameters import form_params, query_params
@@ -33,7 +35,10 @@ ACCOUNT = "/account"
 REQUESTS = "/account/requests"
 """The page at which the user answers CIBA requests."""
 
-_RETURN_TO = re.compile(rf"{REQUESTS}(/[A-Za-z0-9_-]{{16}})?")
+SECURITY = "/account/security"
+"""The page at which the user manages second factors."""
+
+_RETURN_TO = re.compile(rf"{REQUESTS}(/[A-Za-z0-9_-]{{16}})?|{SECURITY}(/[a-z-]{{1,20}})?")
 """The pages that may ask for a sign-in and be returned to."""
 
 
@@ -71,6 +76,10 @@ class WaitingRequest:
         client, host = self.request.client, self.reply_to.unverified_client_host
         by_link_alone = visitor.session is not None and not self.parked.answers.authenticated
         return client.under_host(host) if host and by_link_alone else client
+
+
+Notice = Callable[[Visit, WaitingRequest | None], web.Response]
+"""A page between the end of a sign-in and where it leads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,30 +168,55 @@ class SignInPages:
         return self.send(visit.request, outcome, visit.visitor, waiting.request.ui_locales)
 
     async def continue_as(
-        self, visit: Visit, waiting: WaitingRequest | None, sign_in: SignIn
+        self,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        sign_in: SignIn,
+        *,
+        notice: Notice | None = None,
     ) -> web.Response:
-        """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads."""
-        request, visits, visitor = visit.request, self.visits, visit.visitor
+        """Go on to a step that the sign-in lacks, or begin the session and go on to where it leads.
+
+        A notice is shown first, as soon as there is a session; it links to `way_after`.
+        """
+        visits, visitor = self.visits, visit.visitor
         parked_id, asked = (waiting.parked.id, waiting.request) if waiting else ("", None)
         if visitor.partial and not await visits.partial_sign_ins.end(visitor.partial):
             description = "this sign-in took too long or was continued already"
             raise SignInOver(description, way_on=self.way_on(parked_id))
-        missing = self.flow.find_missing_step(sign_in, asked)
+        missing = await self.flow.find_missing_step(sign_in, asked)
         if missing is not None:
             keep, browser = visits.partial_sign_ins.keep, visitor.browser
             partial = await keep(sign_in, parked_id=parked_id, browser=browser)
             visit = replace(visit, visitor=replace(visitor, partial=partial))
+            if waiting is None:
+                return self.go_to_login(visit, return_path(visit.params), missing)
             return self.go(visit, missing.path, parked_id)
-        visit = replace(visit, visitor=await visits.sign_in(request, visitor, sign_in))
-        if waiting is None:
-            response = self.go(visit, return_path(visit.params))
-        else:
-            # An earlier consent may have been another user's.
-            answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
-            response = await self.advance(visit, waiting, answers)
-        if visits.cookies.failed_sign_ins(request):
+        visit = replace(visit, visitor=await visits.sign_in(visit.request, visitor, sign_in))
+        response = await self._go_on_signed_in(visit, waiting, notice)
+        if visits.cookies.failed_sign_ins(visit.request):
             visits.cookies.set_failed_sign_ins(response, 0, max_age=0)
         return response
+
+    async def _go_on_signed_in(
+        self, visit: Visit, waiting: WaitingRequest | None, notice: Notice | None
+    ) -> web.Response:
+        if waiting is not None:
+            # An earlier consent may have been another user's.
+            answers = replace(waiting.parked.answers, authenticated=True, consented_scope=None)
+            parked = await self.flow.parking.answer(waiting.parked, answers)
+            waiting = replace(waiting, parked=parked)
+        if notice is not None:
+            return notice(visit, waiting)
+        if waiting is None:
+            return self.go(visit, return_path(visit.params))
+        return await self.advance(visit, waiting)
+
+    def way_after(self, visit: Visit, waiting: WaitingRequest | None) -> str:
+        """Return the link that goes on after a notice."""
+        if waiting is None:
+            return self.pages.url(return_path(visit.params))
+        return f"{self.pages.url(SECOND_FACTOR.path)}?{urlencode({'request': waiting.parked.id})}"
 
     def send(
         self,
@@ -205,10 +239,10 @@ class SignInPages:
         """Send the browser to another page."""
         return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
 
-    def go_to_login(self, visit: Visit, path: str) -> web.Response:
-        """Send the browser to the login page, which leads back to this path."""
-        query = urlencode({"return_to": path})
-        response = see_other(f"{self.pages.url(LOGIN.path)}?{query}")
+    def go_to_login(self, visit: Visit, path: str, step: Step = LOGIN) -> web.Response:
+        """Send the browser to the login page, or to another step of it, which leads back to this path."""
+        query = "" if path == ACCOUNT else f"?{urlencode({'return_to': path})}"
+        response = see_other(self.pages.url(step.path) + query)
         return self.visits.mark(visit.request, response, visit.visitor)
 
     def show(

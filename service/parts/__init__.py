@@ -44,6 +44,7 @@ from service.outbox.delivering import Deliveries
 from service.outbox.queue import LEASE_MARGIN, Outbox
 from service.parts.clients import ClientParts, KeyParts, TokenParts
 from service.parts.device import build_device_requests
+from service.parts.factors import FactorParts
 from service.parts.shared import Shared
 from service.store.stores import CIBA, LOGOUT
 
@@ -159,6 +160,7 @@ class Parts:
         self.clients = ClientParts(shared, self.keys)
         self.records = UserRecords(shared)
         self.sign_in = SignInParts(shared, self.keys)
+        self.factors = FactorParts(shared, self.sign_in.users)
         self.tokens = TokenParts(shared, self.keys, self.clients, self.sign_in.users)
         clients, sessions = self.clients.directory, self.records.sessions
         self.user_logout = UserLogout(issuer=shared.issuer, clients=clients, sessions=sessions)
@@ -198,6 +200,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
         answering=Answering(
             access_tokens=tokens.access_tokens, id_tokens=tokens.id_tokens, emit=shared.emit
         ),
+        second_factors=parts.factors.second_factors,
         emit=shared.emit,
     )
 

@@ -72,6 +72,7 @@ class Stores:
         self.subject_sessions = index("us", MAX_SESSIONS)
         self.subject_authorizations = index("ua")
         self.subject_consents = index("uc")
+        self.factors = Records(prefix, "fa", str)  # no TTL; sealed by identity/factors/stored.py
         # Under the digest of an opaque id, for 15 minutes:
         self.parked = Records(prefix, "pk", SealedRequest)
         self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it

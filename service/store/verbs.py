@@ -53,6 +53,10 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1"""
 
+DROP = """\
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])"""
+
 _END = f"""
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 if last[2] then redis.call('EXPIRE', KEYS[1], math.max(last[2] - ARGV[1], 0) + {LINGERS}) end"""
@@ -116,3 +120,8 @@ def replace(key: str, old: bytes | None, new: bytes) -> Command:
     if old is None:
         return ("SET", key, new, "NX")
     return ("EVAL", REPLACE, 1, key, old, new)
+
+
+def drop_value(key: str, old: bytes) -> Command:
+    """Remove a key that still has this value; answers whether it had."""
+    return ("EVAL", DROP, 1, key, old)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from service.caching import BoundedCache
 from service.model.authorization import Authorization
 from service.model.client import Client
-from service.model.registry import LiveRegistry, Registry
+from service.model.registry import ApiResource, ApiScope, LiveRegistry, Registry
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
@@ -153,6 +153,8 @@ class Target(msgspec.Struct, frozen=True):
     """The names of the user's claims that these resources and this scope ask for."""
     claims_of_narrowed: tuple[str, ...]
     """The same for all tokens for less that may follow, whichever of the resources they name."""
+    required_acr: frozenset[str]
+    """The authentication contexts that its APIs and scope values demand of users, all of them."""
 
     @property
     def aud(self) -> str | list[str] | None:
@@ -236,7 +238,19 @@ def _find_target(
         algorithms.pop() if len(algorithms) == 1 else None,
         tuple(sorted(api_claims(registry, scope, audience))),
         tuple(sorted(api_claims(registry, scope, audience | nameable))),
+        required_contexts(registry, scope, audience),
     )
+
+
+def required_contexts(
+    registry: Registry, scope: frozenset[str], resources: Iterable[str]
+) -> frozenset[str]:
+    """Return the authentication contexts that users must meet for these scope values and APIs (required_acr)."""
+    named: list[ApiScope | ApiResource] = [
+        *(registry.api_scopes[one] for one in scope if one in registry.api_scopes),
+        *(registry.api_resources[one] for one in resources if one in registry.api_resources),
+    ]
+    return frozenset([one.required_acr for one in named if one.required_acr is not None])
 
 
 def scopes_of(registry: Registry, resources: Collection[str]) -> frozenset[str]:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from service.identity.passwords import hash_password
+from service.model.mfa import Mfa
 from service.model.registry import Registry
 from service.model.user import User
 
@@ -38,6 +39,7 @@ REGISTRY = Registry(
     extension_grants=(),
     token_exchange=(),
     trust_domains={},
+    mfa=Mfa(),
     users=(ALICE, BOB, CAROL, DAVE),
     client_authorities=None,
     resources_by_scope={},

@@ -14,12 +14,10 @@ import service.app
 import service.parts
 from service.app import sign_in_endpoints
 from service.authorize.flow import NextStep
-from service.authorize.interaction import Interaction, Step
-from service.authorize.request import AuthorizeRequest
+from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.authorize.steps import BUILTIN_STEPS, LOGIN
 from service.clock import clock
 from service.http.endpoint import Endpoint
-from service.identity.sign_ins import SignIn
 from service.pages.error_page import ErrorPages
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
 from service.parts import Parts
@@ -37,9 +35,9 @@ TEMPLATE = """
 """
 
 
-def is_missing_from(sign_in: SignIn, _: AuthorizeRequest | None) -> bool:
+def is_missing_from(unfinished: UnfinishedSignIn) -> bool:
     """Whether the code has not been given yet; everybody needs it."""
-    return "otp" not in sign_in.methods
+    return "otp" not in unfinished.sign_in.methods
 
 
 def can_meet_acr(interaction: Interaction) -> bool:

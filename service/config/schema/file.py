@@ -24,6 +24,7 @@ from service.model import registry, types
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
 from service.model.identity_provider import IdentityProvider
+from service.model.mfa import Mfa
 from service.model.profiles import with_profile_defaults
 from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRuleEntry
@@ -156,3 +157,4 @@ class ConfigurationFile(Settings):
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
     authorization_details_types: types.Many[AuthorizationDetailsTypeEntry] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
+    mfa: Mfa = Mfa()

@@ -1,0 +1,80 @@
+"""The step of the second factor: for a sign-in that is not complete without it, and for an acr that asks for more (RFC 9470)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
+from service.identity.factors.methods import MFA
+from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.protocol.errors import InteractionRequired
+
+ENROLLABLE = frozenset({"otp"})
+"""The `amr` of the factors that everybody can enrol while signing in."""
+
+
+def _is_missing(unfinished: UnfinishedSignIn) -> bool:
+    """Return whether the sign-in begins no session without a second factor."""
+    client = unfinished.request.client if unfinished.request else None
+    return lacks_second_factor(
+        unfinished.sign_in.methods,
+        unfinished.factors,
+        find_requirement(unfinished.registry, client),
+    )
+
+
+def _is_needed(interaction: Interaction) -> bool:
+    """Return whether the session, which may have begun for another client or before the enrolment, lacks one."""
+    session = interaction.session
+    if session is None:
+        return False
+    requirement = find_requirement(interaction.registry, interaction.request.client)
+    return lacks_second_factor(session.methods, interaction.factors, requirement)
+
+
+def _can_meet_acr(interaction: Interaction) -> bool:
+    """Return whether the user's second factors, or the enrolment of the first one, give what the acr lacks."""
+    session = interaction.session
+    if session is None:
+        return False
+    possible = frozenset[str]().union(*interaction.offered_factors.values())
+    if can_enrol(interaction):
+        possible |= ENROLLABLE
+    methods = (*session.methods, *possible, MFA)
+    return bool(possible) and interaction.is_acr_met_by(methods, acr=session.acr)
+
+
+def _can_meet_wish(interaction: Interaction) -> bool:
+    """Return whether a second factor that the user has gives what the client wishes for; nothing is enrolled for that."""
+    return interaction.factors.is_enrolled and _can_meet_acr(interaction)
+
+
+def can_enrol(unfinished: Interaction | UnfinishedSignIn) -> bool:
+    """Return whether the user may enrol a factor while signing in: only the first one, and never to add to others."""
+    at_login = unfinished.registry.mfa.enrolment == "at_login"
+    return at_login and not unfinished.factors.is_enrolled
+
+
+def find_useful(interaction: Interaction) -> Mapping[str, frozenset[str]]:
+    """Return those of the user's methods that give what the session lacks, with the `amr` that each can add."""
+    session, offered = interaction.session, interaction.offered_factors
+    if session is None or _is_needed(interaction):
+        return offered
+    new = {name: amr for name, amr in offered.items() if not amr <= {*session.methods}}
+    enough = {
+        name: amr
+        for name, amr in new.items()
+        if interaction.is_acr_met_by((*session.methods, *amr, MFA), acr=session.acr)
+    }
+    return enough or new
+
+
+SECOND_FACTOR = Step(
+    path="/account/second-factor",
+    refusal=InteractionRequired,
+    is_needed=_is_needed,
+    can_meet_acr=_can_meet_acr,
+    can_meet_wish=_can_meet_wish,
+    is_missing_from=_is_missing,
+)
+"""Its page asks for one of the user's factors, has the first one enrolled, or says that there is none."""

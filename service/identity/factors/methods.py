@@ -1,0 +1,52 @@
+"""The interface of second factors: each method verifies one kind of proof (RFC 8176 §2).
+
+To add a method: a class like those of `totp.py`, an entry in `second_factor_methods` of `parts/factors.py`, and a template
+`templates/second_factor_NAME.html` with the fields of its form. The page, the throttle, the step of the sign-in and the
+step-up by `acr` then use it as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from service.model.factors import Factors
+from service.protocol.params import Params
+
+MFA = "mfa"
+"""The method that stands for two different factors (RFC 8176 §2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorAttempt:
+    """A proof of a second factor, as it was sent."""
+
+    sub: str
+    """The person, who has given a first factor or has a session."""
+    params: Params
+    """The form; its values are not verified."""
+    browser: str
+    """The mark of the browser; a challenge must be bound to it."""
+
+
+class FactorMethod(Protocol):
+    """A kind of second factor."""
+
+    name: ClassVar[str]
+    """The value of `method` in the form, and the middle of the template's name."""
+
+    def find_amr(self, factors: Factors) -> frozenset[str]:
+        """Return the `amr` values that this person can add with it; empty for a person who has not enrolled it."""
+        ...
+
+    async def prepare(self, sub: str, *, browser: str) -> Mapping[str, object]:
+        """Return what its template is given as `form`, such as a challenge for this person and browser."""
+        ...
+
+    async def verify(self, attempt: FactorAttempt) -> tuple[str, ...] | None:
+        """Return the `amr` of a right proof, without `mfa`; None for a wrong one, which is then counted by the throttle.
+
+        A proof counts once over all replicas: use it up by `EnrolledFactors.change`.
+        """
+        ...

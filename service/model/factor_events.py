@@ -1,0 +1,39 @@
+"""Events about second factors, described in docs/operations.md; none holds a credential."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+FactorFailure = Literal["wrong", "locked"]
+
+
+class FactorEnrolled(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    method: str
+    """otp, or passkey."""
+
+
+class FactorRemoved(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    method: str
+
+
+class FactorAccepted(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    method: str
+    """otp, recovery_code, or passkey."""
+    address: str
+
+
+class FactorRefused(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    method: str
+    address: str
+    reason: FactorFailure
+
+
+class FactorLocked(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    address: str

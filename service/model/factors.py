@@ -1,0 +1,77 @@
+"""The second factors that a person has enrolled, and the interface of the places that keep them (RFC 6238, WebAuthn Level 3 §4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totp:
+    """An app that shows a new code every 30 seconds (RFC 6238)."""
+
+    secret: str = field(repr=False)
+    """The shared secret, in base32."""
+    name: str
+    """What the person calls it."""
+    created_at: int
+    """Seconds since the epoch."""
+    last_used: int | None = None
+    last_step: int = -1
+    """The time step of the last code that was accepted; no code of this step or an earlier one is (RFC 6238 §5.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passkey:
+    """A public key credential (WebAuthn Level 3 §4)."""
+
+    credential_id: str
+    """In base64url."""
+    public_key: str
+    """The COSE key, in base64url."""
+    sign_count: int
+    """The last signature counter; 0 where the authenticator has none."""
+    backup_eligible: bool
+    """Whether it may be synchronised between devices: then its `amr` is swk, else hwk."""
+    transports: tuple[str, ...] = ()
+    name: str
+    """What the person calls it."""
+    created_at: int
+    """Seconds since the epoch."""
+    last_used: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factors:
+    """All second factors of one person, as one value that is replaced as a whole."""
+
+    totp: Totp | None = None
+    passkeys: tuple[Passkey, ...] = ()
+    recovery_codes: tuple[str, ...] = field(default=(), repr=False)
+    """SHA-256 hashes of the recovery codes that have not been used."""
+    version: str = ""
+    """Another one after each change; empty where nothing is stored."""
+
+    @property
+    def is_enrolled(self) -> bool:
+        """Whether the person has a second factor; recovery codes alone are none."""
+        return self.totp is not None or bool(self.passkeys)
+
+
+class FactorStore(Protocol):
+    """Keeps the second factors of people, by subject identifier: in Redis, or in an operator's own UserStore with these methods.
+
+    They are secrets: keep them encrypted, back them up, and let nothing expire.
+    """
+
+    async def find_factors(self, sub: str) -> Factors:
+        """Return the factors of this person, `Factors()` where nothing is stored; raise where that is not certain."""
+        ...
+
+    async def replace_factors(self, sub: str, factors: Factors, *, instead_of: str) -> bool:
+        """Store the factors if the stored version is `instead_of`, else store nothing; return whether they were stored.
+
+        Compare and store in one atomic step: by it a code counts once over all replicas. Where `factors` holds nothing
+        but its version, the record may be removed.
+        """
+        ...
