@@ -31,3 +31,4 @@ class Mfa(types.Section):
     """Where a second factor is enrolled. account: on the page /account/security only. at_login: also while signing in, for
     users who have none at all and need one."""
     webauthn: Webauthn = Webauthn()
+    """The domain of passkeys."""

@@ -32,6 +32,7 @@ class _Reader(HTMLParser):
         self.forms: list[Form] = []
         self.elements: dict[str, dict[str, str | None]] = {}
         self.links: dict[str, str] = {}
+        self.hrefs: list[str] = []
         self.texts: dict[str, str] = {}
         self.boxes: dict[str, dict[str, str | None]] = {}
         self.lang: str | None = None
@@ -46,14 +47,19 @@ class _Reader(HTMLParser):
             self.texts[name] = ""
         if tag == "form":
             self.forms.append(Form(action=known.get("action") or "", id=name))
-        if tag == "a" and (idp := known.get("data-idp")) is not None:
-            self.links[idp] = known.get("href") or ""
+        if tag == "a":
+            self._link(known)
         if tag == "input" and known.get("name") == "scope":
             self.boxes[known.get("value") or ""] = known
         if tag == "input" and self.forms and known.get("name"):
             self._field(known)
         if tag not in _EMPTY:
             self._open.append((tag, name))
+
+    def _link(self, known: dict[str, str | None]) -> None:
+        self.hrefs.append(known.get("href") or "")
+        if (idp := known.get("data-idp")) is not None:
+            self.links[idp] = known.get("href") or ""
 
     def _field(self, known: dict[str, str | None]) -> None:
         ticked = known.get("type") != "checkbox" or "checked" in known
@@ -97,6 +103,11 @@ class Page:
     def provider_links(self) -> dict[str, str]:
         """Where `a[data-idp]` lead, by provider."""
         return self._reader.links
+
+    @property
+    def links(self) -> list[str]:
+        """Where all links lead."""
+        return self._reader.hrefs
 
     @property
     def boxes(self) -> dict[str, dict[str, str | None]]:

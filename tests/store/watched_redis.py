@@ -12,6 +12,9 @@ from redis import Redis
 LASTING = frozenset({"ts:keys"})
 """What has no end: the signing keys. (Registered clients have a lifetime in these tests.)"""
 
+LASTING_KINDS = frozenset({"fa"})
+"""What has no end until people remove it: their second factors."""
+
 HARMLESS = """
     GET EXISTS PING INFO HELLO AUTH CLIENT SELECT CONFIG COMMAND WATCH UNWATCH MULTI EXEC EVAL SCAN PTTL ECHO
     ZRANGE ZRANGEBYSCORE ZCOUNT ZCARD DEL ZREM ZREMRANGEBYSCORE EXPIRE MONITOR FLUSHALL WAIT
@@ -31,7 +34,8 @@ class Watched:
 
     def without_end(self) -> set[str]:
         """The keys that have none now."""
-        return {key for key in self.keys() - LASTING if self.redis.pttl(key) == -1}
+        ending = {key for key in self.keys() - LASTING if kind_of(key) not in LASTING_KINDS}
+        return {key for key in ending if self.redis.pttl(key) == -1}
 
     def keys(self) -> set[str]:
         """All that is there."""
@@ -45,7 +49,8 @@ class Watched:
             self.seen.add(kind_of(arguments[0]))
         makes_no_key = name in HARMLESS.split() or (name == "ZADD" and "XX" in told)
         ends = name == "SET" and told & {"EX", "KEEPTTL"}
-        if not (scripted or makes_no_key or ends or arguments[0] in LASTING):
+        lasts = arguments[0] in LASTING or kind_of(arguments[0]) in LASTING_KINDS
+        if not (scripted or makes_no_key or ends or lasts):
             self.endless.append(command)
 
 

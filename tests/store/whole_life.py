@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from service.clock import clock
 from service.identity.passkeys import Asking, Passkeys, RelyingParty
-from service.identity.sign_ins import SignIn
+from service.model.factors import Factors
 from service.store import verbs
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
 from tests.clients.signing import SECRET, Signer
@@ -22,6 +21,7 @@ from tests.driving.dpop import DpopKey
 from tests.driving.registering import RegisteredApp
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
+from tests.factors.phone import ALICE, Phone
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import provider_entry
 from tests.jwt_bearer.foreign import Partner, partner_entry, presenter_entry
@@ -223,12 +223,15 @@ async def request_object(service: RunningService, browser: Browser, _: FakeProvi
     assert (await sender.send(await sender.signed())).has("login")
 
 
-async def partial_sign_in(service: RunningService, _: Browser, __: FakeProvider) -> None:
-    """A sign-in that lacks a factor; as no built-in step asks for one, it is stored directly."""
-    now = clock()
-    sign_in = SignIn(subject="818727", idp="local", amr=("pwd",), auth_time=now)
-    records = service.parts.records.partial_sign_ins
-    assert (await records.keep(sign_in, parked_id="", browser="some browser")).sign_in == sign_in
+async def second_factor(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A sign-in that lacks a factor, a wrong code, a right one, and the end of the factor."""
+    browser.forget_cookies()
+    phone = Phone()
+    await phone.enrol(service)
+    half = await ClientApp(service, browser).login()
+    assert (await browser.submit(half, otp=phone.wrong_code())).has("login-error")
+    assert "code" in (await browser.submit(half, otp=phone.code())).parameters
+    await service.parts.factors.enrolled.change(ALICE, lambda _: Factors())
 
 
 async def passkey(service: RunningService, _: Browser, __: FakeProvider) -> None:
@@ -289,8 +292,8 @@ EVERYTHING: tuple[Doing, ...] = (
     registration,
     provider_sign_in,
     request_object,
-    partial_sign_in,
     passkey,
+    second_factor,
     exchanges,
     ciba,
     device,

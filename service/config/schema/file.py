@@ -158,3 +158,4 @@ class ConfigurationFile(Settings):
     authorization_details_types: types.Many[AuthorizationDetailsTypeEntry] = ()
     """The types of authorization_details that clients may ask for (RFC 9396)."""
     mfa: Mfa = Mfa()
+    """Second factors: who needs one, and when it is enrolled."""

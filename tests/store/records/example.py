@@ -10,6 +10,8 @@ from typing import Any, cast
 
 import msgspec
 
+from service.identity.factors.stored import CONTENT as FACTORS
+from service.identity.factors.stored import OwnedFactors
 from service.keys.schedule import KeyRecord, SigningKey
 from service.keys.stored_keys import RECORD as KEYS
 from service.model.authorization import (
@@ -22,6 +24,7 @@ from service.model.authorization import (
 )
 from service.model.backchannel import BackchannelDelivery, BackchannelRequest
 from service.model.client import RegisteredClient
+from service.model.factors import Factors, Passkey, Totp
 from service.model.polling import Decision, PolledPlace, PolledRequest
 from service.model.session import (
     Answers,
@@ -184,6 +187,33 @@ EXAMPLES: Mapping[str, object] = {
         secret_sha256=bytes(32),
         sealed_secret="gAAAAA",
     ),
+    "fa": "gAAAAA",
+    "factors": OwnedFactors(
+        sub="818727",
+        factors=Factors(
+            totp=Totp(
+                secret="JBSWY3DPEHPK3PXP",
+                name="Phone",
+                created_at=NOON,
+                last_used=NOON + 60,
+                last_step=NOON // 30,
+            ),
+            passkeys=(
+                Passkey(
+                    credential_id="Y3JlZGVudGlhbA",
+                    public_key="pQECAyYgASFYIA",
+                    sign_count=7,
+                    backup_eligible=True,
+                    transports=("internal", "hybrid"),
+                    name="Laptop",
+                    created_at=NOON,
+                    last_used=NOON + 60,
+                ),
+            ),
+            recovery_codes=(DIGEST,),
+            version="AAAAAAAAAAAAAAAA",
+        ),
+    ),
     "ja": "attempt",
     "dp": "attempt",
     "keys": KeyRecord(
@@ -206,7 +236,7 @@ def encodings() -> dict[str, Encoding[Any]]:
     stores = Stores(cast("Any", None), prefix="ts")
     kinds = vars(stores).values()
     found: list[Encoding[Any]] = [kind.encoding for kind in kinds if isinstance(kind, Records)]
-    return {one.kind: one for one in (*found, SPENT, KEYS)}
+    return {one.kind: one for one in (*found, SPENT, KEYS, FACTORS)}
 
 
 def golden(encoding: Encoding[Any]) -> Path:
