@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+from service.authorize.acr import AskedAcr, combine_acr, find_required_acr
 from service.authorize.response_modes import RESPONSE_MODES
 from service.identity.tenants import find_tenant
 from service.model.authorization import Confirmation
 from service.model.client import Client
 from service.model.registry import Registry
-from service.model.session import Session
 from service.model.tenant import Tenant
 from service.model.user import LOCAL
 from service.protocol import errors
@@ -27,10 +27,9 @@ from service.protocol.claims import ClaimsParameter, ClaimsRequest, parse_claims
 from service.protocol.params import Params
 from service.protocol.pkce import CodeChallenge, parse_code_challenge
 from service.protocol.scope import OFFLINE_ACCESS, OPENID, parse_scope
-from service.tokens.authorization_details import requested_details, resources_of
+from service.tokens.authorization_details import requested_details
 from service.tokens.claims import askable, claims_of_scope
 from service.tokens.id_token import IdTokens
-from service.tokens.scope import required_contexts
 from service.tokens.subject import RequestedUser
 
 _MAX_DIGITS = 12
@@ -38,44 +37,6 @@ _THUMBPRINT = re.compile("[A-Za-z0-9_-]{43}")
 
 _IDP, _TENANT = "idp:", "tenant:"
 """Prefixes of acr_values that name no class of authentication."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedAcr:
-    """The authentication contexts asked for, the best one first; empty if any will do."""
-
-    values: tuple[str, ...]
-    essential: bool = False
-    """Whether a sign-in that meets none of them is refused (OIDC Core §5.5.1.1)."""
-    or_any: bool = False
-    """Whether tokens name the session's own context if it meets none of them."""
-    required: frozenset[str] = frozenset()
-    """All those that the registrations of client, scope values and APIs demand (required_acr)."""
-
-    def met_by(self, session: Session, registry: Registry) -> str | None:
-        """Return the first one that the session's sign-in meets; never a weaker one than is required."""
-        known = [context.acr for context in registry.authentication_contexts]
-        floor = max((known.index(acr) for acr in self.required if acr in known), default=0)
-        values = tuple(one for one in self.values if one not in known[:floor])
-        if self.values and not values:  # less was asked for than is required
-            values = tuple(known[floor:])
-        met = registry.acr_met(session.methods, values, acr=session.acr)
-        if met is None and self.or_any:
-            return registry.acr_met(session.methods, acr=session.acr)
-        return met
-
-    def is_satisfied_by(
-        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
-    ) -> bool:
-        """Return whether a sign-in by these methods meets all that is insisted on."""
-        asked = [(one,) for one in self.required] + ([self.values] if self.essential else [])
-        return all(registry.acr_met(amr, values, acr=acr) is not None for values in asked)
-
-    def is_wish_met_by(
-        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
-    ) -> bool:
-        """Return whether it meets one of those that are asked for, insisted on or not."""
-        return not self.values or registry.acr_met(amr, self.values, acr=acr) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +122,10 @@ async def read_request(
         login_hint=params.get("login_hint"),
         ui_locales=params.get("ui_locales"),
         claims=_limit_claims(params, claims, scope, client, registry),
-        acr=replace(
-            _combine_acr([v for v in acr_values if not v.startswith((_IDP, _TENANT))], claims),
-            required=_find_required_acr(params, client, registry, scope, details),
+        acr=combine_acr(
+            [value for value in acr_values if not value.startswith((_IDP, _TENANT))],
+            claims,
+            find_required_acr(params, client, registry, scope, details),
         ),
         idp=_find_provider(acr_values, client, registry, tenants),
         tenant=tenant,
@@ -192,36 +154,6 @@ def _read_dpop_jkt(params: Params) -> Confirmation | None:
             "dpop_jkt is not the SHA-256 thumbprint of a key", refused=refused
         )
     return Confirmation("jkt", thumbprint)
-
-
-def _combine_acr(acr_values: Collection[str], parameter: ClaimsParameter) -> AskedAcr:
-    """Combine acr_values with the claims parameter, which counts first if it names values."""
-    claim = parameter.acr
-    if claim is None:
-        return AskedAcr(values=tuple(acr_values))
-    decides = claim.essential or bool(claim.values)
-    return AskedAcr(
-        values=parameter.acr_values if decides else tuple(acr_values),
-        essential=claim.essential,
-        or_any=not claim.essential,
-    )
-
-
-def _find_required_acr(
-    params: Params,
-    client: Client,
-    registry: Registry,
-    scope: frozenset[str],
-    details: Collection[Detail],
-) -> frozenset[str]:
-    """Return what registrations demand of users, for the client and for all that it asks for.
-
-    Without `resource`, a token request may name any API that understands something of the scope.
-    """
-    nameable = [each.name for one in scope for each in registry.resources_by_scope.get(one, ())]
-    resources = params.every("resource") or nameable
-    required = required_contexts(registry, scope, {*resources, *resources_of(registry, details)})
-    return required | {client.required_acr} if client.required_acr is not None else required
 
 
 def _limit_claims(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from service.authorize.request import AskedAcr
+from service.authorize.acr import AskedAcr
 from service.ciba.hints import Hints
 from service.ciba.messages import Messages
 from service.ciba.request import CibaRequest

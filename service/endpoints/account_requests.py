@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.authorize.request import AskedAcr
+from service.authorize.acr import AskedAcr
 from service.ciba.requests import CibaRequests, PendingRequest
 from service.clock import clock
 from service.identity.sign_in import AMR

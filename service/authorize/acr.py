@@ -1,0 +1,86 @@
+"""The authentication contexts that a request asks for, and those that registrations demand (OIDC Core §5.5.1.1, RFC 9470 §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from service.model.client import Client
+from service.model.registry import Registry
+from service.model.session import Session
+from service.protocol.authorization_details import Detail
+from service.protocol.claims import ClaimsParameter
+from service.protocol.params import Params
+from service.tokens.authorization_details import resources_of
+from service.tokens.scope import required_contexts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAcr:
+    """The authentication contexts asked for, the best one first; empty if any will do."""
+
+    values: tuple[str, ...]
+    essential: bool = False
+    """Whether a sign-in that meets none of them is refused (OIDC Core §5.5.1.1)."""
+    or_any: bool = False
+    """Whether tokens name the session's own context if it meets none of them."""
+    required: frozenset[str] = frozenset()
+    """All those that the registrations of client, scope values and APIs demand (required_acr)."""
+
+    def met_by(self, session: Session, registry: Registry) -> str | None:
+        """Return the first one that the session's sign-in meets; never a weaker one than is required."""
+        known = [context.acr for context in registry.authentication_contexts]
+        floor = max((known.index(acr) for acr in self.required if acr in known), default=0)
+        values = tuple(one for one in self.values if one not in known[:floor])
+        if self.values and not values:  # less was asked for than is required
+            values = tuple(known[floor:])
+        met = registry.acr_met(session.methods, values, acr=session.acr)
+        if met is None and self.or_any:
+            return registry.acr_met(session.methods, acr=session.acr)
+        return met
+
+    def is_satisfied_by(
+        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
+    ) -> bool:
+        """Return whether a sign-in by these methods meets all that is insisted on."""
+        asked = [(one,) for one in self.required] + ([self.values] if self.essential else [])
+        return all(registry.acr_met(amr, values, acr=acr) is not None for values in asked)
+
+    def is_wish_met_by(
+        self, amr: tuple[str, ...], registry: Registry, *, acr: str | None = None
+    ) -> bool:
+        """Return whether it meets one of those that are asked for, insisted on or not."""
+        return not self.values or registry.acr_met(amr, self.values, acr=acr) is not None
+
+
+def combine_acr(
+    acr_values: Collection[str], parameter: ClaimsParameter, required: frozenset[str]
+) -> AskedAcr:
+    """Combine acr_values with the claims parameter, which counts first if it names values."""
+    claim = parameter.acr
+    if claim is None:
+        return AskedAcr(values=tuple(acr_values), required=required)
+    decides = claim.essential or bool(claim.values)
+    return AskedAcr(
+        values=parameter.acr_values if decides else tuple(acr_values),
+        essential=claim.essential,
+        or_any=not claim.essential,
+        required=required,
+    )
+
+
+def find_required_acr(
+    params: Params,
+    client: Client,
+    registry: Registry,
+    scope: frozenset[str],
+    details: Collection[Detail],
+) -> frozenset[str]:
+    """Return what registrations demand of users, for the client and for all that it asks for.
+
+    Without `resource`, a token request may name any API that understands something of the scope.
+    """
+    nameable = [each.name for one in scope for each in registry.resources_by_scope.get(one, ())]
+    resources = params.every("resource") or nameable
+    required = required_contexts(registry, scope, {*resources, *resources_of(registry, details)})
+    return required | {client.required_acr} if client.required_acr is not None else required
