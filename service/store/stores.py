@@ -73,12 +73,6 @@ class Stores:
         self.subject_authorizations = index("ua")
         self.subject_consents = index("uc")
         self.factors = Records(prefix, "fa", str)  # no TTL; sealed by identity/factors/stored.py
-        # Under the digest of an opaque id, for 15 minutes:
-        self.parked = Records(prefix, "pk", SealedRequest)
-        self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
-        self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn))
-        self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
-        self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
         # Under a part of the client_id:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
         # Under the digest of an origin, the clients that registered it:
@@ -87,7 +81,16 @@ class Stores:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
         self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
+        self._name_sign_ins(prefix)
         self._name_polled(prefix)
+
+    def _name_sign_ins(self, prefix: str) -> None:
+        # Under the digest of an opaque id, for 15 minutes:
+        self.parked = Records(prefix, "pk", SealedRequest)
+        self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
+        self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn))
+        self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
+        self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
 
     def _name_polled(self, prefix: str) -> None:
         """Name what is kept until REPLAY_WINDOW after the end of a request that its client polls for."""
