@@ -68,9 +68,9 @@ def hash_password() -> None:
     Example:
       python -m service hash-password < password.txt
     """
-    from service.identity import passwords  # noqa: PLC0415 - the other commands do not need it
+    from service.identity import hashing  # noqa: PLC0415 - the other commands do not need it
 
-    click.echo(f'password: "{passwords.hash_password(read_secret("Password"))}"')
+    click.echo(f'password: "{hashing.hash_password(read_secret("Password"))}"')
 
 
 def make_secret() -> str:

@@ -7,15 +7,16 @@ import os
 import random
 import unicodedata
 from collections import Counter, deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
-from argon2 import PasswordHasher
-from argon2.exceptions import InvalidHashError, VerificationError
+import structlog
 
+from service.identity.hashing import can_verify, matches
+from service.model.password_hash import USUAL, PasswordHash, UnusableHash, parse_hash
 from service.model.registry import LiveRegistry
-from service.model.user import PASSWORD_COST, User, hashing_work
+from service.model.user import User
 from service.protocol.errors import TemporarilyUnavailable, TooManyRequests
 
 MAX_PASSWORD = 200
@@ -30,14 +31,7 @@ PER_NETWORK = 100
 PATIENCE = 5.0
 """Seconds to wait for a turn."""
 
-_ARGON2ID = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-_SALT_AND_HASH = "HQpv9uCcHMi675yh+cTvQQ$V3kjvBuxbAkNcPX/1fjJomSXGtfWQ7zhI+BUTpQbHlY"
-"""Of a password that is lost."""
-
-
-def hash_password(password: str) -> str:
-    """Return the Argon2id hash in PHC form, at the usual cost (RFC 9106 §4)."""
-    return _ARGON2ID.hash(password)
+log = structlog.stdlib.get_logger(__name__)
 
 
 def is_plain_text(text: str, *, longest: int) -> bool:
@@ -87,30 +81,30 @@ class FairTurns:
 class Passwords:
     """Verifies passwords off the event loop.
 
-    Without a hash to compare with, a decoy is compared that costs as much as the slowest user's:
-    of the registry's users, and of those of the operator's own user store as they are met.
+    Without a hash to compare with, the slowest user's is computed in vain: of the registry's users,
+    and of those of another system as they are met.
     """
 
     def __init__(self, registry: LiveRegistry) -> None:
         self.refusal_times = deque[float](maxlen=REMEMBERED)
         """Seconds that the last refusals at the full cost took in this process."""
+        self.has_learned = False
         self._registry = registry
-        self._users: tuple[User, ...] = ()
-        self._cost = PASSWORD_COST
+        self._users: tuple[User, ...] | None = None
+        self._slowest = USUAL
 
     async def verifies(self, password: str, stored: str | None) -> bool:
         """Return whether the hash is the password's; without a hash it takes as long."""
-        known = _usable_hash(stored)
+        known = usable_hash(stored)
         if known is not None:
-            self._cost = max(self.decoy_cost, cost_of(known), key=hashing_work)
-        decoy = f"$argon2id$v=19${self.decoy_cost}${_SALT_AND_HASH}"
-        matches = await asyncio.to_thread(_matches, password, known or decoy)
-        return matches and known is not None
+            self._meet(known)
+        fits = await asyncio.to_thread(matches, password, known or self.decoy)
+        return fits and known is not None
 
     def has_full_cost(self, stored: str | None) -> bool:
         """Return whether comparing with this hash takes as long as comparing with the decoy."""
-        known = _usable_hash(stored)
-        return known is None or cost_of(known) == self.decoy_cost
+        known = usable_hash(stored)
+        return known is None or known.shape == self.decoy.shape
 
     async def even_out(self, took: float, *, full_cost: bool) -> None:
         """Remember a refusal at the full cost; let any other take as long as one of them."""
@@ -120,29 +114,40 @@ class Passwords:
             # One of them and not their mean, which nothing that is computed takes.
             await asyncio.sleep(random.choice(self.refusal_times) - took)  # noqa: S311 - no secret
 
+    def learn_costs(self, users: Iterable[User]) -> None:
+        """Let refusals of unknown users take as long as the slowest hash of these, too."""
+        self.has_learned = True
+        for user in users:
+            known = usable_hash(user.password)
+            if known is not None:
+                self._meet(known)
+
     @property
-    def decoy_cost(self) -> str:
-        """The cost of the slowest hash, as PHC strings write it."""
+    def decoy(self) -> PasswordHash:
+        """The slowest hash."""
         users = self._registry.current.users
         if users is not self._users:
             self._users = users
-            costs = filter(hashing_work, (cost_of(user.password or "") for user in users))
-            self._cost = max(costs, key=hashing_work, default=PASSWORD_COST)
-        return self._cost
+            known = filter(None, (usable_hash(user.password) for user in users))
+            self._slowest = max(known, key=lambda each: each.work, default=USUAL)
+        return self._slowest
+
+    def _meet(self, known: PasswordHash) -> None:
+        if known.work > self.decoy.work:
+            self._slowest = known
+            self.refusal_times.clear()  # they were shorter
 
 
-def _usable_hash(stored: str | None) -> str | None:
-    return stored if stored is not None and stored.startswith("$argon2id$") else None
-
-
-def cost_of(stored: str) -> str:
-    """Return the parameters of an Argon2id hash, or an empty text (RFC 9106 §3.1)."""
-    parts = stored.split("$")
-    return parts[3] if len(parts) > 3 else ""  # noqa: PLR2004 - `$argon2id$v=19$m=…,t=…,p=…$…`
-
-
-def _matches(password: str, stored: str) -> bool:
+def usable_hash(stored: str | None) -> PasswordHash | None:
+    """Return a hash that can be compared with; None if there is none."""
+    if not stored:
+        return None
     try:
-        return _ARGON2ID.verify(stored, password)
-    except (InvalidHashError, VerificationError):
-        return False
+        known = parse_hash(stored)
+    except UnusableHash as error:
+        log.warning("a password hash cannot be used", reason=str(error))
+        return None
+    if not can_verify(known):
+        log.error("a password hash needs a package that is not installed", package=known.scheme)
+        return None
+    return known

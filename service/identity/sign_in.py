@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
 from service.config.schema.server import Limits
-from service.identity.passwords import MAX_PASSWORD, FairTurns, Passwords, is_plain_text
+from service.identity.hashing import hash_password
+from service.identity.passwords import (
+    MAX_PASSWORD,
+    FairTurns,
+    Passwords,
+    is_plain_text,
+    usable_hash,
+)
 from service.identity.users import Directory
-from service.model.events import Emit, LoginFailed, LoginFailure, LoginLocked, LoginSucceeded
+from service.model.events import (
+    Emit,
+    LoginFailed,
+    LoginFailure,
+    LoginLocked,
+    LoginSucceeded,
+    PasswordHashReplaced,
+)
 from service.model.handle import digest
+from service.model.password_hash import is_outdated
 from service.model.tenant import CLAIM
-from service.model.user import MAX_USERNAME, User, fold_username
+from service.model.user import MAX_USERNAME, User, UsersUnavailable, fold_username
 from service.store import verbs
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import network_of
@@ -20,6 +37,9 @@ from service.store.verbs import Read
 
 AMR = ("pwd",)
 """Password-based authentication (RFC 8176 §2)."""
+
+SAMPLE = 200
+"""Users of another system whose hashes are looked at once in each process."""
 
 WIDER = 10
 """How many times more failures an account may have from anywhere, and an address on all accounts."""
@@ -128,6 +148,7 @@ class LocalSignIn:
             async with self.turns.turn(here):  # first, so that a burst cannot outrun the counters
                 began = monotonic()
                 locked = await self.throttle.is_locked(username, address)
+                await self._learn_costs()
                 user = await self.users.by_username(username)
                 failure = _find_failure(user, locked=locked, tenants=tenants)
                 candidate = user if failure is None else None
@@ -135,6 +156,7 @@ class LocalSignIn:
                 verifies = hashes and await self._verifies(username, password, candidate)
                 if candidate is not None and verifies:
                     await self.throttle.clear(username, address)
+                    await self._replace_outdated_hash(candidate, password)
                     self.emit(
                         LoginSucceeded(subject=candidate.sub, username=username, address=address)
                     )
@@ -152,6 +174,27 @@ class LocalSignIn:
         if self.users.verifies_passwords:
             return await self.users.verify_password(username, given, user) and well_formed
         return await self.passwords.verifies(given, user.password if user else None) and well_formed
+
+    async def _learn_costs(self) -> None:
+        """Look once at some hashes of another system: the first unknown user's refusal costs as much as a known one's."""
+        if self.passwords.has_learned or self.users.verifies_passwords:
+            return
+        with suppress(UsersUnavailable):
+            self.passwords.learn_costs(await self.users.list_users("", SAMPLE))
+
+    async def _replace_outdated_hash(self, user: User, password: str) -> None:
+        """Write a hash of today's format and cost, where there is an older one that can be written."""
+        old = user.password
+        known = usable_hash(old) if self.users.can_replace_passwords else None
+        if old is None or known is None or not is_outdated(known):
+            return
+        new = await asyncio.to_thread(hash_password, password)
+        try:
+            replaced = await self.users.replace_password(user.sub, old=old, new=new)
+        except UsersUnavailable:
+            return  # it will be tried at the next sign-in
+        if replaced:
+            self.emit(PasswordHashReplaced(subject=user.sub, scheme=known.scheme))
 
     def _has_full_cost(self, user: User | None) -> bool:
         """Return whether the refusal took as long as that of an unknown user."""

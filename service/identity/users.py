@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from service.model.user import (
     LOCAL,
     Closes,
     FindsByEmail,
+    ListsUsers,
+    ReplacesPasswords,
     User,
     UserStore,
     VerifiesPasswords,
@@ -22,7 +24,9 @@ from service.model.user import (
 from service.tokens.permitted import check_user, find_user_claims
 
 
-class Directory(UserStore, FindsByEmail, VerifiesPasswords, Closes, Protocol):
+class Directory(
+    UserStore, FindsByEmail, VerifiesPasswords, ReplacesPasswords, ListsUsers, Closes, Protocol
+):
     """The users as the service asks for them, wherever they come from."""
 
     @property
@@ -70,12 +74,22 @@ class FileUsers:
         self._refresh()
         return self._by_email.get(email.casefold())
 
-    verifies_passwords = circuit_open = False
+    verifies_passwords = can_replace_passwords = circuit_open = False
     waiting = failures = 0
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
         """Return False: each user has a hash."""
         return False
+
+    async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
+        """Return False: the file is the operator's."""
+        return False
+
+    async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
+        """Return the first users by name whose folded name begins with this."""
+        self._refresh()
+        names = sorted(name for name in self._by_username if name.startswith(prefix))
+        return [self._by_username[name] for name in names[:limit]]
 
     async def close(self) -> None:
         """Do nothing."""

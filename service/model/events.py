@@ -209,6 +209,12 @@ class LoginSucceeded(msgspec.Struct, frozen=True, kw_only=True):
     address: str
 
 
+class PasswordHashReplaced(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    scheme: str
+    """The kind of hash that was there before."""
+
+
 class LoginFailed(msgspec.Struct, frozen=True, kw_only=True):
     username: str
     """The username as typed if an account has it, else only a hash: it may be a password."""

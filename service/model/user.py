@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,11 +17,6 @@ LOCAL = "local"
 
 MAX_USERNAME = 254
 
-PASSWORD_COST = "m=19456,t=2,p=1"
-"""The cost of one password unless its hash says otherwise, as PHC strings write it."""
-
-_COST = re.compile(r"m=(?P<memory>[0-9]{1,9}),t=(?P<passes>[0-9]{1,9}),p=[0-9]+")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User(Section):
@@ -33,7 +27,8 @@ class User(Section):
     username: Annotated[str, Field(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""
     password: str | None = field(default=None, repr=False)
-    """The Argon2 hash of the password; `python -m service hash-password` makes it. null: no sign-in by password."""
+    """The hash of the password; `python -m service hash-password` makes one, and docs/users.md lists the formats of other systems.
+    null: no sign-in by password."""
     enabled: bool = True
     """false: the user cannot sign in, and the user's tokens are inactive."""
     tenant: str | None = None
@@ -90,6 +85,11 @@ class VerifiesPasswords(Protocol):
 class ReplacesPasswords(Protocol):
     """A UserStore that can write the hash of a password."""
 
+    @property
+    def can_replace_passwords(self) -> bool:
+        """Whether hashes may be written at all."""
+        ...
+
     async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
         """Write a hash, unless another one than `old` is there by now; return whether it was written."""
         ...
@@ -125,9 +125,3 @@ class Closes(Protocol):
 def fold_username(username: str) -> str:
     """Return the NFKC case-folded form in which user names are compared (Unicode §3.13)."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
-
-
-def hashing_work(cost: str) -> int:
-    """Return the memory of a password hash times the passes over it (RFC 9106 §3.2)."""
-    found = _COST.fullmatch(cost)
-    return int(found["memory"]) * int(found["passes"]) if found else 0

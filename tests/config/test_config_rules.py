@@ -209,7 +209,11 @@ IMPOSSIBLE = {
     ),
     "a plain password": (user(password="a"), "users.list[a].password"),
     "a password hash of another kind": (
-        user(password="$argon2i$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
+        user(password="$6$rounds=5000$saltsalt$aGFzaGhhc2hoYXNoaGFzaA"),
+        "users.list[a].password",
+    ),
+    "a password hash that takes for hours": (
+        user(password="$argon2id$v=19$m=19456,t=99999,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"),
         "users.list[a].password",
     ),
     "requests that cannot be signed": (

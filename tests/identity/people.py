@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from service.identity.passwords import hash_password
+from service.identity.hashing import hash_password
 from service.model.mfa import Mfa
 from service.model.registry import Registry
 from service.model.user import User

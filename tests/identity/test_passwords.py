@@ -7,7 +7,9 @@ import asyncio
 import pytest
 
 from service.identity import passwords as module
-from service.identity.passwords import Passwords, hash_password, is_plain_text
+from service.identity.hashing import hash_password
+from service.identity.passwords import Passwords, is_plain_text
+from service.model.password_hash import PasswordHash
 from tests.identity.people import Live
 
 PASSWORDS = Passwords(Live())
@@ -37,11 +39,19 @@ async def test_only_the_right_password_verifies(
 async def test_unknown_user_costs_one_hash_as_a_known_one_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hashes: list[str] = []
-    monkeypatch.setattr(module, "_matches", lambda *given: hashes.append(given[1]))
+    hashes: list[PasswordHash] = []
+    monkeypatch.setattr(module, "matches", lambda *given: hashes.append(given[1]))
     await PASSWORDS.verifies("guess", None)
     await PASSWORDS.verifies("guess", STORED)
-    assert [one.split("$")[1:4] for one in hashes] == [["argon2id", "v=19", "m=19456,t=2,p=1"]] * 2
+    assert [one.shape for one in hashes] == [("argon2", "id", (19456, 2, 1, 19), 32)] * 2
+
+
+async def test_a_hash_whose_package_is_missing_is_refused_as_a_wrong_password_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service.identity.hashing.find_spec", lambda _: None)
+    bcrypt = "$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe"
+    assert not await PASSWORDS.verifies("password", bcrypt)
 
 
 async def test_hashing_leaves_the_event_loop_free() -> None:

@@ -9,26 +9,37 @@ import pytest
 from argon2 import PasswordHasher
 
 from service.identity import passwords as module
-from service.identity.passwords import Passwords, cost_of
+from service.identity.passwords import Passwords
 from service.identity.sign_in import LocalSignIn
+from service.model.password_hash import USUAL, PasswordHash, parse_hash
 from service.model.user import User
 from tests.identity.people import ADDRESS, ALICE, BOB, PASSWORD, REGISTRY, Live
 
+BCRYPT = replace(ALICE, password="$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe")
+"""Costs less than the usual hash, and more than the cheap one."""
+DJANGO = replace(
+    BOB, password="pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps="
+)
+"""Costs more than all others."""
 CHEAP = replace(BOB, password=PasswordHasher(1, 64, 1).hash(PASSWORD))
 SLOW = replace(ALICE, password=PasswordHasher(3, 65536, 1).hash(PASSWORD))
 
 
 @pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The costs of all that was hashed."""
-    costs, matches = list[str](), vars(module)["_matches"]
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The shapes of all hashes that were computed: what their time depends on."""
+    shapes, matches = list[object](), vars(module)["matches"]
 
-    def record_cost(password: str, stored: str) -> bool:
-        costs.append(cost_of(stored))
+    def record_shape(password: str, stored: PasswordHash) -> bool:
+        shapes.append(stored.shape)
         return bool(matches(password, stored))
 
-    monkeypatch.setattr(module, "_matches", record_cost)
-    return costs
+    monkeypatch.setattr(module, "matches", record_shape)
+    return shapes
+
+
+def shape_of(user: User) -> object:
+    return parse_hash(str(user.password)).shape
 
 
 @pytest.fixture
@@ -45,37 +56,50 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("users", "cost"),
+    ("users", "slowest"),
     [
-        ((), "m=19456,t=2,p=1"),
-        ((CHEAP,), "m=64,t=1,p=1"),
-        ((CHEAP, ALICE), "m=19456,t=2,p=1"),
-        ((SLOW, CHEAP, ALICE), "m=65536,t=3,p=1"),
-        ((replace(ALICE, password=None), CHEAP), "m=64,t=1,p=1"),
+        ((), None),
+        ((CHEAP,), CHEAP),
+        ((CHEAP, ALICE), ALICE),
+        ((SLOW, CHEAP, ALICE), SLOW),
+        ((replace(ALICE, password=None), CHEAP), CHEAP),
+        ((CHEAP, BCRYPT), BCRYPT),
+        ((SLOW, DJANGO, BCRYPT), DJANGO),
+        ((replace(ALICE, password="$1$salt$qJH7.N4xYta3aEG/dfqo/0"), CHEAP), CHEAP),
     ],
-    ids=["nobody", "all cheap", "the usual and a cheap one", "a slow one", "none without password"],
+    ids=[
+        *("nobody", "all cheap", "the usual and a cheap one", "a slow one"),
+        *("none without password", "bcrypt", "mixed formats", "an unknown format"),
+    ],
 )
 async def test_unknown_user_costs_as_much_as_the_slowest_user(
     sign_in: LocalSignIn,
     registry: Live,
-    hashed: list[str],
+    hashed: list[object],
     users: tuple[User, ...],
-    cost: str,
+    slowest: User | None,
 ) -> None:
     registry.current = replace(REGISTRY, users=users)
     assert await sign_in.verify("mallory", "guess", address=ADDRESS) is None
-    assert hashed == [cost]
+    assert hashed == [shape_of(slowest) if slowest else USUAL.shape]
 
 
 async def test_slowest_hash_of_a_user_store_sets_the_cost() -> None:
     passwords = Passwords(Live(replace(REGISTRY, users=())))
-    for user in (SLOW, CHEAP):
+    for user in (DJANGO, CHEAP, BCRYPT):
         await passwords.verifies("guess", user.password)
-    assert passwords.decoy_cost == "m=65536,t=3,p=1"
+    assert passwords.decoy.shape == shape_of(DJANGO)
+
+
+async def test_a_slower_hash_ends_the_shorter_times_of_refusals() -> None:
+    passwords = Passwords(Live(replace(REGISTRY, users=())))
+    await passwords.even_out(0.1, full_cost=True)
+    passwords.learn_costs([DJANGO])
+    assert not passwords.refusal_times
 
 
 async def test_a_locked_attempt_costs_no_hash(
-    sign_in: LocalSignIn, hashed: list[str], waited: list[float]
+    sign_in: LocalSignIn, hashed: list[object], waited: list[float]
 ) -> None:
     for _ in range(6):
         assert await sign_in.verify("alice", "wrong", address=ADDRESS) is None
@@ -84,7 +108,7 @@ async def test_a_locked_attempt_costs_no_hash(
 
 
 async def test_the_first_locked_attempt_at_a_new_process_is_hashed(
-    sign_in: LocalSignIn, hashed: list[str]
+    sign_in: LocalSignIn, hashed: list[object]
 ) -> None:
     for _ in range(2):
         await sign_in.throttle.count_failure("alice", ADDRESS)

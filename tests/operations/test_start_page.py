@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from service.identity import passwords
+from service.model.password_hash import PasswordHash
 from tests.driving.browser import Browser
 from tests.driving.registry import client_in
 from tests.driving.service import RunningService
@@ -56,13 +57,13 @@ async def test_a_host_that_a_proxy_chose_leads_nowhere_else(
 async def test_passwords_are_guessed_once_however_often_the_page_is_asked_for(
     config: dict[str, Any], start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hashed: list[str] = []
+    hashed: list[PasswordHash] = []
 
-    def matches(_: str, stored: str) -> bool:
+    def matches(_: str, stored: PasswordHash) -> bool:
         hashed.append(stored)
         return False
 
-    monkeypatch.setattr(passwords, "_matches", matches)
+    monkeypatch.setattr(passwords, "matches", matches)
     service = await start({**config, "store": {"url": "memory://"}})
     for _ in range(3):
         async with service.http.get(f"{service.issuer}/") as answer:

@@ -12,6 +12,7 @@ import pytest
 
 from service.identity import passwords
 from service.identity.passwords import FairTurns
+from service.model.password_hash import PasswordHash
 from tests.driving.service import Answer, RunningService
 
 PLACES, SENT = 5, 12
@@ -30,14 +31,14 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def going_on(service: RunningService, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """One hash at a time, and a wrong password hangs until this is set."""
-    going_on, matches = threading.Event(), vars(passwords)["_matches"]
+    going_on, matches = threading.Event(), vars(passwords)["matches"]
 
-    def hanging(password: str, stored: str) -> bool:
+    def hanging(password: str, stored: PasswordHash) -> bool:
         if password == "wrong":
             going_on.wait(60)
         return bool(matches(password, stored))
 
-    monkeypatch.setattr(passwords, "_matches", hanging)
+    monkeypatch.setattr(passwords, "matches", hanging)
     monkeypatch.setattr(passwords, "PER_NETWORK", PLACES)
     monkeypatch.setattr(passwords, "PATIENCE", 60)
     object.__setattr__(service.parts.sign_in.local, "turns", FairTurns(1))

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from service.model.events import LoginFailed
+from service.identity import passwords
+from service.model import password_hash
+from service.model.events import LoginFailed, PasswordHashReplaced
+from service.model.password_hash import PasswordHash
 from tests.conftest import Start
 from tests.driving.client_app import ClientApp
 from tests.driving.database_servers import DatabaseServer, PostgresServer
@@ -130,6 +133,82 @@ async def test_queries_of_the_operator_find_people_and_their_claims(
         "groups": ["staff"],
     }
     assert await service.is_active(token)
+
+
+BCRYPT = "$2a$05$bvIG6Nmid91Mu9RcmmWZfO5HJIMCT8riNW0hEp8f6/FuA2/mHZFpe"
+"""Of the password `password`."""
+
+
+async def set_hash(database: Database, sub: str, stored: str) -> None:
+    await database.execute(
+        "UPDATE people SET secret = :stored WHERE id = :sub", stored=stored, sub=sub
+    )
+
+
+async def read_hash(database: Database, sub: str) -> str:
+    ((stored,),) = await database.execute("SELECT secret FROM people WHERE id = :sub", sub=sub)
+    return str(stored)
+
+
+async def test_an_old_hash_is_replaced_after_the_right_password_only(
+    service: RunningService, database: Database, events: list[object]
+) -> None:
+    await set_hash(database, "1", BCRYPT)
+    assert (await sign_in(service, "alice", "wrong")).refusal == WRONG
+    assert await read_hash(database, "1") == BCRYPT
+    assert (await sign_in(service, "alice", "password")).status == 200
+    written = await read_hash(database, "1")
+    assert written.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert PasswordHashReplaced(subject="1", scheme="bcrypt") in events
+    assert (await sign_in(service, "alice", "password")).status == 200
+    assert await read_hash(database, "1") == written
+    assert (await sign_in(service, "alice", "wrong")).refusal == WRONG
+
+
+async def test_a_hash_that_was_changed_meanwhile_is_not_replaced(
+    service: RunningService, database: Database
+) -> None:
+    users = service.parts.sign_in.users
+    assert not await users.replace_password("1", old="another hash", new=BCRYPT)
+    assert await read_hash(database, "1") != BCRYPT
+
+
+async def test_an_unknown_name_costs_as_much_as_the_slowest_hash_from_the_first_request_on(
+    service: RunningService, database: Database, hashed: list[str]
+) -> None:
+    for sub in ("1", "2", "3"):
+        await set_hash(database, sub, BCRYPT)
+    for username in ("mallory", "bob", "carol"):
+        assert (await sign_in(service, username, "guess")).refusal == WRONG
+    assert hashed == ["bcrypt"] * 3
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The schemes of all hashes that were computed; a cheap bcrypt counts as dear here."""
+    schemes, matches = list[str](), vars(passwords)["matches"]
+
+    def record(password: str, stored: PasswordHash) -> bool:
+        schemes.append(stored.scheme)
+        return bool(matches(password, stored))
+
+    monkeypatch.setattr(passwords, "matches", record)
+    monkeypatch.setitem(password_hash.MICROSECONDS, "bcrypt", 7000)
+    return schemes
+
+
+class TestReadOnly:
+    """A database that must not be written."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["sql"]["writable"] = False
+        return config
+
+    async def test_an_old_hash_stays(self, service: RunningService, database: Database) -> None:
+        await set_hash(database, "1", BCRYPT)
+        assert (await sign_in(service, "alice", "password")).status == 200
+        assert await read_hash(database, "1") == BCRYPT
 
 
 class TestNumbers:

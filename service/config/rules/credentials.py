@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
@@ -16,11 +15,11 @@ from service.config.rules.supported import AUTH_METHODS
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue, Credential
 from service.model.client_entry import ClientEntry
+from service.model.password_hash import PASSWORD_COST, USUAL, UnusableHash, parse_hash
 from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
 from service.model.trusted_issuer import TrustedIssuer
-from service.model.user import PASSWORD_COST, hashing_work
 from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
 _ENCRYPTIONS = tuple(
@@ -33,9 +32,6 @@ _USUAL = ("RSA-OAEP-256", "ECDH-ES")
 """The algorithms of a key file with use: enc that names none."""
 _SECRET_BYTES = 32
 """The shortest secret that a key can be made of."""
-_ARGON2ID = re.compile(
-    r"\$argon2id\$v=[0-9]+\$(m=[0-9]+,t=[0-9]+,p=[0-9]+)\$[A-Za-z0-9+/]{8,}\$[A-Za-z0-9+/]{16,}"
-)
 _NOTHING_TO_SIGN_WITH = "this client has no key, and no secret with its value, to sign with"
 _ADD_KEYS = "add jwks or jwks_uri"
 _SECRETS = (("clients", "client_secrets"), ("api_resources", "secrets"), ("api_scopes", "secrets"))
@@ -261,7 +257,7 @@ def _judge_secret(secret: Secret, of: object) -> Iterator[Finding]:
 
 
 def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
-    """Passwords and user codes are kept as Argon2id hashes in PHC form (RFC 9106 §3.1), at the usual cost at least."""
+    """Passwords and user codes are kept as hashes in a known format, at the usual cost at least."""
     for at, user in enumerate(file.users.list):
         for name in ("password", "ciba_user_code"):
             stored: str | None = getattr(user, name)
@@ -271,9 +267,14 @@ def passwords_are_hashed(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def _judge_hash(stored: str) -> Iterator[Finding]:
-    hint, hashed = "`python -m service hash-password` makes one", _ARGON2ID.fullmatch(stored)
-    if hashed is None:
-        yield Finding((), "expected an Argon2id hash such as $argon2id$v=19$…", hint)
-    elif hashing_work(hashed[1]) < hashing_work(PASSWORD_COST):
-        message = f"its cost is lower than {PASSWORD_COST}, so a stolen hash is easier to guess"
+    hint = "`python -m service hash-password` makes one"
+    try:
+        work = parse_hash(stored).work
+    except UnusableHash as error:
+        yield Finding((), str(error), hint)
+        return
+    if work < USUAL.work:
+        message = (
+            f"costs less than Argon2id with {PASSWORD_COST}, so a stolen hash is easier to guess"
+        )
         yield warning((), message, hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
 from typing import TypeVar
@@ -19,6 +19,8 @@ from service.model.timings import OthersAnswered, ignore_timing
 from service.model.user import (
     Closes,
     FindsByEmail,
+    ListsUsers,
+    ReplacesPasswords,
     User,
     UserStore,
     UsersUnavailable,
@@ -94,6 +96,22 @@ class OutsideUsers:
         if not isinstance(self._source, VerifiesPasswords):
             return False
         return await self._ask(partial(self._source.verify_password, username, password, user))
+
+    @property
+    def can_replace_passwords(self) -> bool:
+        return isinstance(self._source, ReplacesPasswords) and self._source.can_replace_passwords
+
+    async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
+        """Write the hash of a password, unless another one than `old` is there by now."""
+        if not isinstance(self._source, ReplacesPasswords):
+            return False
+        return await self._ask(partial(self._source.replace_password, sub, old=old, new=new))
+
+    async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
+        """Return the first users by name; none where the system cannot list them."""
+        if not isinstance(self._source, ListsUsers):
+            return ()
+        return await self._ask(partial(self._source.list_users, prefix, limit))
 
     async def close(self) -> None:
         """Close the connections; questions without an answer end."""

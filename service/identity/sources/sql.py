@@ -109,10 +109,17 @@ class SqlUserStore:
         return found[0] if len(found) == 1 else None
 
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
-        """Return the first users by name whose name begins with this."""
+        """Return the first users by name whose name begins with this; none where no query finds them."""
+        if "list_users" not in self._queries:
+            return ()
         escaped = fold_username(prefix).replace("!", "!!").replace("%", "!%").replace("_", "!_")
         rows = await self._select("list_users", prefix=f"{escaped}%", limit=limit)
         return [user_of(row) for row in rows]
+
+    @property
+    def can_replace_passwords(self) -> bool:
+        """Whether there is a query for it."""
+        return "replace_password" in self._queries
 
     async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
         """Write a hash, unless another one than `old` is there by now; False where the database is read only."""
