@@ -40,6 +40,7 @@ from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
 from service.http.key_proofs import TokenGuard
 from service.identity.access import GrantedAccess
+from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT
@@ -224,7 +225,17 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             providers=parts.sign_in.providers,
             lockout=shared.configuration.limits.lockout,
         ),
-        ProviderEndpoint(registry=shared.registry, credentials=parts.sign_in.providers.credentials),
+        ProviderEndpoint(
+            registry=shared.registry,
+            credentials=parts.sign_in.providers.credentials,
+            logout=ProviderLogout(
+                directory=parts.sign_in.providers.directory,
+                sessions=parts.records.sessions,
+                stores=shared.stores,
+                clock_skew=shared.configuration.server.clock_skew,
+                emit=shared.emit,
+            ),
+        ),
         SecondFactorEndpoint(sign_in=pages.sign_in, second_factors=parts.factors.second_factors),
         SelectAccountEndpoint(sign_in=pages.sign_in),
         NotAllowedEndpoint(sign_in=pages.sign_in),

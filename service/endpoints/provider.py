@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.http.endpoint import Answer, Route, document_fields
+from service.http.endpoint import Answer, Route, document_fields, empty_answer
+from service.http.parameters import form_params
 from service.identity.providers.credentials import OwnCredentials
+from service.identity.providers.logout import ProviderLogout
 from service.identity.providers.provider import ProviderUnavailable
 from service.model.registry import LiveRegistry
-from service.protocol.errors import TemporarilyUnavailable
+from service.protocol.errors import InvalidRequest, TemporarilyUnavailable
 
+BACKCHANNEL_LOGOUT = "/connect/idp/{name}/backchannel_logout"
 KEYS = "/connect/idp/{name}/jwks"
 
 _DOCUMENT = document_fields(max_age=300)
@@ -22,9 +25,19 @@ _DOCUMENT = document_fields(max_age=300)
 class ProviderEndpoint:
     registry: LiveRegistry
     credentials: OwnCredentials
+    logout: ProviderLogout
 
     def routes(self) -> Iterable[Route]:
-        return (web.get(KEYS, self.keys),)
+        return (web.get(KEYS, self.keys), web.post(BACKCHANNEL_LOGOUT, self.end_sessions))
+
+    async def end_sessions(self, request: web.Request) -> web.Response:
+        """Take a logout token (OIDC Back-Channel Logout §2.5); 200 also if nobody's session has to end."""
+        params = await form_params(request)
+        provider = self.registry.current.identity_providers.get(request.match_info["name"])
+        if provider is None:
+            raise InvalidRequest("there is no OpenID provider of that name")
+        await self.logout.end_sessions(provider, params.require("logout_token"))
+        return empty_answer().for_aiohttp()
 
     async def keys(self, request: web.Request) -> web.Response:
         """Return the public keys that verify this service's client assertions at the provider (RFC 7517 §5)."""

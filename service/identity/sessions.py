@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from service.clock import clock
+from service.identity import provider_sessions
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
@@ -17,6 +18,7 @@ from service.model.request_context import current_traceparent
 from service.model.session import LogoutDelivery, Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsRequest
+from service.protocol.errors import InvalidRequest
 from service.store.stores import DELIVERY_LIFETIME, LOGOUT, Stores
 from service.store.verbs import Command
 
@@ -38,7 +40,10 @@ class Sessions:
     async def start(
         self, sign_in: SignIn, *, previous: Session | None, user_agent: str, address: str = ""
     ) -> tuple[Session, str]:
-        """Return the session after a sign-in and its new cookie; the previous cookie counts no longer."""
+        """Return the session after a sign-in and its new cookie; the previous cookie counts no longer.
+
+        InvalidRequest if the identity provider that the sign-in came from has ended it meanwhile.
+        """
         if previous is not None and previous.subject != sign_in.subject:
             await self.end(previous)
             previous = None
@@ -47,6 +52,9 @@ class Sessions:
         session = self._build(sid, cookie.digest, sign_in, user_agent, address)
         if not await self._keep(session, renewed=previous is not None):
             return await self.start(sign_in, previous=None, user_agent=user_agent, address=address)
+        if await provider_sessions.has_ended(self.stores, session):
+            await self.end(session)
+            raise InvalidRequest("the identity provider has ended this sign-in")
         self.emit(
             SessionStarted(
                 session_id=session.id, subject=session.subject, idp=session.idp, amr=session.methods
@@ -100,6 +108,7 @@ class Sessions:
             *writes,
             stores.session_uses.drop(session.id),
             stores.subject_sessions.remove(digest(session.subject), session.id),
+            *provider_sessions.unlist(stores, session),
             stores.sessions.drop(session.id),
             durable=True,
         )
@@ -167,6 +176,7 @@ class Sessions:
             address=address,
             user_claims=sign_in.user_claims,
             second_factor_amr=sign_in.second_factor_amr,
+            provider_session=sign_in.provider_session,
         )
 
     async def _keep(self, session: Session, *, renewed: bool) -> bool:
@@ -177,7 +187,8 @@ class Sessions:
         listed = self.stores.subject_sessions.add(owner, session.id, expires_at=ends_at)
         # Its clients stay noted until its absolute end, however long ago they were noted.
         clients = self.stores.session_clients.keep(session.id, expires_at=ends_at)
-        count, _, written = await self.stores.kv.write(listed, clients, record)
+        at_provider = provider_sessions.enlist(self.stores, session)
+        count, *_, written = await self.stores.kv.write(listed, clients, *at_provider, record)
         await self._make_room(session, count)
         return bool(written)
 

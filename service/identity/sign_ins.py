@@ -16,7 +16,7 @@ from cryptography.fernet import InvalidToken
 
 from service.keys.sealing import cipher_from_id
 from service.model.handle import digest
-from service.model.session import SealedSignIn, Session
+from service.model.session import ProviderSession, SealedSignIn, Session
 from service.store.stores import Stores
 
 LIFETIME = 15 * 60
@@ -40,6 +40,8 @@ class SignIn:
     remember: bool = False
     second_factor_amr: tuple[str, ...] = ()
     """The methods of further proofs, after the password or the identity provider."""
+    provider_session: ProviderSession | None = None
+    """None for a user who signed in here."""
 
     @classmethod
     def of_session(cls, session: Session) -> SignIn:

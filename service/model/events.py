@@ -227,18 +227,6 @@ class LoginLocked(msgspec.Struct, frozen=True, kw_only=True):
     address: str
 
 
-class ProviderSignInSucceeded(msgspec.Struct, frozen=True, kw_only=True):
-    provider: str
-    subject: str
-    """The subject that this service gives to the provider's user."""
-    amr: tuple[str, ...]
-
-
-class ProviderSignInFailed(msgspec.Struct, frozen=True, kw_only=True):
-    provider: str
-    cause: str
-
-
 class SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     subject: str

@@ -14,6 +14,18 @@ EXTERNAL = ("external",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSession:
+    """The session at an OpenID provider that a sign-in came from, and ends with (OIDC Back-Channel Logout §2.7)."""
+
+    sub: str
+    """The user's subject at the provider."""
+    sid: str | None = None
+    """The session's id, if the provider's ID token has one."""
+    at: int
+    """When the user signed in there; seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A sign-in that later authorization requests may rely on (OIDC Session Management §1)."""
 
@@ -38,6 +50,8 @@ class Session:
     """Mapped claims of a user from an identity provider; empty for a local user."""
     second_factor_amr: tuple[str, ...] = ()
     """Further methods that this service has verified, after those of `amr`."""
+    provider_session: ProviderSession | None = None
+    """None for a user who signed in here."""
 
     @property
     def methods(self) -> tuple[str, ...]:

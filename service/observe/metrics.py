@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import ciba_events, events
+from service.model import ciba_events, events, provider_events
 from service.model.timings import OthersAnswered, Signed, StoreAnswered
 from service.observe import readings
 from service.observe.readings import NAMESPACE, Readings
@@ -53,7 +53,12 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.LoginSucceeded: ("logins", "Logins by password."),
     events.LoginFailed: ("login_failures", "Failed logins."),
     events.LoginLocked: ("login_lockouts", "Lockouts after too many failed logins."),
-    events.ProviderSignInFailed: ("provider_sign_in_failures", "Failed sign-ins at providers."),
+    provider_events.ProviderSignInFailed: (
+        "provider_sign_in_failures",
+        "Failed sign-ins at providers.",
+    ),
+    provider_events.ProviderLogoutReceived: ("provider_logouts", "Logouts at providers."),
+    provider_events.ProviderLogoutRefused: ("provider_logout_refusals", "Refused logout tokens."),
     events.SessionStarted: ("sessions_started", "Sessions begun, by whatever login."),
     events.LoggedOut: ("logouts", "Logouts by the session's user."),
     events.BackChannelLogoutDelivered: (

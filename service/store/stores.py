@@ -59,7 +59,7 @@ class Stores:
         self.revoked = Records(prefix, "rv", bool)  # the JWT with that jti expires
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:
-        self.sessions = Records(prefix, "ss", Session, 3)  # its idle or absolute end
+        self.sessions = Records(prefix, "ss", Session, 4)  # its idle or absolute end
         self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
         self.session_authorizations = index("sa")  # those that end with the session
         self.session_clients = index("sc")  # those that are notified of its end
@@ -77,7 +77,7 @@ class Stores:
         self.registered_clients = Records(prefix, "rc", RegisteredClient)  # client_lifetime, if any
         # Under the digest of an origin, the clients that registered it:
         self.registered_origins = index("ro")
-        # Under the digest of a client_id or trusted issuer and a jti, the first attempt that used the assertion:
+        # Under the digest of a client_id, trusted issuer or identity provider and a jti, the first attempt that used the assertion or logout token:
         self.used_assertions = Records(prefix, "ja", str)  # exp
         # Under the digest of a key's thumbprint and a jti, the first attempt that used the DPoP proof:
         self.used_proofs = Records(prefix, "dp", str)  # dpop.proof_lifetime, and some seconds
@@ -91,6 +91,9 @@ class Stores:
         self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn))
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
         self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
+        # Under the digest of a user or session at an identity provider (identity/provider_sessions.py):
+        self.provider_sessions = Index(prefix, "px", MAX_MEMBERS)  # those here that came from it
+        self.provider_logouts = Records(prefix, "pe", int)  # an hour; the time of its logout there
 
     def _name_polled(self, prefix: str) -> None:
         """Name what is kept until REPLAY_WINDOW after the end of a request that its client polls for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,10 @@ from aiohttp import web
 from service.keys.jose import Key
 from service.protocol.pkce import s256
 from tests.driving.browser import Page
-from tests.driving.service import basic
+from tests.driving.service import Answer, RunningService, basic
+
+EVENT = "http://schemas.openid.net/event/backchannel-logout"
+BACKCHANNEL_LOGOUT = "/connect/idp/upstream/backchannel_logout"
 
 Instead = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -65,6 +69,26 @@ class FakeProvider:
             "nonce": self.request.get("nonce"),
         }
         return {name: value for name, value in (proper | changed).items() if value is not None}
+
+    async def logout_token(self, *, typ: str = "logout+jwt", **changes: Any) -> str:
+        """A proper logout token for their Alice, changed like an identity token."""
+        now = int(time.time())
+        proper = {
+            "iss": self.issuer,
+            "sub": "their-alice",
+            "aud": "downstream",
+            "iat": now,
+            "exp": now + 120,
+            "jti": secrets.token_urlsafe(16),
+            "events": {EVENT: {}},
+        }
+        claims = {name: value for name, value in (proper | changes).items() if value is not None}
+        return await self.signer.sign(claims, typ=typ)
+
+    async def log_out(self, service: RunningService, **changes: Any) -> Answer:
+        """Tell the service that their Alice has logged out."""
+        token = await self.logout_token(**changes)
+        return await service.post(BACKCHANNEL_LOGOUT, logout_token=token)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request."""

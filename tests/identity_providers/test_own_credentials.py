@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from service.keys.jose import Key
-from service.model.events import ProviderSignInFailed
+from service.model.provider_events import ProviderSignInFailed
 from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp

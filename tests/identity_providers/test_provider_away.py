@@ -12,7 +12,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 
 from service.keys.jose import Key
-from service.model.events import ProviderSignInFailed
+from service.model.provider_events import ProviderSignInFailed
 from service.outgoing.http_client import MAX_BODY
 from tests.conftest import Clock
 from tests.driving.browser import Browser

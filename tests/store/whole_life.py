@@ -39,6 +39,7 @@ CONSTANTS = {
     "service.authorize.user_codes.MINUTE": 1,
     "service.identity.providers.sign_in.LIFETIME": 2,
     "service.identity.sign_ins.LIFETIME": 2,
+    "service.identity.provider_sessions.REMEMBERED": 1,
     "service.identity.passkeys.LIFETIME": 2,
     "service.identity.access.YEAR": 2,
     "service.identity.sessions.DELIVERY_LIFETIME": 3,
@@ -209,11 +210,12 @@ async def registration(service: RunningService, browser: Browser, _: FakeProvide
 
 
 async def provider_sign_in(service: RunningService, browser: Browser, fake: FakeProvider) -> None:
-    """Away to a provider, and back."""
+    """Away to a provider, and back; and a logout there."""
     browser.forget_cookies()
     sent = await ClientApp(service, browser).authorize(acr_values="idp:upstream")
     assert sent.url.startswith(fake.issuer)
     assert "code" in (await browser.get(fake.answer(sent))).parameters
+    assert (await fake.log_out(service, exp=clock() + 2)).status == 200
 
 
 async def request_object(service: RunningService, browser: Browser, _: FakeProvider) -> None:

@@ -14,7 +14,7 @@ from service.keys.jose import VerifiedClaims, unverified_header
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
 from service.model.registry import IDENTITY_RESOURCES, Registry
-from service.model.session import EXTERNAL, PendingSignIn, Session
+from service.model.session import EXTERNAL, PendingSignIn, ProviderSession, Session
 from service.protocol.subject_template import LONGEST_SUBJECT
 from service.tokens.claims import without_protocol_claims
 from service.tokens.id_token import half_hash
@@ -82,12 +82,17 @@ def build_sign_in(
     merged = {**userinfo, **claims}
     standard = {name: value for name, value in merged.items() if name in STANDARD_CLAIMS}
     mapped = {ours: merged[theirs] for theirs, ours in provider.claims.items() if theirs in merged}
+    at, sid = now if auth_time is None else min(auth_time, now), claims.get("sid")
+    provider_session = ProviderSession(
+        sub=str(claims["sub"]), sid=sid if isinstance(sid, str) else None, at=at
+    )
     return SignIn(
+        provider_session=provider_session,
         subject=find_linked_subject(provider.name, str(claims["sub"])),
         idp=provider.name,
         amr=_read_amr(claims.get("amr")),
         acr=acr if isinstance(acr, str) else None,
-        auth_time=now if auth_time is None else min(auth_time, now),
+        auth_time=at,
         user_claims=without_protocol_claims(standard | mapped),
     )
 

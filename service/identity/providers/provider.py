@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ import orjson
 
 from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
-from service.keys.foreign_keys import UNNAMED, ForeignKeys, accepted_header
+from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header
 from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 
@@ -29,8 +29,6 @@ PAUSE = 30
 """Seconds between two requests that an unknown key id or a failure causes."""
 
 MAX_PROVIDERS = 1000
-
-ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "application/jwt"})
 
 _ORDINARY = re.compile(r"[A-Za-z_]{1,64}")
 
@@ -75,12 +73,12 @@ class KnownProvider:
     renewable_from: int = 0
     """Before this time an unknown key id causes no request, however often it is sent."""
 
-    def verify(self, id_token: str) -> VerifiedClaims:
+    def verify(self, jwt: str, *, typ: Collection[str]) -> VerifiedClaims:
         """Return the claims, or raise JwtRefused if the provider did not sign them (OIDC Core §3.1.3.7)."""
         promised = self.metadata.id_token_signing_alg_values_supported
         algorithms = set(promised).intersection(SIGNING_ALGORITHMS)  # no weak ones, RFC 8725 §3.1
-        header = accepted_header(id_token, algorithms=algorithms, typ=ID_TOKEN_TYPES)
-        return self.keys.verify(id_token, header)
+        header = accepted_header(jwt, algorithms=algorithms, typ=typ)
+        return self.keys.verify(jwt, header)
 
 
 class ProviderDirectory:
@@ -106,7 +104,20 @@ class ProviderDirectory:
         self._known.put(issuer, known, seconds=seconds)
         return known
 
-    async def find_renewed(self, known: KnownProvider) -> KnownProvider:
+    async def verify(
+        self, known: KnownProvider, jwt: str, *, typ: Collection[str]
+    ) -> VerifiedClaims:
+        """Return the signed claims of a JWT of one of these types, in lower case; JwtRefused if the provider did not sign it.
+
+        The keys are fetched again if it is signed with an unknown one.
+        """
+        try:
+            return known.verify(jwt, typ=typ)
+        except UnknownKey:
+            renewed = await self._find_renewed(known)
+        return renewed.verify(jwt, typ=typ)
+
+    async def _find_renewed(self, known: KnownProvider) -> KnownProvider:
         """Return the provider with its present keys, unless an unknown key id has just caused a request."""
         if clock() < known.renewable_from:
             return known

@@ -13,13 +13,14 @@ from service.identity.providers import requests
 from service.identity.providers.claims import build_sign_in, check_id_token
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.sign_ins import SignIn
-from service.keys.foreign_keys import UnknownKey
+from service.keys.foreign_keys import UNNAMED
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.authorization import Spent, new_attempt
 from service.model.conditions import is_any_met
-from service.model.events import Emit, ProviderSignInFailed, ProviderSignInSucceeded
+from service.model.events import Emit
 from service.model.handle import digest
 from service.model.identity_provider import IdentityProvider
+from service.model.provider_events import ProviderSignInFailed, ProviderSignInSucceeded
 from service.model.registry import LiveRegistry
 from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
@@ -37,6 +38,8 @@ OWN_CALLBACK = "/connect/idp/{name}/callback"
 
 LIFETIME = 15 * 60
 """Seconds that a user has at the provider."""
+
+ID_TOKEN_TYPES = frozenset({UNNAMED, "jwt", "application/jwt"})
 
 _TEMPORARY = frozenset({"server_error", "temporarily_unavailable"})
 
@@ -151,7 +154,7 @@ class ProviderSignIn:
         http, metadata = self.directory.http, known.metadata
         tokens = await requests.redeem_code(http, self.credentials, metadata, provider, form)
         try:
-            claims = await self._verify(tokens.id_token, known)
+            claims = await self.directory.verify(known, tokens.id_token, typ=ID_TOKEN_TYPES)
         except JwtRefused as error:
             raise upstream.ProviderRefused(f"its identity token: {error}") from error
         client_id, now, skew = provider.client_id, clock(), self.clock_skew
@@ -168,14 +171,6 @@ class ProviderSignIn:
     def _find_redirect_uri(self, provider: IdentityProvider) -> str:
         own = OWN_CALLBACK.format(name=provider.name)
         return self.issuer + (own if provider.own_callback else CALLBACK)
-
-    async def _verify(self, id_token: str, known: upstream.KnownProvider) -> VerifiedClaims:
-        """Return the signed claims; fetch the keys again if the provider signs with an unknown one."""
-        try:
-            return known.verify(id_token)
-        except UnknownKey:
-            renewed = await self.directory.find_renewed(known)
-        return renewed.verify(id_token)
 
 
 def parked_id_in(params: Params) -> str | None:

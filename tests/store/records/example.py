@@ -31,6 +31,7 @@ from service.model.session import (
     Consent,
     LogoutDelivery,
     PendingSignIn,
+    ProviderSession,
     SealedRequest,
     SealedSignIn,
     Session,
@@ -138,7 +139,9 @@ EXAMPLES: Mapping[str, object] = {
         address="192.0.2.1",
         user_claims={"name": "Alice"},
         second_factor_amr=("otp",),
+        provider_session=ProviderSession(sub="theirs", sid="their-session", at=NOON),
     ),
+    "pe": NOON,
     "su": NOON,
     "ld": LogoutDelivery(
         client_id="web",
