@@ -22,9 +22,9 @@ from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderS
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
 from service.identity.tenants import place_in_tenant
-from service.model.events import ProviderSignInFailed
 from service.model.identity_provider import IdentityProvider
 from service.model.local_text import LocalText
+from service.model.provider_events import ProviderSignInFailed
 from service.model.user import LOCAL
 from service.pages.sign_in_pages import (
     ACCOUNT,
