@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from service.clock import clock
 from service.identity.passkeys import Asking, Passkeys, RelyingParty
 from service.model.factors import Factors
 from service.store import verbs
