@@ -155,9 +155,12 @@ format: .venv/developing ## the code in its one format, with what ruff can mend 
 lock: .venv/developing ## the lock files anew, with hashes, from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --group install -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --extra tracing --group install -c requirements.lock -o requirements-tracing.lock
-	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install -c requirements-tracing.lock -o requirements-all.lock
-	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install --group dev -c requirements-all.lock -o requirements-dev.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) $(WHEELS) --group install -c requirements-tracing.lock -o requirements-all.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) --all-extras --group install -c requirements-all.lock -o requirements-ldap.lock
+	$(BIN)/uv pip compile pyproject.toml $(LOCKING) $(WHEELS) --group install --group dev -c requirements-all.lock -o requirements-dev.lock
 	$(BIN)/uv pip compile $(LOCKING) --group uv -c requirements-dev.lock -o requirements-uv.lock
+# All extras but ldap, which has to be compiled.
+WHEELS := --extra bcrypt --extra sql --extra tracing
 LOCKING := --quiet --upgrade --universal --generate-hashes --no-header
 
 .venv/bin/python:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
+BASE_LOCK = "requirements.lock"
 UV_LOCK = REPOSITORY / "requirements-uv.lock"
 
 UV_VARIABLES = {
@@ -44,11 +45,18 @@ def main(lock: str) -> int:
 
 
 def install_all(installer: Sequence[str], lock: str, environ: Mapping[str, str]) -> bool:
-    """Install the locked packages by their hashes, then the service, whose edits count at once."""
-    service = ["--no-deps", "--no-build-isolation", "--editable", str(REPOSITORY)]
+    """Install the locked packages by their hashes, then the service, whose edits count at once.
+
+    `requirements.lock` comes first, because what builds other packages is in it: nothing is fetched that is not locked.
+    """
+    locks = [["--require-hashes", "-r", each] for each in dict.fromkeys((BASE_LOCK, lock))]
+    service = ["--no-deps", "--editable", str(REPOSITORY)]
     return all(
-        subprocess.run([*installer, "install", *what], env=environ, check=False).returncode == 0
-        for what in (["--require-hashes", "-r", lock], service)
+        subprocess.run(
+            [*installer, "install", "--no-build-isolation", *what], env=environ, check=False
+        ).returncode
+        == 0
+        for what in (*locks, service)
     )
 
 

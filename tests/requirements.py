@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
 REQUIRE_ALL = os.environ.get("REQUIRE_ALL") == "1"
+IMPORT = "import "
+"""What stands before the name of a package."""
 WITHOUT = "needs a program that is not here: "
 
 
@@ -15,11 +18,18 @@ WITHOUT = "needs a program that is not here: "
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip or fail a test marked `needs("program", ...)` where one of the programs is missing."""
     needed = [program for mark in item.iter_markers("needs") for program in mark.args]
-    missing = [program for program in needed if shutil.which(program) is None]
+    missing = [program for program in needed if not _is_here(program)]
     if missing and REQUIRE_ALL:
         pytest.fail(WITHOUT + ", ".join(missing), pytrace=False)
     if missing:
         pytest.skip(WITHOUT + ", ".join(missing))
+
+
+def _is_here(program: str) -> bool:
+    """Return whether a program can be run, or a package that the lock file leaves out be imported."""
+    package = program.removeprefix(IMPORT)
+    found = find_spec(package) if package != program else shutil.which(program)
+    return found is not None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -155,6 +155,7 @@ class LocalSignIn:
                 hashes = not locked or not self.passwords.refusal_times
                 verifies = hashes and await self._verifies(username, password, candidate)
                 if candidate is not None and verifies:
+                    await self._learn(monotonic() - began)
                     await self.throttle.clear(username, address)
                     await self._replace_outdated_hash(candidate, password)
                     self.emit(
@@ -197,10 +198,15 @@ class LocalSignIn:
             self.emit(PasswordHashReplaced(subject=user.sub, scheme=known.scheme))
 
     def _has_full_cost(self, user: User | None) -> bool:
-        """Return whether the refusal took as long as that of an unknown user."""
+        """Return whether the refusal took as long as refusals may take."""
         if self.users.verifies_passwords:
-            return True
+            return user is not None  # what verifies passwords may know sooner that there is no user
         return self.passwords.has_full_cost(user.password if user else None)
+
+    async def _learn(self, took: float) -> None:
+        """Remember how long a right password took where a wrong one takes as long, before anybody sends one."""
+        if self.users.verifies_passwords:
+            await self.passwords.even_out(took, full_cost=True)
 
     async def _refuse(
         self, username: str, user: User | None, reason: LoginFailure, *, address: str

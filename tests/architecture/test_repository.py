@@ -14,7 +14,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 GROUPS = PYPROJECT["dependency-groups"]
-LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-all", "-dev", "-uv")]
+LOCKS = [f"requirements{name}.lock" for name in ("", "-tracing", "-all", "-ldap", "-dev", "-uv")]
 COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help"]
 
 
@@ -24,7 +24,7 @@ COMMANDS = ["install", "run", "test", "interop", "check", "bench", "docs", "help
         ("requirements.lock", PYPROJECT["project"]["dependencies"]),
         ("requirements-tracing.lock", PYPROJECT["project"]["optional-dependencies"]["tracing"]),
         (
-            "requirements-all.lock",
+            "requirements-ldap.lock",
             [*chain(*PYPROJECT["project"]["optional-dependencies"].values())],
         ),
         ("requirements-dev.lock", [one for one in GROUPS["dev"] if isinstance(one, str)]),
@@ -42,6 +42,7 @@ def test_every_dependency_is_locked(lock: str, wanted: list[str]) -> None:
     [
         ("requirements.lock", "requirements-tracing.lock"),
         ("requirements-tracing.lock", "requirements-all.lock"),
+        ("requirements-all.lock", "requirements-ldap.lock"),
         ("requirements-all.lock", "requirements-dev.lock"),
         ("requirements-uv.lock", "requirements-dev.lock"),
     ],

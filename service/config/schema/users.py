@@ -8,10 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from service.config.schema.ldap import Ldap
 from service.model import types
 from service.model.user import User
 
 SOURCES: Mapping[str, str] = {
+    "ldap": "service.identity.sources.ldap",
     "sql": "service.identity.sources.sql",
 }
 """By `users.source`: the module that asks that system, which is imported only where it is configured.
@@ -111,5 +113,7 @@ class Users(types.Section):
     cache: types.Duration = 0
     """How long what that system said of a user counts without being asked again, when a token is used. A user that is disabled there
     keeps active tokens for that long. 0s: it is asked each time."""
+    ldap: Ldap | None = None
+    """The directory, for source: ldap."""
     list: types.Many[User] = ()
     """The users, for source: file."""

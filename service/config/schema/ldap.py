@@ -1,0 +1,130 @@
+"""The settings of an LDAP directory that the users come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, JsonValue
+
+from service.model import types
+
+_ATTRIBUTE = re.compile(r"[A-Za-z][A-Za-z0-9-]*|[0-9]+(\.[0-9]+)+")
+"""A name or an OID (RFC 4512 §2.5)."""
+
+NAME, USER_DN = "{username}", "{dn}"
+"""What templates of DNs and filters have in the place of the user's name and DN."""
+
+CLAIMS: Mapping[str, str] = {
+    "name": "cn",
+    "given_name": "givenName",
+    "family_name": "sn",
+    "preferred_username": "uid",
+    "email": "mail",
+    "phone_number": "telephoneNumber",
+}
+
+
+def _ldap_url(value: str) -> str:
+    try:
+        url = urlsplit(value)
+        is_server = bool(url.hostname) and url.port != 0 and url.username is None
+        rest = url.path.strip("/") + url.query + url.fragment
+        is_ldap_url = url.scheme in {"ldap", "ldaps"} and is_server and not rest
+    except ValueError:
+        is_ldap_url = False
+    if not is_ldap_url or re.search(r"[\s\x00-\x1f\x7f]", value):
+        raise types.expected("a URL such as ldaps://ldap.example.com or ldap://127.0.0.1:389")
+    return value
+
+
+def _of_one_kind(values: tuple[str, ...]) -> tuple[str, ...]:
+    if len({value.partition(":")[0] for value in values}) > 1:
+        raise types.expected("either ldap:// URLs or ldaps:// URLs")
+    return values
+
+
+def _attribute(value: str) -> str:
+    if not _ATTRIBUTE.fullmatch(value):
+        raise types.expected("the name of an attribute, such as uid or memberOf")
+    return value
+
+
+def _filter(value: str) -> str:
+    depth = 0
+    for letter in value.replace("\\28", "").replace("\\29", ""):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth < 0:
+            break
+    if depth or not (value.startswith("(") and value.endswith(")")):
+        raise types.expected("a filter in parentheses, such as (objectClass=person) (RFC 4515)")
+    return value
+
+
+Attribute = Annotated[str, AfterValidator(_attribute)]
+Filter = Annotated[types.Text, AfterValidator(_filter)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapGroups(types.Section):
+    """How the groups of a user become a claim."""
+
+    claim: types.Text = "groups"
+    """The claim that lists the groups."""
+    attribute: Attribute | None = "memberOf"
+    """The attribute of a user that has the DNs of the groups. null: the groups are searched for by `filter`, which takes one more
+    question to the directory each time."""
+    base: types.Text | None = None
+    """The DN below which groups count; those elsewhere are left out. null: all count."""
+    filter: Filter = "(|(member={dn})(uniqueMember={dn})(memberUid={username}))"
+    """The filter that finds the groups of a user, where there is no attribute; `{dn}` and `{username}` are the user's. It finds
+    nested groups in Active Directory as (member:1.2.840.113556.1.4.1941:={dn})."""
+    name: Attribute = "cn"
+    """The attribute of a group that the claim shows; dn: the whole DN. Groups with the same cn in different places look the same,
+    so set `base` to a place where only administrators make groups."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ldap(types.Section):
+    """The directory that users come from; a password is verified by a bind there (RFC 4513 §5.1.3)."""
+
+    urls: Annotated[
+        types.Many[Annotated[str, AfterValidator(_ldap_url)]],
+        Field(min_length=1),
+        AfterValidator(_of_one_kind),
+    ]
+    """The servers, such as ldaps://ldap.example.com; the next one is asked where one cannot be reached."""
+    starttls: bool = True
+    """Whether connections to ldap:// URLs are encrypted by StartTLS before anything is sent. false is for servers on the same
+    machine only."""
+    ca_file: types.FilePath | None = None
+    """A file with the authorities that issue the servers' certificates, PEM. null: those that the system's OpenLDAP library trusts
+    (TLS_CACERT in ldap.conf). A certificate that fits no authority or another host name is refused."""
+    bind_dn: types.Text | None = None
+    """The DN of the account that looks users up; it needs to read them and nothing else. null: look-ups are anonymous."""
+    bind_password: str = field(default="", repr=False)
+    """The password of that account, such as ${file:/run/secrets/ldap}."""
+    base: types.Text
+    """The DN below which users are, such as ou=people,dc=example,dc=com."""
+    filter: Filter = "(objectClass=person)"
+    """The filter that every user meets. Others are unknown, and their tokens inactive, so that it can also name who may use this
+    service: (memberOf=cn=staff,ou=groups,dc=example,dc=com)."""
+    username: Annotated[types.Many[Attribute], Field(min_length=1)] = ("uid",)
+    """The attributes that the name to sign in with may stand in, such as [uid, mail]; sAMAccountName in Active Directory."""
+    user_dn: types.Text | None = None
+    """The DN of a user by the name to sign in with, such as uid={username},ou=people,dc=example,dc=com. null: the user is searched
+    for below `base`."""
+    sub: Attribute = "entryUUID"
+    """The attribute whose value never changes and becomes the subject identifier: entryUUID, in Active Directory objectGUID, in
+    389 Directory Server nsUniqueId. Never the DN or a name, which are given to others one day."""
+    claims: dict[types.Text, Attribute] = field(default_factory=lambda: dict(CLAIMS))
+    """Claims, and the attributes whose first value they have."""
+    list_claims: dict[types.Text, Attribute] = field(default_factory=dict)
+    """Claims, and the attributes of which they list all values."""
+    fixed_claims: dict[types.Text, JsonValue] = field(default_factory=dict)
+    """Claims that are the same for all users, such as email_verified: true where the directory's addresses are verified."""
+    groups: LdapGroups | None = None
+    """How the groups of a user become a claim. null: there is none."""

@@ -1,0 +1,189 @@
+"""Users of an LDAP directory (RFC 4511): found by searches, and verified by a bind with their password."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+import structlog
+
+from service.config.schema.ldap import NAME, USER_DN, Ldap, LdapGroups
+from service.config.schema.users import Users
+from service.identity.sources.ldap import entries, names
+from service.identity.sources.ldap.connections import (
+    NO_ATTRIBUTES,
+    Connections,
+    Entry,
+    Search,
+    TooManyEntries,
+)
+from service.identity.sources.ldap.problems import find_problems
+from service.model.user import User, fold_username
+
+__all__ = ["find_problems", "open_source"]
+
+if TYPE_CHECKING:
+    from service.identity.sources import Tools
+
+log = structlog.stdlib.get_logger(__name__)
+
+MAX_GROUPS = 1000
+"""Groups of one user; who is in more is shown in none, and not in some of them."""
+
+
+def open_source(settings: Users, _: Tools) -> LdapUsers:
+    """Return the users of the directory, which is asked when the first one is."""
+    if settings.ldap is None:
+        raise ValueError("users.ldap is missing")  # find_problems has said so
+    connections = Connections(
+        settings.ldap, timeout=settings.timeout, at_once=settings.max_concurrent
+    )
+    return LdapUsers(settings.ldap, connections)
+
+
+class LdapUsers:
+    """The users of a directory."""
+
+    def __init__(self, settings: Ldap, connections: Connections) -> None:
+        self._settings = settings
+        self._connections = connections
+        self._attributes = tuple(sorted(_attributes(settings)))
+
+    async def by_subject(self, sub: str) -> User | None:
+        """Return the user whose attribute is exactly this."""
+        entry = await self._find_subject(sub)
+        return await self._read(entry) if entry is not None else None
+
+    async def by_username(self, username: str) -> User | None:
+        """Return the only user with this name."""
+        entry = await self._find_name(username)
+        return await self._read(entry) if entry is not None else None
+
+    async def by_email(self, email: str) -> User | None:
+        """Return the only user with this address, where the settings say that addresses are verified."""
+        settings = self._settings
+        attribute = settings.claims.get("email")
+        if attribute is None or settings.fixed_claims.get("email_verified") is not True:
+            return None
+        entry = await self._find_one(f"({attribute}={_escaped(email)})", email, (attribute,))
+        return await self._read(entry) if entry is not None else None
+
+    async def verify_password(self, username: str, password: str, user: User | None) -> bool:
+        """Bind as the user; as nobody, and in vain, where there is no user or no password."""
+        entry = await self._find_subject(str(uuid4()) if user is None else user.sub)
+        if entry is None or not password:
+            nobody = f"cn={uuid4()},{self._settings.base}"
+            await self._connections.accepts(nobody, password or str(uuid4()))
+            return False
+        return await self._connections.accepts(entry.dn, password)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def _find_subject(self, sub: str) -> Entry | None:
+        value = entries.subject_value(sub, self._settings.sub)
+        if value is None:
+            return None
+        fits = f"({self._settings.sub}={names.filter_value(value)})"
+        found = await self._find(self._settings.base, fits)
+        # A directory may compare without upper and lower case.
+        same = [each for each in found if entries.subject_of(each, self._settings.sub) == sub]
+        return _only(same, "sub")
+
+    async def _find_name(self, username: str) -> Entry | None:
+        settings, attributes = self._settings, self._settings.username
+        if settings.user_dn is None:
+            value = _escaped(username)
+            fits = "".join(f"({attribute}={value})" for attribute in attributes)
+            return await self._find_one(f"(|{fits})", username, attributes)
+        if not username:
+            return None
+        dn = settings.user_dn.replace(NAME, names.dn_value(fold_username(username)))
+        found = await self._find(dn, "", exactly=True)
+        return _only([each for each in found if entries.has_name(each, username, attributes)], "DN")
+
+    async def _find_one(self, fits: str, name: str, attributes: Sequence[str]) -> Entry | None:
+        found = await self._find(self._settings.base, fits)
+        same = [each for each in found if entries.has_name(each, name, attributes)]
+        return _only(same, "user name")
+
+    async def _find(self, base: str, fits: str, *, exactly: bool = False) -> Sequence[Entry]:
+        """Return the users that fit, at most two."""
+        search = Search(
+            base=base,
+            scope="base" if exactly else "subtree",
+            filter=f"(&{self._settings.filter}{fits})",
+            attributes=self._attributes,
+            most=2,
+        )
+        try:
+            return await self._connections.search(search)
+        except TooManyEntries:
+            log.warning("several users of the directory fit, and none is signed in")
+            return ()
+
+    async def _read(self, entry: Entry) -> User | None:
+        settings = self._settings
+        sub = entries.subject_of(entry, settings.sub)
+        username = entries.username_of(entry, settings.username)
+        if sub is None or username is None:
+            log.warning("an entry is no user: it has no readable sub or user name", dn=entry.dn)
+            return None
+        claims = {**dict(entries.claims_of(entry, settings)), **await self._groups(entry, username)}
+        return User(
+            sub=sub,
+            username=username,
+            enabled=entries.is_enabled(entry),
+            claims=cast("dict[str, Any]", claims),
+        )
+
+    async def _groups(self, entry: Entry, username: str) -> Mapping[str, object]:
+        groups = self._settings.groups
+        if groups is None:
+            return {}
+        if groups.attribute is not None:
+            dns = entries.texts(entry, groups.attribute)
+            dns = [dn for dn in dns if groups.base is None or names.is_below(dn, groups.base)]
+            shown = [names.first_value(dn, groups.name) for dn in dns]
+            return {groups.claim: sorted({name for name in shown if name is not None})}
+        return {groups.claim: await self._find_groups(groups, entry, username)}
+
+    async def _find_groups(
+        self, groups: LdapGroups, entry: Entry, username: str
+    ) -> Sequence[object]:
+        fits = groups.filter.replace(USER_DN, _escaped(entry.dn)).replace(NAME, _escaped(username))
+        is_named = groups.name != names.WHOLE
+        search = Search(
+            base=groups.base or self._settings.base,
+            filter=fits,
+            attributes=(groups.name if is_named else NO_ATTRIBUTES,),
+            most=MAX_GROUPS,
+        )
+        try:
+            found = await self._connections.search(search)
+        except TooManyEntries:
+            log.warning("a user is in too many groups, and is shown in none", dn=entry.dn)
+            return []
+        named = (entries.first(group, groups.name) if is_named else group.dn for group in found)
+        return sorted({name for name in named if name is not None})
+
+
+def _attributes(settings: Ldap) -> set[str]:
+    """Return the attributes that users are made of."""
+    claims = {*settings.claims.values(), *settings.list_claims.values()}
+    attributes = {settings.sub, *settings.username, *claims, *entries.STATE}
+    if settings.groups is not None and settings.groups.attribute is not None:
+        attributes.add(settings.groups.attribute)
+    return attributes
+
+
+def _escaped(value: str) -> str:
+    return names.filter_value(value.encode(errors="replace"))
+
+
+def _only(found: Sequence[Entry], what: str) -> Entry | None:
+    if len(found) > 1:
+        log.warning("several users of the directory fit, and none is signed in", same=what)
+        return None
+    return found[0] if found else None

@@ -1,0 +1,173 @@
+"""Users of a directory sign in by a bind (RFC 4511 §4.2, RFC 4513 §5.1.3)."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+
+from tests.driving.client_app import ClientApp
+from tests.driving.service import Answer, RunningService, claims_in
+from tests.driving.slapd import PEOPLE, Slapd
+from tests.ldap.people import ALICE, GUID
+
+pytestmark = [pytest.mark.rfc("4513#5.1.3"), pytest.mark.usefixtures("one_store")]
+
+REFUSED = (400, "invalid_grant")
+
+
+async def sign_in(service: RunningService, username: str, password: str = "") -> Answer:
+    password = password or f"{username}-password"
+    form = {"grant_type": "password", "username": username, "password": password}
+    return await service.token("frontend", **form, scope="api1")
+
+
+async def subject(service: RunningService, username: str, password: str) -> str:
+    answer = await sign_in(service, username, password)
+    assert answer.status == 200, answer.body
+    return str(claims_in(answer["access_token"])["sub"])
+
+
+async def test_user_of_a_directory_signs_in_on_the_page(
+    app: ClientApp, service: RunningService
+) -> None:
+    tokens = await app.tokens(scope="openid profile email")
+    assert claims_in(tokens["id_token"])["sub"] == ALICE
+    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+    assert (await service.get("/connect/userinfo", headers=bearer)).json == {
+        "sub": ALICE,
+        "name": "Alice Smith",
+        "given_name": "Alice",
+        "family_name": "Smith",
+        "preferred_username": "alice",
+        "email": "alice@example.com",
+    }
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("ALICE", "alice-password"),
+        ("ａｌｉｃｅ", "alice-password"),
+        ("müller", "müller-password"),
+        (unicodedata.normalize("NFD", "MÜLLER"), "müller-password"),
+        ("judy", "judy-password"),
+    ],
+    ids=["capitals", "full width", "umlaut", "umlaut in two", "DN with commas"],
+)
+async def test_right_password_signs_in(
+    service: RunningService, username: str, password: str
+) -> None:
+    assert (await sign_in(service, username, password)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("alice", "bob-password"),
+        ("nobody", "alice-password"),
+        ("nopassword", "anything"),
+        ("nopassword", " "),
+        (" alice", "alice-password"),
+        ("alice ", "alice-password"),
+        ("al\u00adice", "alice-password"),
+        ("alice@example.com", "alice-password"),
+    ],
+    ids=[
+        *("another's password", "unknown", "no password", "blank"),
+        *("space before", "space behind", "soft hyphen", "another attribute"),
+    ],
+)
+async def test_what_the_directory_would_overlook_is_refused(
+    service: RunningService, username: str, password: str
+) -> None:
+    """A name that has two spellings would have two counts of failures."""
+    assert (await sign_in(service, username, password)).refusal == REFUSED
+
+
+class TestNames:
+    """Names in several attributes."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["ldap"] |= {
+            "username": ["uid", "mail"],
+            "fixed_claims": {"email_verified": True},
+        }
+        return config
+
+    async def test_each_of_them_signs_in(self, service: RunningService) -> None:
+        for name in ("alice", "alice@example.com", "Alice@Example.com"):
+            assert await subject(service, name, "alice-password") == ALICE
+
+    async def test_a_name_of_two_people_signs_in_neither(self, service: RunningService) -> None:
+        for password in ("grace-password", "heidi-password"):
+            refused = await sign_in(service, "shared@example.com", password)
+            assert refused.refusal == REFUSED
+        assert (await sign_in(service, "grace@example.com", "grace-password")).status == 200
+
+    async def test_verified_address_finds_one_user(self, service: RunningService) -> None:
+        users = service.parts.sign_in.users
+        found = await users.by_email("ALICE@example.com")
+        assert found is not None
+        assert found.sub == ALICE
+        assert await users.by_email("shared@example.com") is None
+
+
+async def test_address_that_is_not_verified_finds_nobody(service: RunningService) -> None:
+    assert await service.parts.sign_in.users.by_email("alice@example.com") is None
+
+
+class TestTemplate:
+    """The DN by the name."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["ldap"]["user_dn"] = f"uid={{username}},{PEOPLE}"
+        return config
+
+    async def test_user_is_found_without_a_search(self, service: RunningService) -> None:
+        assert await subject(service, "Alice", "alice-password") == ALICE
+
+    @pytest.mark.rfc("4514#2.4")
+    @pytest.mark.parametrize(
+        "username", ["alice+cn=x", f"alice,{PEOPLE}", "alice\\", '"alice"', "#616c", "alice,", ""]
+    )
+    async def test_name_cannot_change_the_dn(self, service: RunningService, username: str) -> None:
+        assert await service.parts.sign_in.users.by_username(username) is None
+
+
+class TestStartTls:
+    """Encryption that begins on the usual port (RFC 4511 §4.14)."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any], directory: Slapd) -> dict[str, Any]:
+        config["users"]["ldap"]["urls"] = [directory.url]
+        return config
+
+    @pytest.mark.rfc("4511#4.14")
+    async def test_user_signs_in_by_start_tls(self, service: RunningService) -> None:
+        assert await subject(service, "alice", "alice-password") == ALICE
+
+
+class TestObjectGuid:
+    """Subjects of Active Directory, whose bytes mean something in filters."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["ldap"] |= {"sub": "objectGUID", "username": ["sAMAccountName"]}
+        return config
+
+    async def test_subject_is_the_guid_as_text(self, service: RunningService) -> None:
+        answer = await sign_in(service, "Wendy", "wendy-password")
+        assert claims_in(answer["access_token"])["sub"] == str(GUID)
+        assert await service.is_active(answer["access_token"])
+
+    @pytest.mark.parametrize(
+        "sub", ["*", "", str(GUID).upper(), f"{{{GUID}}}", GUID.hex, str(GUID)[:-1] + "9"]
+    )
+    async def test_other_spellings_are_other_subjects(
+        self, service: RunningService, sub: str
+    ) -> None:
+        assert await service.parts.sign_in.users.by_subject(sub) is None
