@@ -151,9 +151,11 @@ class LocalSignIn:
                 await self._learn_costs()
                 user = await self.users.by_username(username)
                 failure = _find_failure(user, locked=locked, tenants=tenants)
-                candidate = user if failure is None else None
+                given = password if is_plain_text(password, longest=MAX_PASSWORD) else ""
+                # A password that nobody can have takes as long as that of an unknown user.
+                candidate = user if failure is None and given else None
                 hashes = not locked or not self.passwords.refusal_times
-                verifies = hashes and await self._verifies(username, password, candidate)
+                verifies = hashes and await self._verifies(username, given, candidate)
                 if candidate is not None and verifies:
                     await self._learn(monotonic() - began)
                     await self.throttle.clear(username, address)
@@ -169,12 +171,10 @@ class LocalSignIn:
         return None
 
     async def _verifies(self, username: str, password: str, user: User | None) -> bool:
-        """Return whether the password is right; it takes as long without a user, and for a malformed password."""
-        well_formed = is_plain_text(password, longest=MAX_PASSWORD)
-        given = password if well_formed else ""
+        """Return whether the password is right; it takes as long without a user."""
         if self.users.verifies_passwords:
-            return await self.users.verify_password(username, given, user) and well_formed
-        return await self.passwords.verifies(given, user.password if user else None) and well_formed
+            return await self.users.verify_password(username, password, user)
+        return await self.passwords.verifies(password, user.password if user else None)
 
     async def _learn_costs(self) -> None:
         """Look once at some hashes of another system: the first unknown user's refusal costs as much as a known one's."""

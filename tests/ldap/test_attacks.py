@@ -168,9 +168,9 @@ class TestEnumeration:
             evened.append(full_cost)
 
         monkeypatch.setattr(Passwords, "even_out", even_out)
-        for username in ("nobody", "bob"):
-            await sign_in(service, username, "wrong")
-        assert evened == [False, True]
+        for username, password in (("nobody", "wrong"), ("bob", ""), ("bob", "wrong")):
+            await service.parts.sign_in.local.verify(username, password, address="192.0.2.7")
+        assert evened == [False, False, True]
 
     async def test_right_password_shows_how_long_a_refusal_takes(
         self, service: RunningService
