@@ -142,9 +142,10 @@ coverage: .venv/developing ## the tests once more, with the branches of service/
 texts: .venv/developing ## the texts of the templates collected into all languages; what lacks a translation is asked for in build/texts.yaml
 	$(BIN)/python -m scripts.texts
 
-.PHONY: pictures
-pictures: .venv/developing ## the pictures of README.md, taken by Chromium
-	$(BIN)/python -m scripts.pictures
+.PHONY: screenshots
+screenshots: .venv/developing ## pictures of every page in build/screenshots, and those of docs/; LANGUAGES="de ja" for other languages
+	@fc-list | grep -q NotoSansCJK || scripts/apt-install fonts-noto-cjk fonts-noto-core || echo "going on without fonts" >&2
+	$(BIN)/python -m scripts.screenshots $(LANGUAGES)
 
 .PHONY: format
 format: .venv/developing ## the code in its one format, with what ruff can mend mended

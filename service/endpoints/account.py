@@ -13,7 +13,7 @@ from service.identity.access import ClientAccess, GrantedAccess
 from service.logout.request import UserLogout
 from service.model.client import Client
 from service.model.session import Session
-from service.pages.display import shown_scopes
+from service.pages.display import shown_scopes, shown_summaries
 from service.pages.own_account import ask_for_session, find_own_session
 from service.pages.sign_in_pages import ACCOUNT, SignInPages, Visit
 from service.protocol.errors import InvalidRequest
@@ -82,10 +82,10 @@ class AccountEndpoint:
         self.sign_in.visits.cookies.clear_session(response)
         return response
 
-    async def _sessions(self, current: Session) -> list[Mapping[str, object]]:
+    async def _sessions(self, current: Session) -> list[Mapping[str, Any]]:
         sessions = await self.sign_in.visits.sessions.find_all_of(current.subject)
         uses = await self.sign_in.visits.sessions.find_last_uses(sessions)
-        shown = [
+        shown: list[Mapping[str, Any]] = [
             {
                 "id": session.id,
                 "user_agent": session.user_agent,
@@ -96,7 +96,7 @@ class AccountEndpoint:
             }
             for session, used in zip(sessions, uses, strict=True)
         ]
-        return sorted(shown, key=lambda each: not each["current"])
+        return sorted(shown, key=lambda each: (not each["current"], -each["last_used_at"]))
 
     async def _applications(
         self, granted: list[Client | None], named: str | None
@@ -127,6 +127,7 @@ class AccountEndpoint:
         return {
             "client": client or deleted,
             "scopes": shown_scopes(registry, access.scope),
+            "details": shown_summaries(registry, access.authorization_details),
             "claims": sorted(access.claims.difference(claims_of_scope(registry, access.scope))),
             "granted_at": access.since,
         }

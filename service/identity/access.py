@@ -11,6 +11,7 @@ from service.model.client import Client
 from service.model.events import ConsentWithdrawn, Emit
 from service.model.handle import digest, is_selector
 from service.model.session import Consent
+from service.protocol.authorization_details import Detail
 from service.store.stores import Stores
 from service.store.verbs import Command
 from service.tokens.liveness import end
@@ -151,6 +152,8 @@ class ClientAccess:
     scope: frozenset[str]
     claims: frozenset[str]
     """Names of claims that were requested by name (OIDC Core §5.5)."""
+    authorization_details: tuple[Detail, ...] = ()
+    """What was allowed once, in live authorizations (RFC 9396)."""
     since: int
     """Seconds since the epoch, of the oldest part that is still in force."""
 
@@ -163,23 +166,12 @@ class GrantedAccess:
     authorizations: Authorizations
 
     async def find_all_of(self, subject: str) -> tuple[ClientAccess, ...]:
-        parts = [
-            (each.client_id, each.scope, each.claims, each.given_at)
-            for each in await self.consents.find_all_of(subject)
-        ]
-        for one in await self.authorizations.find_all_of(subject):
-            names = one.claims_request.names if one.claims_request else frozenset[str]()
-            parts.append((one.client_id, one.scope, names, one.created_at))
+        consents = await self.consents.find_all_of(subject)
+        authorizations = await self.authorizations.find_all_of(subject)
         joined: dict[str, ClientAccess] = {}
-        for client_id, scope, claims, since in parts:
-            new = ClientAccess(client_id=client_id, scope=scope, claims=claims, since=since)
-            old = joined.get(client_id, new)
-            joined[client_id] = replace(
-                old,
-                scope=old.scope | scope,
-                claims=old.claims | claims,
-                since=min(old.since, since),
-            )
+        for new in (*map(_by_consent, consents), *map(_by_authorization, authorizations)):
+            old = joined.get(new.client_id)
+            joined[new.client_id] = new if old is None else _join(old, new)
         return tuple(sorted(joined.values(), key=lambda access: access.since, reverse=True))
 
     async def revoke(self, subject: str, client_id: str) -> None:
@@ -187,3 +179,33 @@ class GrantedAccess:
         await self.consents.withdraw(subject, client_id)  # first, so that no new grant relies on it
         granted = await self.authorizations.find_all_of(subject)
         await self.authorizations.end(*[one for one in granted if one.client_id == client_id])
+
+
+def _by_consent(consent: Consent) -> ClientAccess:
+    return ClientAccess(
+        client_id=consent.client_id,
+        scope=consent.scope,
+        claims=consent.claims,
+        since=consent.given_at,
+    )
+
+
+def _by_authorization(authorization: Authorization) -> ClientAccess:
+    asked = authorization.claims_request
+    return ClientAccess(
+        client_id=authorization.client_id,
+        scope=authorization.scope,
+        claims=asked.names if asked else frozenset[str](),
+        authorization_details=authorization.authorization_details,
+        since=authorization.created_at,
+    )
+
+
+def _join(one: ClientAccess, other: ClientAccess) -> ClientAccess:
+    return replace(
+        one,
+        scope=one.scope | other.scope,
+        claims=one.claims | other.claims,
+        authorization_details=one.authorization_details + other.authorization_details,
+        since=min(one.since, other.since),
+    )

@@ -77,6 +77,18 @@ def shown_details(registry: Registry, details: Iterable[Detail]) -> list[ShownDe
     return shown
 
 
+def shown_summaries(registry: Registry, details: Iterable[Detail]) -> list[str | LocalText]:
+    """Return a sentence for each object, once; of a type without one, or that the registry does not know, the type."""
+    known = registry.authorization_details_types
+    summaries = [
+        (known[name].summary and _summarise(known[name].summary, detail)) or _visible(name)
+        if (name := str(detail["type"])) in known
+        else _visible(name)
+        for detail in details
+    ]
+    return list({str(summary): summary for summary in summaries}.values())
+
+
 def _summarise(summary: str | LocalText | None, detail: Detail) -> str | LocalText | None:
     if isinstance(summary, LocalText):
         texts = summary.by_language.items()

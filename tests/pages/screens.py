@@ -7,6 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -55,7 +56,7 @@ LOGIN: dict[str, object] = {
     "error": "invalid_credentials",
     **FORM,
 }
-SCREENS: dict[str, dict[str, object]] = {
+SCREENS: dict[str, dict[str, Any]] = {
     "login.html": LOGIN,
     "requests.html": {
         "action": "/account/requests",
@@ -145,6 +146,7 @@ SCREENS: dict[str, dict[str, object]] = {
             SimpleNamespace(
                 client=CLIENT,
                 scopes=[scope("email")],
+                details=["Pay 30.00 EUR"],
                 claims=["birthdate"],
                 granted_at=1_750_000_000,
             )

@@ -192,3 +192,11 @@ def test_claim_values_are_escaped(browser: Browser) -> None:
     text = browser.sees("consent.html").text or ""
     assert "<b>&lt;alice&gt;@example.com</b>" in text
     assert "<b>2000-01-01</b>" in text
+
+
+def test_a_long_list_shows_five_and_says_how_many_more(browser: Browser) -> None:
+    (session,) = SCREENS["account.html"]["sessions"]
+    for count, more in ((5, 0), (8, 3)):
+        text = browser.sees("account.html", accept="de", sessions=[session] * count).text or ""
+        assert text.count("data-session=") == count
+        assert (f"{more} weitere anzeigen" in text) == bool(more)

@@ -8,11 +8,13 @@ from html import unescape
 from typing import Any
 
 import pytest
+import yaml
 
 from service.model.events import ConsentGiven
 from tests.driving.browser import Page
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in
+from tests.driving.service import RunningService
 from tests.rich_requests.details import ACCOUNTS, NAMES, PAYMENT, Asking, encode
 
 pytestmark = pytest.mark.rfc("9396#12", "9396#7")
@@ -108,3 +110,23 @@ async def test_the_consent_is_for_the_request_that_was_shown(asking: Asking) -> 
     page = await asking.app.browser.submit(page, action="allow", authorization_details=other)
     tokens = await asking.app.redeem(page.parameters["code"])
     assert tokens["authorization_details"] == [PAYMENT]
+
+
+async def test_the_account_page_says_what_was_allowed(asking: Asking) -> None:
+    await asking.tokens(PAYMENT)
+    account = await asking.app.browser.get("/account")
+    assert "<li>Pay 123.50 EUR to Merchant A</li>" in account.text
+
+
+async def test_the_account_page_names_a_type_that_the_operator_has_removed(
+    asking: Asking, service: RunningService
+) -> None:
+    await asking.tokens(PAYMENT)
+    file = service.parts.shared.configuration.file
+    configuration = yaml.safe_load(file.read_text())
+    del configuration["authorization_details_types"]
+    for client in configuration["clients"]:
+        client.pop("authorization_details_types", None)
+    file.write_text(yaml.safe_dump(configuration))
+    assert service.parts.shared.registry.reload()
+    assert "<li>payment_initiation</li>" in (await asking.app.browser.get("/account")).text

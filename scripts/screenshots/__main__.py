@@ -1,0 +1,136 @@
+"""Takes pictures of every page into build/screenshots, and those of docs/: `make screenshots`, where Chromium is installed.
+
+A service in memory is driven as a person would, in English and in Arabic, or in the languages that are named:
+`python -m scripts.screenshots de ja`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+import yaml
+from playwright.sync_api import Browser, sync_playwright
+
+from scripts.screenshots.tour import DESKTOP, REPOSITORY, SCREENSHOTS, SHOWN, Tour, running_service
+
+PAYMENT = {"type": "payment", "amount": "30.00 EUR", "creditor": "Garden Tools Ltd"}
+
+
+def main(languages: list[str]) -> None:
+    """Visit every page in these languages."""
+    shutil.rmtree(SCREENSHOTS, ignore_errors=True)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu"],
+        )
+        for language in languages or SHOWN:
+            with running_service() as issuer:
+                visit_pages(Tour(chromium, issuer, language))
+        if not languages:
+            visit_theme(chromium)
+
+
+def visit_pages(tour: Tour) -> None:
+    """See every page once."""
+    page = tour.page
+    tour.ask()
+    tour.keep("login")
+    tour.sign_in(password="wrong")
+    tour.keep("login-error")
+    tour.sign_in(password="alice")
+    tour.keep("consent")
+    page.click("#consent-allow")
+    visit_further_consents(tour)
+    visit_device(tour)
+    visit_requests(tour)
+    tour.sign_in_on_a_phone()
+    tour.open("/account")
+    tour.keep("account")
+    visit_errors(tour)
+    tour.open("/connect/endsession")
+    tour.keep("logout")
+    page.click("#logout-confirm")
+    tour.keep("logged-out")
+    tour.open("/")
+    tour.keep("demonstration")
+    page.click("a[data-person=alice]")
+    tour.sign_in(password="alice")
+    page.wait_for_selector("#step-delegated")
+    tour.keep("delegation")
+    if tour.language == "en":
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size(DESKTOP)
+        tour.publish("delegation", "#step-not-addressed", "#step-delegated")
+
+
+def visit_theme(chromium: Browser) -> None:
+    """See the login page as examples/theme makes it."""
+    readme = (REPOSITORY / "examples/theme/README.md").read_text()
+    settings = readme.partition("```yaml")[2].partition("```")[0]
+    ui = yaml.safe_load(settings.replace("examples/theme", str(REPOSITORY / "examples/theme")))[
+        "ui"
+    ]
+    with running_service(**ui) as issuer:
+        tour = Tour(chromium, issuer, "en")
+        tour.ask()
+        tour.page.set_viewport_size({"width": 1024, "height": 840})
+        tour.publish("theme")
+
+
+def visit_further_consents(tour: Tour) -> None:
+    """See what is asked of a person who is signed in."""
+    tour.ask(prompt="select_account")
+    tour.keep("select-account")
+    tour.ask(prompt="consent", scope="openid", authorization_details=json.dumps([PAYMENT]))
+    tour.keep("consent-payment")
+    stranger = {"client_name": "Photo Prints", "redirect_uris": ["https://prints.example/callback"]}
+    client_id = tour.post("/connect/register", data=stranger)["client_id"]
+    tour.ask(client_id, redirect_uri=stranger["redirect_uris"][0], scope="openid email")
+    tour.keep("consent-stranger")
+
+
+def visit_device(tour: Tour) -> None:
+    """Connect a television."""
+    form = {"client_id": "tv", "scope": "openid profile api1"}
+    user_code = tour.post("/connect/deviceauthorization", form=form)["user_code"]
+    tour.open("/device")
+    tour.keep("device")
+    for code, name in (("WRNG-CODE", "device-error"), (user_code, "device-confirm")):
+        tour.page.fill("#user_code", code)
+        tour.page.click("#device-continue")
+        tour.keep(name)
+    tour.page.click("#device-allow")
+    tour.keep("device-done")
+
+
+def visit_requests(tour: Tour) -> None:
+    """Answer a till."""
+    form = {
+        "scope": "openid profile",
+        "login_hint": "alice",
+        "binding_message": "Till 7, 30.00 EUR",
+    }
+    tour.post("/connect/ciba", user="till", form=form)
+    tour.open("/account/requests")
+    tour.keep("requests")
+    tour.page.click("li[data-request] a")
+    tour.keep("request")
+    tour.page.click("#request-deny")
+    tour.keep("requests-none")
+
+
+def visit_errors(tour: Tour) -> None:
+    """See what goes wrong."""
+    tour.ask("unknown")
+    tour.keep("error")
+    tour.open("/account/consent", request="unknown")
+    tour.keep("sign-in-over")
+    tour.open("/nowhere")
+    tour.keep("not-found")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

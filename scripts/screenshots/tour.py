@@ -1,0 +1,200 @@
+"""A service with much to show, and a person's browser in front of it that takes pictures."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import yaml
+from playwright.sync_api import Browser, Page, ViewportSize
+
+REPOSITORY = Path(__file__).parents[2]
+SCREENSHOTS = REPOSITORY / "build/screenshots"
+DOCS = REPOSITORY / "docs/pages"
+DESKTOP: ViewportSize = {"width": 1024, "height": 768}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+VARIANTS: tuple[tuple[str, Literal["light", "dark"], ViewportSize], ...] = (
+    ("light", "light", DESKTOP),
+    ("dark", "dark", DESKTOP),
+    ("phone", "light", PHONE),
+)
+SHOWN = {
+    "en": {
+        "login-light",
+        "login-dark",
+        "login-phone",
+        "consent-light",
+        "device-confirm-light",
+        "request-light",
+        "account-light",
+        "account-phone",
+        "error-light",
+    },
+    "ar": {"login-light", "account-light"},
+}
+"""What docs/ shows, by language."""
+QUALITY = 80
+CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"  # of RFC 7636 Appendix B
+ON_A_PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/18.5 Mobile/15E148 Safari/604.1"
+)
+
+
+@contextmanager
+def running_service(**ui: object) -> Iterator[str]:
+    """Serve the demonstration, with more to show, for as long as the block lasts."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        issuer = f"http://localhost:{free.getsockname()[1]}"
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    file = SCREENSHOTS / "config.yaml"
+    file.write_text(yaml.safe_dump(configuration(issuer, ui), allow_unicode=True))
+    command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
+    service = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
+    try:
+        next(line for line in service.stderr or () if "listening on" in line)
+        yield issuer
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
+    """Return config.yaml with what makes the pages show more."""
+    file = yaml.safe_load((REPOSITORY / "config.yaml").read_text())
+    written = yaml.safe_dump(file).replace("http://localhost:${SERVICE_PORT:-8080}", issuer)
+    settings: dict[str, Any] = yaml.safe_load(written)
+    links = ("help", "privacy", "imprint", "forgot_password", "register")
+    settings |= {
+        "server": {"port": int(issuer.rpartition(":")[2])},
+        "ui": {
+            "locales": [
+                "en",
+                "ar",
+                "de",
+                "es",
+                "fr",
+                "it",
+                "ja",
+                "nl",
+                "pl",
+                "pt-BR",
+                "sv",
+                "zh-Hans",
+            ],
+            "links": {name: f"https://example.com/{name}" for name in links},
+            **ui,
+        },
+        "identity_providers": [
+            {
+                "name": "example",
+                "display_name": "Example ID",
+                "issuer": "https://id.example.com",
+                "client_id": "us",
+            }
+        ],
+        "authorization_details_types": [
+            {"type": "payment", "api_resource": "api1", "summary": "Pay {amount} to {creditor}"}
+        ],
+        "registration": {"enabled": True, "allowed_scopes": ["openid", "email"]},
+    }
+    for client in settings["clients"]:
+        if client["client_id"] == "web":
+            client["authorization_details_types"] = ["payment"]
+    return settings
+
+
+@dataclass(frozen=True)
+class Tour:
+    """A person with a browser in one language."""
+
+    chromium: Browser
+    issuer: str
+    language: str
+    page: Page = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Open the browser."""
+        object.__setattr__(self, "page", self._new_page())
+
+    def _new_page(self, **options: Any) -> Page:
+        return self.chromium.new_page(locale=self.language, reduced_motion="reduce", **options)
+
+    def open(self, path: str, **parameters: str) -> None:
+        """Go to a page of the service."""
+        self.page.goto(f"{self.issuer}{path}?{urlencode(parameters)}")
+
+    def ask(self, client_id: str = "web", **parameters: str) -> None:
+        """Begin an authorization request, whose answer the account page receives."""
+        request = {
+            "client_id": client_id,
+            "redirect_uri": f"{self.issuer}/account",
+            "response_type": "code",
+            "scope": "openid profile email api1 offline_access",
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+        }
+        self.open("/connect/authorize", **request | parameters)
+
+    def post(self, path: str, user: str = "", **options: Any) -> dict[str, Any]:
+        """Send what a client sends by itself, and return the answer."""
+        credentials = base64.b64encode(f"{user}:{user}-secret".encode()).decode()
+        headers = {"Authorization": f"Basic {credentials}"} if user else {}
+        answer: dict[str, Any] = self.page.request.post(
+            self.issuer + path, headers=headers, **options
+        ).json()
+        return answer
+
+    def sign_in(self, *, password: str) -> None:
+        """Fill in the login page."""
+        self.page.fill("#username", "alice")
+        self.page.fill("#password", password)
+        self.page.click("#login")
+
+    def sign_in_on_a_phone(self) -> None:
+        """Begin another session of the same person."""
+        phone = self._new_page(user_agent=ON_A_PHONE)
+        phone.goto(f"{self.issuer}/account/login")
+        phone.fill("#username", "alice")
+        phone.fill("#password", "alice")
+        phone.click("#login")
+        phone.wait_for_selector("#sessions")
+        phone.close()
+
+    def keep(self, name: str) -> None:
+        """Take pictures of the page as it is now: light, dark, and on a phone."""
+        for variant, colours, size in VARIANTS:
+            self.page.emulate_media(color_scheme=colours)
+            self.page.set_viewport_size(size)
+            folder, file = SCREENSHOTS / self.language, f"{name}-{variant}"
+            folder.mkdir(exist_ok=True)
+            self.page.screenshot(path=folder / f"{file}.png", full_page=True)
+            if file in SHOWN.get(self.language, ()):
+                self.publish(file if self.language == "en" else f"{file}-{self.language}")
+
+    def publish(self, name: str, first: str = "html", last: str = "html") -> None:
+        """Write a picture for docs/, of everything from one element to another."""
+        above, below = (
+            self.page.locator(each).evaluate("it => it.getBoundingClientRect().toJSON()")
+            for each in (first, last)
+        )
+        clip = {"x": above["x"], "y": above["y"], "width": above["width"]}
+        clip |= {"height": below["bottom"] - above["y"], "scale": 1}
+        command = {
+            "format": "webp",
+            "quality": QUALITY,
+            "clip": clip,
+            "captureBeyondViewport": True,
+        }
+        session = self.page.context.new_cdp_session(self.page)
+        picture = session.send("Page.captureScreenshot", command)["data"]
+        DOCS.mkdir(exist_ok=True)
+        (DOCS / f"{name}.webp").write_bytes(base64.b64decode(picture))

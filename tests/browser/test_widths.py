@@ -1,0 +1,46 @@
+"""A page is as wide as the smallest screen, in every language (WCAG 2.2 §1.4.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import pytest
+from aiohttp import web
+from playwright.async_api import Browser as Chromium
+
+from tests.driving.chromium import CHROMIUM
+from tests.pages.screens import LANGUAGES, SCREENS, Browser
+
+pytestmark = pytest.mark.needs(CHROMIUM)
+
+FIND_TOO_WIDE = """frames => frames.flatMap(frame => {
+    const page = frame.contentDocument, wide = frame.clientWidth + .5
+    for (const each of page.querySelectorAll("details")) each.open = true
+    return [...page.querySelectorAll("body *")]
+        .filter(each => each.getClientRects().length)
+        .filter(each => each.getBoundingClientRect().left < -.5 || each.getBoundingClientRect().right > wide)
+        .map(each => `${frame.title}: ${each.outerHTML.slice(0, 100)}`)
+})"""
+
+
+async def test_no_page_is_wider_than_320_pixels_in_any_language(
+    chromium: Chromium, aiohttp_client: Callable[..., Any]
+) -> None:
+    shown = Browser(title="An unusually-long-name-without-spaces Ltd", issuer="http://op.example")
+    frames = "".join(
+        f'<iframe width="320" height="2000" title="{template} {language}" srcdoc="{escape(page)}"></iframe>'
+        for template in SCREENS
+        for language in LANGUAGES
+        if (page := shown.sees(template, accept=language).text)
+    )
+
+    async def show_all(_: web.Request) -> web.Response:
+        return web.Response(text=f"<!doctype html>{frames}", content_type="text/html")
+
+    shown.app.router.add_get("/all", show_all)
+    client = await aiohttp_client(shown.app)
+    window = await chromium.new_page()
+    await window.goto(str(client.make_url("/all")))
+    assert await window.locator("iframe").evaluate_all(FIND_TOO_WIDE) == []
