@@ -16,8 +16,8 @@ from service.model.user import (
     FindsByEmail,
     ListsUsers,
     ReplacesPasswords,
+    TokenUsers,
     User,
-    UserStore,
     VerifiesPasswords,
     fold_username,
 )
@@ -25,7 +25,7 @@ from service.tokens.permitted import check_user, find_user_claims
 
 
 class Directory(
-    UserStore, FindsByEmail, VerifiesPasswords, ReplacesPasswords, ListsUsers, Closes, Protocol
+    TokenUsers, FindsByEmail, VerifiesPasswords, ReplacesPasswords, ListsUsers, Closes, Protocol
 ):
     """The users as the service asks for them, wherever they come from."""
 
@@ -63,6 +63,8 @@ class FileUsers:
     async def by_subject(self, sub: str) -> User | None:
         self._refresh()
         return self._by_subject.get(sub)
+
+    find_token_user = by_subject
 
     async def by_username(self, username: str) -> User | None:
         """Return the user with this name, compared in NFKC case-folded form."""
@@ -118,7 +120,7 @@ def _by_verified_email(users: Iterable[User]) -> Mapping[str, User | None]:
 class Subjects:
     """Asks the user store about local users; others have the claims that their provider sent."""
 
-    users: UserStore
+    users: TokenUsers
     registry: LiveRegistry
 
     async def find_claims(self, person: Authorization | Session) -> Mapping[str, object] | None:

@@ -59,6 +59,14 @@ class UserStore(Protocol):
         ...
 
 
+class TokenUsers(UserStore, Protocol):
+    """The users as tokens are judged by them, also while their system is away."""
+
+    async def find_token_user(self, sub: str) -> User | None:
+        """Return the user with this subject identifier; without an answer, as it was seen at most `users.grace` ago."""
+        ...
+
+
 @runtime_checkable
 class FindsByEmail(Protocol):
     """A UserStore that can also find users by email address."""

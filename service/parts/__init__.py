@@ -76,6 +76,8 @@ class SignInParts:
         tools = Tools(
             registry=shared.registry,
             http_for=lambda purpose: shared.http_for(purpose, shared.outgoing),
+            stores=shared.stores,
+            seal=Seal(shared.configuration.signing.encryption_key),
             timed=shared.timed,
         )
         self.users = open_users(shared.configuration.users, tools)

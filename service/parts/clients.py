@@ -23,7 +23,7 @@ from service.keys.key_source import build_key_source, encryption_algorithms
 from service.keys.keyring import KeyRing
 from service.keys.sealing import Seal
 from service.model.catalogue import Registrable
-from service.model.user import UserStore
+from service.model.user import TokenUsers
 from service.parts.shared import Shared
 from service.proofs.dpop import DpopProofs
 from service.proofs.nonces import Nonces
@@ -134,7 +134,7 @@ class TokenParts:
     """The parts that issue tokens, find them and revoke them."""
 
     def __init__(
-        self, shared: Shared, keys: KeyParts, clients: ClientParts, users: UserStore
+        self, shared: Shared, keys: KeyParts, clients: ClientParts, users: TokenUsers
     ) -> None:
         issuer, stores = shared.issuer, shared.stores
         directory, client_keys = clients.directory, keys.of_clients

@@ -22,7 +22,7 @@ from service.model.authorization import (
 )
 from service.model.client import Permissions
 from service.model.handle import Handle, parse_handle
-from service.model.user import UserStore
+from service.model.user import TokenUsers
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope
@@ -101,7 +101,7 @@ class ActiveTokens:
     keys: KeyRing
     stores: Stores
     clients: Clients
-    users: UserStore
+    users: TokenUsers
 
     async def find(self, token: str) -> ActiveToken | None:
         """Return the access token if it is active, a reference token and a JWT alike."""

@@ -14,7 +14,7 @@ from service.model.client import Permissions
 from service.model.registry import LiveRegistry, Registry
 from service.model.session import Session
 from service.model.tenant import CLAIM
-from service.model.user import LOCAL, UserStore
+from service.model.user import LOCAL, TokenUsers
 from service.protocol.authorization_details import Detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import OFFLINE_ACCESS
@@ -81,7 +81,7 @@ def continue_offline(authorization: Authorization, permissions: Permissions) -> 
 
 
 async def find_permissions(
-    clients: Clients, users: UserStore, client_id: str, authorization: Authorization | None
+    clients: Clients, users: TokenUsers, client_id: str, authorization: Authorization | None
 ) -> Permissions:
     """Return what the client may do; InvalidGrant if it or the user is disabled or unknown, or the user may not use it."""
     permissions = clients.registry.current.permissions.get(client_id)
@@ -94,7 +94,7 @@ async def find_permissions(
 
 
 async def check_user(
-    users: UserStore, registry: LiveRegistry, person: Authorization, *permissions: Permissions
+    users: TokenUsers, registry: LiveRegistry, person: Authorization, *permissions: Permissions
 ) -> Mapping[str, object]:
     """Return the user's present claims; InvalidGrant if the user is not active, or may not use one of these clients."""
     claims = await find_user_claims(users, registry, person)
@@ -129,19 +129,20 @@ def may_use(
 
 
 async def find_user_claims(
-    users: UserStore, registry: LiveRegistry, person: Authorization | Session
+    users: TokenUsers, registry: LiveRegistry, person: Authorization | Session
 ) -> Mapping[str, object] | None:
     """Return the user's claims; None if the user, or the user's provider, is disabled or gone (RFC 7662 §2.2)."""
     if person.subject is None:
         return {}
     if person.idp != LOCAL:
         return await _find_claims_of_others(users, registry, person)
-    user = await users.by_subject(person.subject)
+    find = users.by_subject if isinstance(person, Session) else users.find_token_user
+    user = await find(person.subject)
     return user.claims if user is not None and user.enabled else None
 
 
 async def _find_claims_of_others(
-    users: UserStore, registry: LiveRegistry, person: Authorization | Session
+    users: TokenUsers, registry: LiveRegistry, person: Authorization | Session
 ) -> Mapping[str, object] | None:
     """Return the claims by an identity provider or a trusted issuer, as long as it is configured.
 
@@ -161,7 +162,7 @@ async def _find_claims_of_others(
 
 async def check_derived(
     clients: Clients,
-    users: UserStore,
+    users: TokenUsers,
     claims: VerifiedClaims,
     authorization: Authorization,
     own: Permissions,
@@ -185,7 +186,7 @@ async def check_derived(
 
 
 async def _check_actor(
-    clients: Clients, users: UserStore, actor: Mapping[str, object]
+    clients: Clients, users: TokenUsers, actor: Mapping[str, object]
 ) -> Permissions | None:
     """Return the permissions of an actor that is a client; InvalidGrant unless it is an enabled client or user.
 
@@ -200,7 +201,7 @@ async def _check_actor(
         raise InvalidGrant(_DISABLED)
     if (permissions := await clients.find_permissions(sub)) is not None:
         return permissions
-    user = await users.by_subject(sub)
+    user = await users.find_token_user(sub)
     if user is None or not user.enabled:
         raise InvalidGrant(_DISABLED)
     return None

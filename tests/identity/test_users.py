@@ -13,6 +13,7 @@ from service.config.schema.users import Users
 from service.identity import sources
 from service.identity.sources import Tools
 from service.identity.users import Directory, FileUsers
+from service.keys.sealing import Seal
 from service.model.timings import ignore_timing
 from tests.identity.people import ALICE, BOB, REGISTRY, Live
 
@@ -56,7 +57,13 @@ async def test_a_reload_counts_at_once(registry: Live) -> None:
 
 
 def open_users(registry: Live, source: str = "file") -> Directory:
-    tools = Tools(registry=registry, http_for=cast("Any", None), timed=ignore_timing)
+    tools = Tools(
+        registry=registry,
+        http_for=cast("Any", None),
+        stores=cast("Any", None),
+        seal=Seal(()),
+        timed=ignore_timing,
+    )
     return sources.open_users(Users(source=source), tools)
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from service.clock import clock
 from service.identity.passkeys import Asking, Passkeys, RelyingParty
+from service.identity.sources.last_seen import LastSeen
+from service.keys.sealing import Seal
 from service.model.factors import Factors
 from service.store import verbs
 from tests.ciba.consumption import NOTIFICATION_TOKEN, Device, answer, ciba_client, open_request
@@ -283,6 +285,13 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
     assert (await device.poll(denied)).error == "access_denied"
 
 
+async def users_of_another_system(service: RunningService, _: Browser, __: FakeProvider) -> None:
+    """A user who is remembered for the time in which another system is away."""
+    shared = service.parts.shared
+    seen = LastSeen(stores=shared.stores, seal=Seal(()), grace=2)
+    await seen.note(ALICE, await service.parts.sign_in.users.by_subject(ALICE))
+
+
 EVERYTHING: tuple[Doing, ...] = (
     code_with_refresh,
     tokens_of_the_front_channel,
@@ -297,6 +306,7 @@ EVERYTHING: tuple[Doing, ...] = (
     request_object,
     passkey,
     second_factor,
+    users_of_another_system,
     exchanges,
     ciba,
     device,

@@ -18,7 +18,12 @@ class SwitchedUsers:
     def __init__(self) -> None:
         self.made.append(self)
         self.users = [
-            User(sub="818727", username="alice", password=password_of("alice")),
+            User(
+                sub="818727",
+                username="alice",
+                password=password_of("alice"),
+                claims={"name": "Alice"},
+            ),
             User(sub="88421113", username="bob", password=password_of("bob")),
         ]
         self.trouble: Exception | None = None

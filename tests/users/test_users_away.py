@@ -157,6 +157,66 @@ class TestCache:
         assert (await service.user_token("frontend")).refusal == (400, "invalid_grant")
 
 
+class TestGrace:
+    """Tokens of users who were seen not long ago."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["grace"] = "10m"
+        return config
+
+    @pytest.mark.usefixtures("never_probing")
+    async def test_tokens_stay_what_they_were_at_every_replica_while_nobody_can_sign_in(
+        self, service: RunningService, store: SwitchedUsers, start: Start, config: dict[str, Any]
+    ) -> None:
+        scope = "openid profile api1 offline_access"
+        issued = await service.user_token("frontend", scope)
+        store.trouble = TimeoutError()
+        assert await service.is_active(issued["access_token"])
+        bearer = {"Authorization": f"Bearer {issued['access_token']}"}
+        userinfo = await service.get("/connect/userinfo", headers=bearer)
+        assert userinfo.json == {"sub": "818727", "name": "Alice"}
+        refresh = {"grant_type": "refresh_token", "refresh_token": issued["refresh_token"]}
+        assert (await service.token("frontend", **refresh)).status == 200
+        assert (await service.user_token("frontend")).refusal == AWAY
+        if service.parts.shared.configuration.store.url.startswith("memory"):
+            return
+        other = await start({**config, "issuer": service.issuer})
+        SwitchedUsers.made[-1].trouble = TimeoutError()
+        assert await other.is_active(issued["access_token"])
+
+    @pytest.mark.usefixtures("always_probing", "one_store")
+    async def test_a_user_who_was_seen_disabled_or_not_seen_at_all_has_no_grace(
+        self, service: RunningService, store: SwitchedUsers
+    ) -> None:
+        token = (await service.user_token("frontend"))["access_token"]
+        assert await service.is_active(token)
+        store.disable("alice")
+        assert not await service.is_active(token)
+        store.trouble = TimeoutError()
+        assert (await service.introspect(token)).refusal == AWAY
+
+    @pytest.mark.usefixtures("always_probing")
+    async def test_the_grace_ends(
+        self, service: RunningService, store: SwitchedUsers, clock: Any
+    ) -> None:
+        token = (await service.user_token("frontend"))["access_token"]
+        store.trouble = TimeoutError()
+        assert await service.is_active(token)
+        clock.forward(minutes=11)
+        assert (await service.introspect(token)).refusal == AWAY
+
+    @pytest.mark.usefixtures("always_probing", "one_store")
+    async def test_a_session_of_a_user_who_cannot_be_asked_for_waits(
+        self, app: ClientApp, store: SwitchedUsers
+    ) -> None:
+        await app.login()
+        store.trouble = TimeoutError()
+        assert (await app.authorize()).parameters["error"] == "temporarily_unavailable"
+        account = await app.browser.get(f"{app.service.issuer}/account")
+        assert (account.status, account.text_of("error")) == AWAY
+
+
 @pytest.mark.usefixtures("one_store")
 async def test_a_disabled_user_loses_every_token_at_once(
     service: RunningService, store: SwitchedUsers

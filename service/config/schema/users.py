@@ -115,5 +115,9 @@ class Users(types.Section):
     keeps active tokens for that long. 0s: it is asked each time."""
     ldap: Ldap | None = None
     """The directory, for source: ldap."""
+    grace: types.Duration = 0
+    """While that system does not answer, tokens of a user stay active if it was seen enabled at most so long ago: for introspection,
+    userinfo and refresh tokens, and with the claims that it had then. Nobody can sign in meanwhile. A user that is disabled in
+    that time is noticed once the system answers again. 0s: such requests get the status 503."""
     list: types.Many[User] = ()
     """The users, for source: file."""

@@ -10,12 +10,15 @@ from typing import Protocol, cast
 from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.config.schema.users import SOURCES, Users
+from service.identity.sources.last_seen import LastSeen
 from service.identity.sources.outside import OutsideUsers
 from service.identity.users import Directory, FileUsers
+from service.keys.sealing import Seal
 from service.model.events import Emit
 from service.model.outgoing import HttpClient
 from service.model.registry import LiveRegistry
 from service.model.user import UserStore
+from service.store.stores import Stores
 
 _SOURCE = ("users", "source")
 
@@ -27,6 +30,8 @@ class Tools:
     registry: LiveRegistry
     http_for: Callable[[str], HttpClient]
     """Returns the HTTP client for URLs of the configuration; the purpose is a label of metrics."""
+    stores: Stores
+    seal: Seal
     timed: Emit
 
 
@@ -46,13 +51,17 @@ def open_users(settings: Users, tools: Tools) -> Directory:
     """Return the users of the configured source; CannotServe if it cannot be made."""
     if settings.source == "file":
         return FileUsers(tools.registry)
+    seen = LastSeen(stores=tools.stores, seal=tools.seal, grace=settings.grace)
+    return OutsideUsers(_open(settings, tools), settings, seen, timed=tools.timed)
+
+
+def _open(settings: Users, tools: Tools) -> UserStore:
     if settings.source not in SOURCES:
-        return OutsideUsers(_make_own(settings.source), settings, timed=tools.timed)
+        return _make_own(settings.source)
     for problem in find_problems(settings):
         if problem.severity == "error":
             raise CannotServe(problem)
-    store = _import(settings.source).open_source(settings, tools)
-    return OutsideUsers(store, settings, timed=tools.timed)
+    return _import(settings.source).open_source(settings, tools)
 
 
 def find_problems(settings: Users) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from service.caching import BoundedCache
 from service.config.schema.users import Users
 from service.identity.passwords import is_plain_text
 from service.identity.sources.circuit import Circuit
+from service.identity.sources.last_seen import LastSeen
 from service.model.events import Emit
 from service.model.timings import OthersAnswered, ignore_timing
 from service.model.user import (
@@ -47,7 +48,14 @@ Answer = TypeVar("Answer")
 class OutsideUsers:
     """A UserStore of another system, with a time-out, a limit, a circuit and metrics around each question."""
 
-    def __init__(self, source: UserStore, settings: Users, *, timed: Emit = ignore_timing) -> None:
+    def __init__(
+        self,
+        source: UserStore,
+        settings: Users,
+        last_seen: LastSeen,
+        *,
+        timed: Emit = ignore_timing,
+    ) -> None:
         self._source = source
         self._circuit = Circuit()
         self.failures = 0
@@ -55,6 +63,7 @@ class OutsideUsers:
         self.waiting = 0
         """Questions that have no answer yet."""
         self._timeout, self._cached_for, self._timed = settings.timeout, settings.cache, timed
+        self._last_seen = last_seen
         self._turns = asyncio.Semaphore(settings.max_concurrent)
         self._known: BoundedCache[str, User] = BoundedCache(REMEMBERED)
         self._asking: set[asyncio.Task[object]] = set()
@@ -69,6 +78,18 @@ class OutsideUsers:
         user = await self._ask(partial(self._source.by_subject, sub))
         if user is not None and self._cached_for:
             self._known.put(sub, user, seconds=self._cached_for)
+        return user
+
+    async def find_token_user(self, sub: str) -> User | None:
+        """Return the user; while the system is away, as it was seen at most `users.grace` ago."""
+        try:
+            user = await self.by_subject(sub)
+        except UsersUnavailable:
+            seen = await self._last_seen.find(sub)
+            if seen is None:
+                raise
+            return seen
+        await self._last_seen.note(sub, user)
         return user
 
     async def by_username(self, username: str) -> User | None:

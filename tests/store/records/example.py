@@ -12,6 +12,8 @@ import msgspec
 
 from service.identity.factors.stored import CONTENT as FACTORS
 from service.identity.factors.stored import OwnedFactors
+from service.identity.sources.last_seen import CONTENT as LAST_SEEN
+from service.identity.sources.last_seen import SeenUser
 from service.keys.schedule import KeyRecord, SigningKey
 from service.keys.stored_keys import RECORD as KEYS
 from service.model.authorization import (
@@ -191,6 +193,8 @@ EXAMPLES: Mapping[str, object] = {
         sealed_secret="gAAAAA",
     ),
     "fa": "gAAAAA",
+    "ls": "gAAAAA",
+    "last_seen": SeenUser(sub="818727", username="alice", claims={"groups": ["staff"]}),
     "factors": OwnedFactors(
         sub="818727",
         factors=Factors(
@@ -239,7 +243,7 @@ def encodings() -> dict[str, Encoding[Any]]:
     stores = Stores(cast("Any", None), prefix="ts")
     kinds = vars(stores).values()
     found: list[Encoding[Any]] = [kind.encoding for kind in kinds if isinstance(kind, Records)]
-    return {one.kind: one for one in (*found, SPENT, KEYS, FACTORS)}
+    return {one.kind: one for one in (*found, SPENT, KEYS, FACTORS, LAST_SEEN)}
 
 
 def golden(encoding: Encoding[Any]) -> Path:
