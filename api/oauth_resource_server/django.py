@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+# pyright: reportMissingTypeStubs=false
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
@@ -60,7 +61,7 @@ class Guard(BaseGuard):
         def show(_: HttpRequest) -> HttpResponse:
             return HttpResponse(self.metadata(), content_type="application/json")
 
-        return path(self._metadata_path().removeprefix("/"), show)
+        return cast("URLPattern", path(self._metadata_path().removeprefix("/"), show))
 
 
 def _answer(refusal: Refusal) -> HttpResponse:
@@ -69,4 +70,5 @@ def _answer(refusal: Refusal) -> HttpResponse:
 
 def _read(request: HttpRequest) -> Request:
     scope = getattr(request, "scope", None)
-    return read_wsgi(request.META) if scope is None else read_asgi(scope)
+    environ = cast("Mapping[str, Any]", request.META)
+    return read_wsgi(environ) if scope is None else read_asgi(scope)

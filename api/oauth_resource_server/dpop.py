@@ -10,7 +10,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from threading import Lock
 from time import time
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import urljoin, urlsplit
 
 from oauth_resource_server import jose
@@ -149,7 +149,9 @@ def read_proof(proof: str, algorithms: Collection[str]) -> tuple[str, dict[str, 
 def _read_key(header: str, algorithms: frozenset[str]) -> tuple[str, str, Any]:
     members = jose.read_header(f"{header}..", algorithms=algorithms, types={"dpop+jwt"})
     jwk = members.get("jwk")
-    key = jose.read_key(jwk, members["alg"]) if isinstance(jwk, dict) else None
+    key = None
+    if isinstance(jwk, dict):
+        key = jose.read_key(cast("dict[str, Any]", jwk), members["alg"])
     if key is None:
         raise BadJwt("its jwk is not a public key for its algorithm")
     return members["alg"], key.thumbprint(), key

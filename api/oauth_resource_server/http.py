@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
 from oauth_resource_server.refusals import IssuerUnavailable
@@ -73,7 +73,7 @@ def read_object(text: bytes) -> dict[str, Any] | None:
         content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return content if isinstance(content, dict) else None
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else None
 
 
 class _PerLoop:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import time
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from oauth_resource_server import jose
@@ -135,11 +135,11 @@ class Keys:
         self._tried_at = time()
         url = await self._issuer.endpoint("jwks_uri")
         status, jwks = await fetch_json(self._issuer.http, url)
-        entries = jwks.get("keys")
+        entries = cast("list[Any] | None", jwks.get("keys"))
         if status != OK or not isinstance(entries, list) or len(entries) > _MAX_KEYS:
             log.error("%s is not a JWK set", url)
             raise IssuerUnavailable("the issuer's keys cannot be read")
-        keys = [entry for entry in entries if isinstance(entry, dict)]
+        keys: list[dict[str, Any]] = [entry for entry in entries if isinstance(entry, dict)]
         self._fetched_at = time()
         if keys != self._set:
             self._set, self._read = keys, {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from oauth_resource_server import jose
@@ -59,12 +59,14 @@ class ResourceServer:
         self._credentials, self._introspection_seconds = credentials, introspection_cache
         self._require_bound_tokens = require_bound_tokens
         self._certificates = Certificates.create(certificate_header, trusted_proxies)
-        self._proofs = url and Proofs(
-            url=url,
-            algorithms=self._algorithms,
-            nonce_secret=dpop_nonce_secret,
-            replays=replays or ReplaysInMemory(),
-        )
+        self._proofs = None
+        if url is not None:
+            self._proofs = Proofs(
+                url=url,
+                algorithms=self._algorithms,
+                nonce_secret=dpop_nonce_secret,
+                replays=replays or ReplaysInMemory(),
+            )
         self._issuer = issuer, metadata
         self.connect(http or default_http())
 
@@ -174,8 +176,9 @@ class ResourceServer:
         self, request: Request, scheme: Scheme, token: str, claims: Claims
     ) -> None:
         """Check what the token is bound to (RFC 7800 §3.1); a binding that is not understood is no token."""
-        cnf = claims.get("cnf", {})
-        if not isinstance(cnf, dict) or not cnf.keys() <= {"jkt", "x5t#S256"}:
+        bound: Any = claims.get("cnf", {})
+        cnf = cast("dict[str, object]", bound if isinstance(bound, dict) else {"unknown": bound})
+        if not cnf.keys() <= {"jkt", "x5t#S256"}:
             raise InvalidToken("the access token is bound in a way that this API does not check")
         if not cnf and self._require_bound_tokens:
             raise InvalidToken("this API accepts only tokens that are bound to a key")

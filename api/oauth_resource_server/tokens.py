@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from time import time
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from oauth_resource_server import jose
 from oauth_resource_server.blocking import perform
@@ -125,8 +125,8 @@ class Introspection:
 
 def check_audience(claims: Claims, audience: frozenset[str]) -> None:
     """Raise BadJwt unless the token is addressed to this API (RFC 9068 §4)."""
-    named = claims.get("aud")
-    values = named if isinstance(named, list) else [named]
+    named: object = claims.get("aud")
+    values = cast("list[object]", named) if isinstance(named, list) else [named]
     if not any(isinstance(value, str) and value in audience for value in values):
         raise BadJwt("it is not for this API")
 
