@@ -40,8 +40,8 @@ interop: .venv/developing tools ## the real clients in other languages, against 
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
 .PHONY: keycloak-test
-keycloak-test: .venv/developing tools ## a real Keycloak as the issuer of assertions; downloads 160 MB, and starts it for a minute
-	$(BIN)/python -m tests.keycloak
+keycloak-test: .venv/developing tools ## a real Keycloak as the issuer of assertions and for the kit for APIs; downloads 160 MB, and starts it for a minute
+	PYTHONPATH=.:api $(BIN)/python -m tests.keycloak
 
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files
@@ -99,7 +99,7 @@ bench-peers: .venv/benchmarking ## the same with node-oidc-provider in the same 
 
 .PHONY: bench-all
 bench-all: bench ## round trips, latency, stalls, reload, cores, memory, capacity, start and flatness, too; some take minutes
-	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat; do $(BENCH) $$topic; done
+	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat api-kit; do $(BENCH) $$topic; done
 
 .PHONY: bench-docs
 bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; twenty minutes

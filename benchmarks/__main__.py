@@ -5,7 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-from benchmarks import capacity, cores, flat, latency, memory, reload, round_trips, stalls, start
+from benchmarks import (
+    api_kit,
+    capacity,
+    cores,
+    flat,
+    latency,
+    memory,
+    reload,
+    round_trips,
+    stalls,
+    start,
+)
 from benchmarks.effort import Effort, effort
 from benchmarks.finding import Finding
 from benchmarks.results import show_findings, show_table
@@ -22,6 +33,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Finding]]] = {
     "capacity": capacity.measure,
     "start": start.measure,
     "flat": flat.measure,
+    "api-kit": api_kit.measure,
 }
 
 

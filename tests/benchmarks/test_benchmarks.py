@@ -43,6 +43,12 @@ def test_a_topic_is_measured(measured: Measured, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "cores.json").read_text())
 
 
+def test_the_kit_for_apis_is_measured_beside_others(measured: Measured, tmp_path: Path) -> None:
+    measured("api-kit")
+    found = json.loads((tmp_path / "api-kit.json").read_text())
+    assert sum(one["at_least"] is not None for one in found) == 5
+
+
 def test_a_reference_token_takes_what_it_may_of_redis(measured: Measured, tmp_path: Path) -> None:
     measured("capacity", "--only", "reference token", "--check")
     figures = json.loads((tmp_path / "capacity.json").read_text())

@@ -1,5 +1,7 @@
 """A real Keycloak as a trusted issuer: its access tokens are assertions here (RFC 7523 §2.1), and subject tokens (RFC 8693).
 
+The kit for APIs is tried with it, too.
+
 `make keycloak-test` runs this; Maven brings Keycloak's distribution. CI does not: Keycloak takes a minute to start.
 """
 
@@ -23,6 +25,7 @@ from click import echo
 from tests.driving.ports import lasting_ports
 from tests.driving.program import program_running
 from tests.interop.steps import Steps
+from tests.keycloak.api_kit import check_api_kit
 
 HERE = Path(__file__).parent
 VERSION = "26.4.2"
@@ -157,6 +160,7 @@ def main() -> None:
             with program_running(config, flags, environ) as service:
                 service.url()
                 run(steps, Journey(realm, issuer))
+            check_api_kit(realm, steps)
     steps.finish()
 
 
