@@ -72,14 +72,17 @@ async def test_ending_the_current_session_signs_out(app: ClientApp, events: list
     assert SessionEnded(subject="818727", session_id=sid) in events
 
 
-async def test_all_other_sessions_end_at_once(app: ClientApp, other_app: ClientApp) -> None:
+async def test_all_other_sessions_end_at_once(
+    app: ClientApp, other_app: ClientApp, events: list[object]
+) -> None:
     tokens = await app.tokens()
-    await other_app.tokens()
+    there = claims_in((await other_app.tokens())["id_token"])["sid"]
     page = await account(app.browser)
     page = await app.browser.submit(page, session=None, action="end-other-sessions")
     assert sessions_on(page) == [claims_in(tokens["id_token"])["sid"]]
     assert (await account(other_app.browser)).has("login")
     assert not page.has("end-other-sessions")
+    assert SessionEnded(subject="818727", session_id=there) in events
 
 
 async def test_ending_other_sessions_does_not_end_those_of_other_users(
