@@ -100,23 +100,31 @@ def own_templates_are_sound(file: ConfigurationFile) -> Iterator[Finding]:
         yield Finding(("ui", "templates"), reason)
 
 
-def accent_is_readable(file: ConfigurationFile) -> Iterator[Finding]:
-    """Text in the accent colour, and on it, can be read (WCAG 2.2 §1.4.3)."""
-    if file.ui.accent is None:
-        return
-    from service.pages import accent  # noqa: PLC0415 - colours, for those who have any
+def colours_are_readable(file: ConfigurationFile) -> Iterator[Finding]:
+    """Text in the accent colour, on it, and on the background can be read (WCAG 2.2 §1.4.3)."""
+    tenants = [(("tenants", at), tenant) for at, tenant in enumerate(file.tenants)]
+    for location, look in ((("ui",), file.ui), *tenants):
+        for name in ("accent", "background"):
+            if (text := getattr(look, name)) is not None:
+                yield from [each.below(*location, name) for each in _judge_colour(name, text)]
+
+
+def _judge_colour(name: str, text: str) -> Iterator[Finding]:
+    from service.pages import colours  # noqa: PLC0415 - for those who have any
 
     try:
-        contrast = accent.contrast_of(accent.parse_accent(file.ui.accent))
+        colour = colours.parse_colour(text)
     except ValueError:
-        message = "is not an opaque colour of CSS, such as #0c6b62 or rebeccapurple"
-        yield Finding(("ui", "accent"), message)
+        yield Finding((), "is not an opaque colour of CSS, such as #0c6b62 or rebeccapurple")
         return
-    if contrast < accent.READABLE:
-        message = f"is hard to read: its contrast with light pages is {contrast:.1f}:1"
-        yield warning(
-            ("ui", "accent"), message, f"a darker colour reaches {accent.READABLE}:1 (WCAG 2.2)"
-        )
+    if name == "accent":
+        contrast, of = colours.contrast_of_accent(colour), "its contrast with light pages"
+        hint = f"a darker colour reaches {colours.READABLE}:1 (WCAG 2.2)"
+    else:
+        contrast, of = colours.contrast_of_background(colour), "the contrast of text on it"
+        hint = f"a lighter or a darker colour reaches {colours.READABLE}:1 (WCAG 2.2)"
+    if contrast < colours.READABLE:
+        yield warning((), f"is hard to read: {of} is {contrast:.1f}:1", hint)
 
 
 def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
@@ -136,6 +144,6 @@ START_RULES: tuple[FileRule, ...] = (
     client_authorities_can_be_trusted,
     languages_have_messages,
     own_templates_are_sound,
-    accent_is_readable,
+    colours_are_readable,
     users_can_be_asked,
 )

@@ -147,7 +147,7 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
         tls, signing, templates = file.server.tls, file.signing, file.ui.templates
         read_again: list[object] = [each.schema for each in file.authorization_details_types]
         read_again += [tls.certificate, tls.private_key, tls.client_ca] if tls else []
-        read_again.append(file.mtls.client_ca)
+        read_again += [file.mtls.client_ca, *(tenant.logo for tenant in file.tenants)]
         read_again += [key.path for key in signing.keys] if signing.source == "files" else []
         shown = [templates, *templates.rglob("*")] if templates else []
         read_once = [file.outgoing.ca_file, file.ui.logo, *shown]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from service.config.schema.file import ConfigurationFile
@@ -53,6 +54,11 @@ def build_registry(
         tenants=_by_name(file.tenants),
         tenants_required=file.tenants_required,
         tenants_by_provider=_tenants_by_provider(file.tenants),
+        tenant_logos={
+            tenant.name: tenant.logo.read_bytes()
+            for tenant in file.tenants
+            if isinstance(tenant.logo, Path)
+        },
         authentication_contexts=file.authentication_contexts,
         authorization_details_types=details_types,
         extension_grants=_extension_grants(file),

@@ -21,10 +21,11 @@ from service.identity.providers.requests import ProviderWishes
 from service.identity.providers.sign_in import CALLBACK, OWN_CALLBACK, ProviderSignIn, parked_id_in
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
-from service.identity.tenants import place_in_tenant
+from service.identity.tenants import find_tenant_of_address, place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.local_text import LocalText
 from service.model.provider_events import ProviderSignInFailed
+from service.model.tenant import Tenant
 from service.model.user import LOCAL
 from service.pages.sign_in_pages import (
     ACCOUNT,
@@ -132,7 +133,18 @@ class LoginEndpoint:
         return [each for each in known if self._accepts_users_of(each, waiting)]
 
     def _asks_name_first(self, waiting: WaitingRequest | None) -> bool:
-        return any(each.domains for each in self._find_offered(waiting))
+        registry = self.providers.registry.current
+        return any(each.domains for each in self._find_offered(waiting)) or (
+            (waiting is None or waiting.request.tenant is None)
+            and any(each.domains for each in registry.tenants.values())
+        )
+
+    def _find_tenant(self, username: str, waiting: WaitingRequest | None) -> Tenant | None:
+        """Return the request's tenant, else that of this e-mail address's domain."""
+        if waiting is not None and waiting.request.tenant is not None:
+            return waiting.request.tenant
+        accepted = waiting.request.tenants if waiting else ()
+        return find_tenant_of_address(username, self.providers.registry.current, accepted)
 
     def _find_home(self, username: str, waiting: WaitingRequest | None) -> IdentityProvider | None:
         """Return the provider of this e-mail address's domain, whether or not anybody has the address."""
@@ -182,13 +194,17 @@ class LoginEndpoint:
         back, name_first = None, self._asks_name_first(waiting)
         if waiting is None and (path := return_path(visit.params)) != ACCOUNT:
             back = path
+        tenant = self._find_tenant(username, waiting)
         providers = [each for each in self._find_offered(waiting) if each.show_link]
+        if tenant is not None and (waiting is None or waiting.request.tenant is None):
+            providers = [each for each in providers if each.name in tenant.providers]
         return self.sign_in.show(
             visit,
             "login.html",
             waiting,
             images=[each.logo_uri for each in providers],
             form_action=self.sign_in.pages.further if name_first else (),
+            tenant=tenant,
             context={
                 "action": LOGIN.path,
                 "return_to": back,

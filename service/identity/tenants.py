@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.tenant import Tenant
+from service.protocol.email_domain import find_domain
 
 _PREFIX = "tenant:"
 
@@ -35,3 +36,12 @@ def find_tenant(acr_values: Iterable[str], client: Client, registry: Registry) -
 def place_in_tenant(who: SignIn, registry: Registry, asked: Tenant | None) -> SignIn:
     """Return the sign-in at a provider with the `tenant` claim that holds here; the request's tenant decides where several could."""
     return replace(who, user_claims=registry.with_tenant(who.idp, who.user_claims, asked=asked))
+
+
+def find_tenant_of_address(
+    address: str, registry: Registry, accepted: Collection[str]
+) -> Tenant | None:
+    """Return the tenant of an e-mail address's domain, whether or not anybody has the address; one of those accepted, if there are any."""
+    domain = find_domain(address)
+    owners = (each for each in registry.tenants.values() if domain in each.domains)
+    return next((each for each in owners if not accepted or each.name in accepted), None)

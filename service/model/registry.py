@@ -183,6 +183,8 @@ class Registry:
     """The authorities whose certificates authenticate clients, PEM (RFC 8705 §2.1)."""
     tenants_by_provider: Mapping[str, frozenset[str]]
     """Derived: the tenants that list each identity provider."""
+    tenant_logos: Mapping[str, bytes]
+    """Derived: the content of the tenants' logos that are files."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: the API resources of each scope value."""
     longest_token: int

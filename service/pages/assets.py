@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,40 +22,52 @@ class Assets:
     """The files under static/, by their path there, so that no request reads from the disk."""
 
     files: Mapping[str, bytes]
+    find_further: Callable[[str], bytes | None]
+    """Finds a file of a tenant, which a reload may change."""
 
     @classmethod
-    def load(cls, folders: Sequence[Path], generated: Mapping[str, bytes]) -> Assets:
+    def load(
+        cls,
+        folders: Sequence[Path],
+        generated: Mapping[str, bytes],
+        find_further: Callable[[str], bytes | None],
+    ) -> Assets:
         """Read every file; a generated one, then one in an earlier folder, replaces its namesakes."""
         files: dict[str, bytes] = {}
         for root in (folder / "static" for folder in reversed(folders)):
             paths = [path for path in root.rglob("*") if path.is_file()]
             files |= {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
-        return cls({**files, **generated})
+        return cls({**files, **generated}, find_further)
+
+    def find(self, name: str) -> bytes | None:
+        return self.files.get(name) or self.find_further(name)
 
     def path(self, name: str) -> str:
         """Return the path of a file with its content's hash in it."""
         stem, dot, suffix = name.rpartition(".")
-        return f"/static/{stem}.{_hash(self.files[name])}{dot}{suffix}"
+        return f"/static/{stem}.{_hash(self.find(name) or b'')}{dot}{suffix}"
 
     async def serve(self, request: web.Request) -> web.Response:
         """Answer GET /static/…; an old hash gets the present file, since another replica may have named it."""
         asked = request.match_info["name"]
         name = _HASH_IN_NAME.sub("", asked)
-        if name not in self.files:
+        if (body := self.find(name)) is None:
             raise web.HTTPNotFound
         is_present = self.path(name) == f"/static/{asked}"
-        return self._response(name, _FOR_EVER if is_present else "no-cache")
+        return _response(name, body, _FOR_EVER if is_present else "no-cache")
 
     async def serve_icon(self, _: web.Request) -> web.Response:
         """Answer GET /favicon.ico, which browsers ask for if an answer does not name an icon."""
-        return self._response("favicon.ico" if "favicon.ico" in self.files else "icon.svg", _A_DAY)
+        name = "favicon.ico" if "favicon.ico" in self.files else "icon.svg"
+        return _response(name, self.files[name], _A_DAY)
 
-    def _response(self, name: str, cache_control: str) -> web.Response:
-        return web.Response(
-            body=self.files[name],
-            content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
-            headers={"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"},
-        )
+
+def _response(name: str, body: bytes, cache_control: str) -> web.Response:
+    return web.Response(
+        body=body,
+        content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
+        headers={"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"},
+    )
 
 
 @lru_cache(maxsize=100)

@@ -15,10 +15,12 @@ from babel import Locale
 
 from service.config.schema.file import Ui
 from service.model.local_text import LocalText
+from service.model.registry import LiveRegistry
 from service.pages import display
 from service.pages.assets import Assets
 from service.pages.cookies import YEAR, Cookie, Cookies
 from service.pages.locales import Locales, messages_of, own_name
+from service.pages.looks import Looks, style_sheet
 from service.pages.templates import environment_in, folders_of
 from service.protocol.redirect_uri import FormPost
 
@@ -30,14 +32,15 @@ AUTO_SUBMIT = 'document.getElementById("form-post").submit()'
 class Pages:
     """Renders everything that a user sees, in the user's language and in the operator's look."""
 
-    def __init__(self, *, issuer: str, ui: Ui, cookies: Cookies) -> None:
+    def __init__(self, *, issuer: str, ui: Ui, cookies: Cookies, registry: LiveRegistry) -> None:
         self._issuer = urlsplit(issuer)
         self._ui = ui
         self._cookies = cookies
         self.further = ("https:",) if self._issuer.scheme == "https" else ("https:", "http:")
         """Where a form may lead beyond the client: its own redirects count too (CSP3 §6.4.2)."""
         folders = folders_of(ui.templates)
-        self._assets = Assets.load(folders, _generated_assets(ui))
+        self.looks = Looks(ui, registry)
+        self._assets = Assets.load(folders, _generated_assets(ui), self.looks.find_file)
         self._locales = Locales.load(folders, ui.locales, ui.default_locale)
         self._environments = {tag: self._environment(tag) for tag in self._locales.translations}
 
@@ -103,7 +106,7 @@ class Pages:
     def url(self, path: str) -> str:
         """Return a path as the browser must ask for it: under the issuer's own, a static file with its hash."""
         name = path.removeprefix("/static/")
-        if name in self._assets.files:
+        if self._assets.find(name) is not None:
             path = self._assets.path(name)
         return self._issuer.path.rstrip("/") + path
 
@@ -127,7 +130,7 @@ class Pages:
             "service_links": self._ui.links,
             "text_direction": Locale.parse(tag, sep="-").text_direction,
             "url": self.url,
-            "has_asset": self._assets.files.__contains__,
+            "has_asset": lambda name: self._assets.find(name) is not None,
             "is_web": _is_web,
             "auto_submit": AUTO_SUBMIT,
             "device": display.device,
@@ -145,11 +148,8 @@ def _generated_assets(ui: Ui) -> dict[str, bytes]:
     assets: dict[str, bytes] = {}
     if isinstance(ui.logo, Path):
         assets[_file_name(ui.logo)] = ui.logo.read_bytes()
-    if ui.accent is not None:
-        from service.pages import accent  # noqa: PLC0415 - colours, for those who have any
-
-        assets["accent.css"] = accent.style_sheet_of(accent.parse_accent(ui.accent)).encode()
-    return assets
+    colours = style_sheet(ui.accent, ui.background)
+    return assets if colours is None else {**assets, "colours.css": colours}
 
 
 def _file_name(logo: Path) -> str:

@@ -22,6 +22,7 @@ from service.http.parameters import form_params, query_params
 from service.identity.sign_ins import SignIn
 from service.model.client import Client
 from service.model.session import Answers, Session
+from service.model.tenant import Tenant
 from service.pages.error_page import ErrorPages, SignInOver, WayOn
 from service.pages.pages import Pages
 from service.pages.visits import Visits, csrf_token
@@ -253,12 +254,20 @@ class SignInPages:
         *,
         images: Iterable[str | None] = (),
         form_action: Iterable[str] = (),
+        tenant: Tenant | None = None,
         context: Mapping[str, object],
     ) -> web.Response:
-        """Render a page about the request that waits; its form may lead to the client, and to `form_action`."""
+        """Render a page about the request that waits; its form may lead to the client, and to `form_action`.
+
+        It looks as the tenant of the request, or of the user whose account it is about; `tenant` is for a request without one.
+        """
         visitor, asked = visit.visitor, waiting and waiting.request
-        client, tenant = waiting and waiting.client_shown_to(visitor), asked and asked.tenant
-        logos = (client and client.logo_uri, tenant and tenant.logo_uri, *images)
+        client, tenant = (
+            waiting and waiting.client_shown_to(visitor),
+            tenant or self._tenant(visit, waiting),
+        )
+        look = self.pages.looks.find(tenant)
+        logos = (client and client.logo_uri, look.logo_uri, *images)
         page = self.pages.render(
             visit.request,
             template,
@@ -273,8 +282,15 @@ class SignInPages:
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
                 "stranger_at": waiting and waiting.reply_to.unverified_client_host,
-                "tenant": tenant,
+                **look.context,
                 **context,
             },
         )
         return self.visits.mark(visit.request, page, visitor)
+
+    def _tenant(self, visit: Visit, waiting: WaitingRequest | None) -> Tenant | None:
+        session, registry = visit.visitor.session, self.flow.registry.current
+        if waiting is not None or session is None:
+            return waiting.request.tenant if waiting else None
+        name = registry.tenant_of(session.idp, visit.visitor.user_claims)
+        return registry.tenants.get(name) if name else None

@@ -33,7 +33,9 @@ class PageParts:
             session_name=session.cookie_name,
             same_site=session.cookie_same_site,
         )
-        self.pages = Pages(issuer=shared.issuer, ui=configuration.ui, cookies=cookies)
+        self.pages = Pages(
+            issuer=shared.issuer, ui=configuration.ui, cookies=cookies, registry=shared.registry
+        )
         self.errors = ErrorPages(
             pages=self.pages,
             emit=shared.emit,

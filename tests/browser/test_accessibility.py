@@ -36,9 +36,15 @@ SHOWN = SCREENS | FURTHER
 
 
 @pytest.fixture
-async def pages() -> AsyncIterator[str]:
+def ui() -> dict[str, Any]:
+    """The operator's look."""
+    return {}
+
+
+@pytest.fixture
+async def pages(ui: dict[str, Any]) -> AsyncIterator[str]:
     """A server of every page, as it is with what it may be shown; its URL."""
-    screens = Browser(issuer="http://localhost")
+    screens = Browser(issuer="http://localhost", **ui)
 
     async def show(request: web.Request) -> web.Response:
         template = request.match_info["template"]
@@ -76,8 +82,18 @@ async def test_axe_finds_what_is_wrong(page: Page) -> None:
     assert any(one.startswith("image-alt: ") for one in await page.evaluate(RUN))
 
 
+LINKED = {"links": {"help": "https://op.example/help"}}
+
+
 @pytest.mark.parametrize(
-    ("language", "scheme"), [("en", "light"), ("ar", "dark")], ids=["left-light", "right-dark"]
+    ("language", "scheme", "ui"),
+    [
+        ("en", "light", {}),
+        ("ar", "dark", {}),
+        ("en", "light", {"accent": "navy", "background": "#204080", **LINKED}),
+        ("en", "dark", {"accent": "#ffcc00", "background": "#fffbe6", **LINKED}),
+    ],
+    ids=["left-light", "right-dark", "own colours, light", "own colours, dark"],
 )
 async def test_axe_finds_nothing_on_any_page(
     pages: str, page: Page, language: str, scheme: Any

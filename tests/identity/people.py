@@ -34,6 +34,7 @@ REGISTRY = Registry(
     tenants={},
     tenants_required=False,
     tenants_by_provider={},
+    tenant_logos={},
     authorization_details_types={},
     authentication_contexts=(),
     extension_grants=(),

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from service.config.schema.file import Ui
 from service.pages.cookies import Cookies
 from service.pages.pages import Pages
+from tests.identity.people import Live
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pl", "pt-BR", "sv", "ja", "zh-Hans", "ar")
 
@@ -192,6 +193,7 @@ class Browser:
             cookies=Cookies(
                 secure=issuer.startswith("https:"), session_name="sid", same_site="lax"
             ),
+            registry=Live(),
         )
         self.app = web.Application()
         self.app.add_routes(self.pages.routes())

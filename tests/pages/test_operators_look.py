@@ -13,7 +13,13 @@ from coloraide import Color
 
 from service.catalogue import builtin_catalogue
 from service.config.load import inspect
-from service.pages.accent import READABLE, parse_accent, style_sheet_of
+from service.pages.colours import (
+    READABLE,
+    parse_colour,
+    style_sheet_of_accent,
+    style_sheet_of_background,
+)
+from service.pages.looks import style_sheet
 from service.pages.templates import BUILT_IN
 from service.start_rules import START_RULES
 from tests.pages.screens import SCREENS, Browser, Elements, policy_of
@@ -174,12 +180,33 @@ async def test_an_accent_is_a_style_sheet_after_ours(aiohttp_client: Callable[..
 def test_an_accent_is_readable_on_dark_pages_and_below_its_text(accent: str) -> None:
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#\w+|white);", part))
-        for part in style_sheet_of(parse_accent(accent)).split("@media")
+        for part in style_sheet_of_accent(parse_colour(accent)).split("@media")
     )
     assert Color(dark["accent"]).contrast(Color(dark["tint"])) >= READABLE
     assert Color(dark["accent"]).contrast(Color("#161f1e")) >= READABLE
     for theme in (light, dark):
         assert Color(theme["accent"]).contrast(Color(theme["on-accent"])) >= READABLE
+
+
+BACKGROUNDS = ["#f1f5f3", "navy", "black", "white", "#ff0", "oklch(70% 0.2 40)", "#6d6d6d"]
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_text_on_a_background_is_readable_on_light_and_dark_pages(background: str) -> None:
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#\w+);", part))
+        for part in style_sheet_of_background(parse_colour(background)).split("@media")
+    )
+    assert light["page"] == parse_colour(background).to_string(hex=True)
+    assert Color(light["page"]).contrast(Color(light["on-page"])) >= READABLE
+    assert Color(dark["page"]).contrast(Color(dark["on-page"])) >= READABLE
+    assert Color(dark["page"]).luminance() <= 0.05
+
+
+def test_accent_and_background_share_a_style_sheet() -> None:
+    sheet = style_sheet("navy", "#eef2ff") or b""
+    assert sheet.index(b"--accent: #000080;") < sheet.index(b"--page: #eef2ff;")
+    assert style_sheet(None, None) is None
 
 
 @pytest.mark.parametrize("accent", ["#0c6b62", "navy", "hsl(280 60% 40%)"])
@@ -193,6 +220,22 @@ def test_a_pale_accent_is_a_warning(problems: Callable[..., Any]) -> None:
     problem = problems('ui: {accent: "#ffcc00"}')["ui.accent"]
     assert problem.severity == "warning"
     assert "contrast with light pages is 1." in problem.message
+
+
+def test_a_background_that_no_text_is_readable_on_is_a_warning(
+    problems: Callable[..., Any],
+) -> None:
+    problem = problems('ui: {background: "#7e7e7e"}')["ui.background"]
+    assert problem.severity == "warning"
+    assert "the contrast of text on it is 4." in problem.message
+
+
+def test_colours_of_tenants_are_judged_as_the_services_own(problems: Callable[..., Any]) -> None:
+    found = problems(
+        'tenants: [{name: acme, accent: "#ffcc00"}, {name: beta, background: rainbow}]'
+    )
+    assert found["tenants[acme].accent"].severity == "warning"
+    assert found["tenants[beta].background"].severity == "error"
 
 
 @pytest.mark.parametrize("accent", ["greeen", "#12345", "rgb(0 0 0 / 50%)", "red; } body { x: y"])

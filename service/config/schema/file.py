@@ -72,6 +72,9 @@ class Ui(types.Section):
     """Your logo at the top of the pages: a picture file, or a URL; null: the built-in one."""
     accent: types.Text | None = None
     """The colour of buttons and links, as in CSS; `check` warns if it is hard to read. null: green."""
+    background: types.Text | None = None
+    """The colour behind the pages, as in CSS; dark pages have a darker shade of it. `check` warns if text on it is hard to read.
+    null: a light or dark grey."""
     links: dict[
         Literal["help", "privacy", "imprint", "forgot_password", "register"], types.WebUrl
     ] = field(default_factory=dict)

@@ -1,0 +1,70 @@
+"""The look of each tenant's pages: logo, colours and links, in place of the operator's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from service.config.schema.file import Ui
+from service.model.registry import LiveRegistry
+from service.model.tenant import Tenant
+
+_FOLDER = "tenants/"
+
+
+class Look(NamedTuple):
+    context: Mapping[str, object]
+    """What templates are given: `tenant`, and its colours and links where it has some."""
+    logo_uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Finds what a tenant's page shows, and the files for it, which a reload may change."""
+
+    ui: Ui
+    registry: LiveRegistry
+
+    def find(self, tenant: Tenant | None) -> Look:
+        if tenant is None:
+            return Look({"tenant": None})
+        logo = tenant.logo if isinstance(tenant.logo, str) else tenant.logo_uri
+        if isinstance(tenant.logo, Path):
+            logo = f"/static/{_FOLDER}{tenant.name}{tenant.logo.suffix.lower()}"
+        context: dict[str, object] = {"tenant": replace(tenant, logo_uri=logo)}
+        if tenant.links:
+            context["service_links"] = {**self.ui.links, **tenant.links}
+        if tenant.accent or tenant.background:
+            context["colours"] = f"{_FOLDER}{tenant.name}.css"
+        return Look(context, logo)
+
+    def find_file(self, name: str) -> bytes | None:
+        """Return a static file of a tenant by its path, such as tenants/acme.css."""
+        if not name.startswith(_FOLDER):
+            return None
+        stem, _, suffix = name.removeprefix(_FOLDER).rpartition(".")
+        tenant = self.registry.current.tenants.get(stem)
+        if tenant is None:
+            return None
+        if suffix == "css":
+            accent, background = tenant.accent or self.ui.accent, tenant.background
+            return style_sheet(accent, background or self.ui.background)
+        if isinstance(tenant.logo, Path) and tenant.logo.suffix.lower() == f".{suffix}":
+            return self.registry.current.tenant_logos.get(stem)
+        return None
+
+
+@lru_cache(maxsize=1000)
+def style_sheet(accent: str | None, background: str | None) -> bytes | None:
+    """Return the style sheet of these colours of CSS; None without any."""
+    if accent is None and background is None:
+        return None
+    from service.pages import colours  # noqa: PLC0415 - for those who have any
+
+    parts = [colours.style_sheet_of_accent(colours.parse_colour(accent))] if accent else []
+    if background:
+        parts.append(colours.style_sheet_of_background(colours.parse_colour(background)))
+    return "".join(parts).encode()
