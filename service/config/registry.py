@@ -15,9 +15,8 @@ from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsType
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
-from service.model.tenant import CLAIM, Tenant
+from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRule, ExchangeRuleEntry
-from service.model.user import User
 from service.protocol.authorization_request import RESPONSE_TYPES
 from service.protocol.redirect_uri import origin_of
 
@@ -54,18 +53,14 @@ def build_registry(
         tenants=_by_name(file.tenants),
         tenants_required=file.tenants_required,
         tenants_by_provider=_tenants_by_provider(file.tenants),
-        tenant_logos={
-            tenant.name: tenant.logo.read_bytes()
-            for tenant in file.tenants
-            if isinstance(tenant.logo, Path)
-        },
+        tenant_logos=_tenant_logos(file.tenants),
         authentication_contexts=file.authentication_contexts,
         authorization_details_types=details_types,
         extension_grants=_extension_grants(file),
         token_exchange=_exchange_rules(file, rule_positions),
         trust_domains={entry.name: entry for entry in file.trust_domains},
         mfa=file.mfa,
-        users=tuple([_with_tenant(user) for user in file.users.list]),
+        users=file.users.list,
         resources_by_scope=by_scope,
         clients_by_mark={
             client_mark(client.client_id): client
@@ -125,9 +120,8 @@ def _tenants_by_provider(tenants: Iterable[Tenant]) -> Mapping[str, frozenset[st
     return listed
 
 
-def _with_tenant(user: User) -> User:
-    """Return the user with the claim that names the tenant, by which users of every source are told apart."""
-    return replace(user, claims={**user.claims, CLAIM: user.tenant}) if user.tenant else user
+def _tenant_logos(tenants: Iterable[Tenant]) -> Mapping[str, bytes]:
+    return {one.name: one.logo.read_bytes() for one in tenants if isinstance(one.logo, Path)}
 
 
 def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:

@@ -9,6 +9,7 @@ from typing import Annotated, Protocol, runtime_checkable
 
 from pydantic import Field, JsonValue
 
+from service.model.tenant import CLAIM as TENANT
 from service.model.types import Section
 from service.protocol.errors import TemporarilyUnavailable
 
@@ -38,6 +39,11 @@ class User(Section):
     makes it. null: there is no such code."""
     claims: dict[str, JsonValue] = field(default_factory=dict)
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
+
+    def __post_init__(self) -> None:
+        """Add the claim that names the tenant, by which users of every source are told apart."""
+        if self.tenant is not None:
+            object.__setattr__(self, "claims", {TENANT: self.tenant, **self.claims})
 
 
 class UsersUnavailable(TemporarilyUnavailable):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.model.events import ProviderSignInFailed
+from service.model.provider_events import ProviderSignInFailed
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import claims_in

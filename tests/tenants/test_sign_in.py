@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from service.identity import passwords
-from service.identity.passwords import cost_of
 from service.model.events import LoginFailed, LoginLocked
+from service.model.password_hash import PasswordHash
 from tests.ciba.consumption import Device
 from tests.device.tv import Television, ask_for_codes
 from tests.driving.browser import Browser, Page
@@ -24,16 +24,16 @@ BETA = "tenant:beta"
 
 
 @pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The costs of all that was hashed."""
-    costs, matches = list[str](), vars(passwords)["_matches"]
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The shapes of all hashes that were computed: what their time depends on."""
+    shapes, matches = list[object](), vars(passwords)["matches"]
 
-    def record_cost(password: str, stored: str) -> bool:
-        costs.append(cost_of(stored))
+    def record_shape(password: str, stored: PasswordHash) -> bool:
+        shapes.append(stored.shape)
         return bool(matches(password, stored))
 
-    monkeypatch.setattr(passwords, "_matches", record_cost)
-    return costs
+    monkeypatch.setattr(passwords, "matches", record_shape)
+    return shapes
 
 
 def shown(page: Page) -> tuple[int, str, set[str]]:
@@ -48,7 +48,7 @@ async def refused(app: ClientApp, username: str, **fields: str) -> Page:
 
 
 async def test_the_login_page_does_not_tell_a_user_of_another_tenant_from_a_wrong_password(
-    app: ClientApp, events: list[object], hashed: list[str]
+    app: ClientApp, events: list[object], hashed: list[object]
 ) -> None:
     wrong = await refused(app, "bob", password="wrong")
     other = await refused(app, "alice")

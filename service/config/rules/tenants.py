@@ -33,10 +33,10 @@ def users_have_one_tenant(file: ConfigurationFile) -> Iterator[Finding]:
         claimed = user.claims.get(CLAIM)
         if user.tenant is not None and user.tenant not in tenants:
             yield report_unknown(("users", "list", at, "tenant"), user.tenant, tenants, "tenant")
-        if user.tenant is not None and claimed not in (None, user.tenant):
-            message = "is another tenant than the user's `tenant`, which counts"
+        if user.tenant is not None and claimed != user.tenant:
+            message = "is another tenant than the user's `tenant`"
             yield Finding(("users", "list", at, "claims", CLAIM), message, "remove one of them")
-        elif claimed is not None and tenants and claimed not in tenants:
+        elif user.tenant is None and claimed is not None and tenants and claimed not in tenants:
             message = "is no tenant, so the user belongs to none"
             yield warning(("users", "list", at, "claims", CLAIM), message)
 
@@ -91,10 +91,7 @@ def allowed_users_can_exist(file: ConfigurationFile) -> Iterator[Finding]:
     are_listed = file.users.source == "file" and not (
         file.identity_providers or file.trusted_issuers
     )
-    users = [
-        {**user.claims, **({CLAIM: user.tenant} if user.tenant else {}), "sub": user.sub}
-        for user in file.users.list
-    ]
+    users = [{**user.claims, "sub": user.sub} for user in file.users.list]
     tenants = frozenset(tenant.name for tenant in file.tenants)
     met: dict[str, bool] = {}  # many clients may have the same conditions
     for at, client in enumerate(file.clients):
