@@ -34,7 +34,7 @@ class ProviderEndpoint:
         """Take a logout token (OIDC Back-Channel Logout §2.5); 200 also if nobody's session has to end."""
         params = await form_params(request)
         provider = self.registry.current.identity_providers.get(request.match_info["name"])
-        if provider is None:
+        if provider is None or not provider.is_openid:
             raise InvalidRequest("there is no OpenID provider of that name")
         await self.logout.end_sessions(provider, params.require("logout_token"))
         return empty_answer().for_aiohttp()

@@ -133,7 +133,7 @@ class Subjects:
         return await check_user(self.users, self.registry, authorization, permissions)
 
     async def find_username(self, session: Session) -> str | None:
-        if session.idp == LOCAL:
+        if session.idp == LOCAL or "sub" in session.user_claims:
             user = await self.users.by_subject(session.subject)
             return user.username if user is not None else None
         name = session.user_claims.get("preferred_username") or session.user_claims.get("email")

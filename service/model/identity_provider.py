@@ -24,7 +24,7 @@ def _email_domain(value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProvider(types.Section):
-    """An OpenID provider at which users may sign in; acr_values=idp:<name> chooses it."""
+    """A provider at which users may sign in; acr_values=idp:<name> chooses it."""
 
     name: types.ShortName
     """The provider's name in acr_values, identity_provider_restrictions and the `idp` claim."""
@@ -35,8 +35,20 @@ class IdentityProvider(types.Section):
     e-mail address or user name first, and sends users of these domains to this provider."""
     show_link: bool = True
     """false: the login page has no link to it; users come to it by `domains` or by acr_values=idp:<name> alone."""
-    issuer: types.WebUrl
-    """The provider's issuer; its metadata are read at /.well-known/openid-configuration below it."""
+    kind: Literal["openid", "oauth2"] = "openid"
+    """openid: an OpenID provider. oauth2: an authorization server without ID tokens, such as GitHub; who the user is says its
+    userinfo_endpoint, and this service needs its three endpoints."""
+    issuer: types.WebUrl = ""
+    """The issuer of an OpenID provider, which needs one; its metadata are read at /.well-known/openid-configuration below it. With
+    kind: oauth2 only for authorization servers that send `iss` (RFC 9207)."""
+    authorization_endpoint: types.WebUrl | None = None
+    """For kind: oauth2, the URL that users are sent to."""
+    token_endpoint: types.WebUrl | None = None
+    """For kind: oauth2, the URL at which the code is exchanged for an access token."""
+    userinfo_endpoint: types.WebUrl | None = None
+    """For kind: oauth2, the URL that answers the access token with a JSON object about the user."""
+    subject_claim: types.Text = "sub"
+    """For kind: oauth2, the member of this object that identifies the user and never changes, such as id."""
     client_id: str
     """The client_id of this service at the provider."""
     client_secret: str = field(default="", repr=False)
@@ -55,7 +67,8 @@ class IdentityProvider(types.Section):
     """The `aud` of this JWT; null: the provider's issuer. Some providers want the URL of their token endpoint instead."""
     own_callback: bool = False
     """true: the redirect URI is /connect/idp/<name>/callback, for this provider alone; false: /account/provider/callback, which
-    providers share. Needed for one that does not send `iss` (RFC 9207) where another one may be malicious (RFC 9700 §4.4)."""
+    providers share. Needed for one that does not send `iss` (RFC 9207) where another one may be malicious (RFC 9700 §4.4). With
+    kind: oauth2 it is always so."""
     scopes: types.Many[types.ScopeValue] = ("openid", "profile", "email")
     """The scope values that this service asks the provider for."""
     acr_values: types.Many[types.Text] = ()
@@ -67,7 +80,27 @@ class IdentityProvider(types.Section):
     allowed_claims: types.Many[Condition] = ()
     """The users who may sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {hd: [partner.example]}]. In a condition, each claim has to have one of its values. Empty: all users."""
+    link_by: Literal["subject", "verified_email"] = "subject"
+    """subject: the provider's users have accounts of their own here. verified_email: one whose e-mail address the provider has
+    verified signs in to the account of the one user of this service who has the same verified address; needs trust_email."""
+    trust_email: bool = False
+    """true: the provider's word that it has verified an e-mail address counts. Whoever runs the provider can then sign in as any user
+    of this service with a verified address of `domains`, or, if that is empty, of any domain that is no other provider's."""
     trust_acr: bool = False
     """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
     logo_uri: types.WebUrl | None = None
     """A picture for the link."""
+
+    @property
+    def is_openid(self) -> bool:
+        return self.kind == "openid"
+
+    @property
+    def has_own_callback(self) -> bool:
+        """Whether answers come to a redirect URI of its own."""
+        return self.own_callback or not self.is_openid
+
+    @property
+    def links_by_email(self) -> bool:
+        """Whether its users may sign in to accounts of this service."""
+        return self.trust_email and self.link_by == "verified_email"

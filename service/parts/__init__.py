@@ -25,6 +25,7 @@ from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.identity.access import Authorizations, Consents
 from service.identity.assertions import ForeignAssertions
 from service.identity.passwords import FairTurns, Passwords
+from service.identity.providers.accounts import ProviderAccounts
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.providers.provider import ProviderDirectory
 from service.identity.providers.sign_in import ProviderSignIn
@@ -94,6 +95,7 @@ class SignInParts:
             issuer=shared.issuer.rstrip("/"),
             registry=shared.registry,
             credentials=OwnCredentials(ring=keys.ring),
+            accounts=ProviderAccounts(users=self.users, registry=shared.registry),
             directory=ProviderDirectory(http=shared.http_for("identity_provider", shared.outgoing)),
             stores=shared.stores,
             rate_limit=shared.rate_limit("parked", limits.parked_requests_per_minute),

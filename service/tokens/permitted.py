@@ -146,10 +146,15 @@ async def _find_claims_of_others(
 ) -> Mapping[str, object] | None:
     """Return the claims by an identity provider or a trusted issuer, as long as it is configured.
 
-    A trusted issuer may speak about users of the user store; these have to be enabled there.
+    A trusted issuer, and a provider that links by e-mail address, may speak about users of the user store; these have to
+    be enabled there.
     """
     idp, current = person.idp, registry.current
-    if idp is None or idp in current.identity_providers:
+    provider = None if idp is None else current.identity_providers.get(idp)
+    if provider is not None and "sub" in person.user_claims:  # identity/providers/accounts.py
+        linked = await users.by_subject(str(person.subject)) if provider.links_by_email else None
+        return linked.claims if linked is not None and linked.enabled else None
+    if idp is None or provider is not None:
         return current.with_tenant(idp, person.user_claims)
     issuer = current.trusted_issuers.get(idp)
     if issuer is None:

@@ -278,6 +278,14 @@ IMPOSSIBLE = {
         provider(**BY_KEY, client_id="https://auth.example.com"),
         "identity_providers[p].client_id",
     ),
+    "an OpenID provider without an issuer": (
+        {"identity_providers": [{"name": "p", "client_id": "x"}]},
+        "identity_providers[p].issuer",
+    ),
+    "an authorization server without an endpoint": (
+        provider(kind="oauth2", scopes=["user"], authorization_endpoint="https://p/authorize"),
+        "identity_providers[p].userinfo_endpoint",
+    ),
     "a condition on nothing": (
         provider(allowed_claims=[{}]),
         "identity_providers[p].allowed_claims[0]",
@@ -299,6 +307,24 @@ DOUBTFUL = {
         provider(**BY_KEY, client_secret="x"),
         "identity_providers[p].client_secret",
     ),
+    "an endpoint that the metadata name": (
+        provider(token_endpoint="https://p/token"),
+        "identity_providers[p].token_endpoint",
+    ),
+    "an ID token that nobody reads": (provider(kind="oauth2"), "identity_providers[p].scopes"),
+    "an acr that nobody says": (
+        provider(kind="oauth2", trust_acr=True),
+        "identity_providers[p].trust_acr",
+    ),
+    "an endpoint in the clear": (
+        provider(kind="oauth2", userinfo_endpoint="http://p.example/user"),
+        "identity_providers[p].userinfo_endpoint",
+    ),
+    "addresses that count for nothing": (
+        provider(link_by="verified_email"),
+        "identity_providers[p].link_by",
+    ),
+    "trust without a use": (provider(trust_email=True), "identity_providers[p].trust_email"),
     "a provider's algorithm that is not used": (
         provider(token_endpoint_auth_signing_alg="ES256"),
         "identity_providers[p].token_endpoint_auth_signing_alg",

@@ -10,6 +10,8 @@ from service.config.schema.file import ConfigurationFile
 from service.model.identity_provider import PRIVATE_KEY_JWT, IdentityProvider
 from service.model.user import LOCAL
 
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
+
 
 def providers_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
     """A provider has a name of its own, and is asked over https, by a client that it knows (OIDC Core §3.1.2.1)."""
@@ -18,14 +20,58 @@ def providers_can_be_trusted(file: ConfigurationFile) -> Iterator[Finding]:
         if provider.name == LOCAL:  # the provider would pass for this service's own users
             message = "local is the idp claim of the users of this service itself"
             yield Finding((*location, "name"), message, "take another name")
-        if is_unencrypted(provider.issuer):
-            message = "should be https; otherwise anyone on the way could sign in as any user"
-            yield warning((*location, "issuer"), message)
+        for name in ("issuer", *ENDPOINTS):
+            if is_unencrypted(getattr(provider, name) or ""):
+                message = "should be https; otherwise anyone on the way could sign in as any user"
+                yield warning((*location, name), message)
         if not provider.client_id:
             yield warning((*location, "client_id"), "is empty, so the provider refuses every login")
-        if "openid" not in provider.scopes:
+        if provider.is_openid and "openid" not in provider.scopes:
             message = "openid is missing, so the provider sends no identity token"
             yield Finding((*location, "scopes"), message, "OIDC Core §3.1.2.1")
+
+
+def openid_providers_have_an_issuer(file: ConfigurationFile) -> Iterator[Finding]:
+    """The issuer's metadata name everything else (OpenID Connect Discovery §4)."""
+    for at, provider in enumerate(file.identity_providers):
+        if not provider.is_openid:
+            continue
+        location = ("identity_providers", at)
+        if not provider.issuer:
+            yield Finding((*location, "issuer"), "is required of an OpenID provider")
+        for name in ENDPOINTS:
+            if getattr(provider, name) is not None:
+                message = "is used with kind: oauth2 only; an OpenID provider's metadata name it"
+                yield warning((*location, name), message)
+
+
+def oauth2_servers_have_endpoints(file: ConfigurationFile) -> Iterator[Finding]:
+    """An authorization server without ID tokens is known by three URLs (RFC 6749 §3)."""
+    for at, provider in enumerate(file.identity_providers):
+        if provider.is_openid:
+            continue
+        location = ("identity_providers", at)
+        for name in ENDPOINTS:
+            if getattr(provider, name) is None:
+                yield Finding((*location, name), "is required with kind: oauth2")
+        if "openid" in provider.scopes:
+            message = "openid asks for an ID token, which kind: oauth2 does not read"
+            yield warning((*location, "scopes"), message, "write the scope values of this server")
+        if provider.trust_acr:
+            message = "has no effect with kind: oauth2, which knows no acr and amr"
+            yield warning((*location, "trust_acr"), message)
+
+
+def linking_is_meant(file: ConfigurationFile) -> Iterator[Finding]:
+    """Accounts are linked only where the provider's verified addresses count (OIDC Core §5.7)."""
+    for at, provider in enumerate(file.identity_providers):
+        location = ("identity_providers", at)
+        if provider.link_by == "verified_email" and not provider.trust_email:
+            message = "has no effect without trust_email: true"
+            hint = "whoever runs the provider can then sign in as users of this service"
+            yield warning((*location, "link_by"), message, hint)
+        if provider.trust_email and provider.link_by == "subject":
+            yield warning((*location, "trust_email"), "has no effect with link_by: subject")
 
 
 def domains_have_one_provider(file: ConfigurationFile) -> Iterator[Finding]:
@@ -78,4 +124,11 @@ def _judge_key(
         yield Finding((*location, "client_id"), message, "set a private_key for this provider")
 
 
-FILE_RULES = (providers_can_be_trusted, domains_have_one_provider, this_service_can_authenticate)
+FILE_RULES = (
+    providers_can_be_trusted,
+    openid_providers_have_an_issuer,
+    oauth2_servers_have_endpoints,
+    linking_is_meant,
+    domains_have_one_provider,
+    this_service_can_authenticate,
+)

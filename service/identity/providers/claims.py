@@ -39,7 +39,7 @@ def check_id_token(
     audiences = cast("list[object]", audience) if isinstance(audience, list) else [audience]
     expires, issued, at = [_read_seconds(claims.get(name)) for name in ("exp", "iat", "auth_time")]
     past, future = now - clock_skew, now + clock_skew
-    at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token)["alg"])
+    at_hash, alg = claims.get("at_hash"), str(unverified_header(tokens.id_token or "")["alg"])
     nonce = str(claims.get("nonce", "")).encode()
     oldest = pending.began_at if pending.anew else 0
     if pending.max_age is not None:
@@ -87,7 +87,7 @@ def build_sign_in(
         sub=str(claims["sub"]), sid=sid if isinstance(sid, str) else None, at=at
     )
     return SignIn(
-        provider_session=provider_session,
+        provider_session=provider_session if provider.is_openid else None,
         subject=find_linked_subject(provider.name, str(claims["sub"])),
         idp=provider.name,
         amr=_read_amr(claims.get("amr")),

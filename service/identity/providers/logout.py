@@ -66,7 +66,7 @@ class ProviderLogout:
 
     async def _read(self, provider: IdentityProvider, logout_token: str) -> LogoutToken:
         """Return the token if it passes all checks, and has not been used (§2.6)."""
-        known = await self.directory.find(provider.issuer)
+        known = await self.directory.find(provider)
         claims = await self.directory.verify(known, logout_token, typ=LOGOUT_TOKEN_TYPES)
         check_times(claims, now=clock(), clock_skew=self.clock_skew)
         token = _read_claims(claims, provider)

@@ -15,6 +15,7 @@ from service.caching import BoundedCache, SingleFlight
 from service.clock import clock
 from service.keys.foreign_keys import ForeignKeys, UnknownKey, accepted_header
 from service.keys.jose import SIGNING_ALGORITHMS, VerifiedClaims
+from service.model.identity_provider import IdentityProvider
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
 
 T = TypeVar("T")
@@ -89,8 +90,11 @@ class ProviderDirectory:
         self._known: BoundedCache[str, KnownProvider] = BoundedCache(MAX_PROVIDERS)
         self._fetches: SingleFlight[str, KnownProvider] = SingleFlight()
 
-    async def find(self, issuer: str) -> KnownProvider:
+    async def find(self, provider: IdentityProvider) -> KnownProvider:
         """Return the provider, as it was before if it is away; ProviderUnavailable if it never answered."""
+        if not provider.is_openid:
+            return _configured(provider)
+        issuer = provider.issuer
         known = self._known.get(issuer)
         if known is not None:
             return known
@@ -135,6 +139,20 @@ class ProviderDirectory:
         except ValueError as error:
             raise ProviderUnavailable("its keys cannot be understood") from error
         return KnownProvider(metadata=metadata, keys=keys)
+
+
+def _configured(provider: IdentityProvider) -> KnownProvider:
+    """Return an authorization server without metadata: it has the endpoints of the configuration, and no keys."""
+    return KnownProvider(
+        metadata=ProviderMetadata(
+            issuer=provider.issuer,
+            authorization_endpoint=provider.authorization_endpoint or "",
+            token_endpoint=provider.token_endpoint or "",
+            userinfo_endpoint=provider.userinfo_endpoint,
+            jwks_uri="",
+        ),
+        keys=ForeignKeys(()),
+    )
 
 
 def _parse_metadata(body: bytes, *, issuer: str) -> ProviderMetadata:

@@ -1,4 +1,4 @@
-"""Signs users in at an OpenID provider: sends them there, and judges what they come back with (OIDC Core §3.1)."""
+"""Signs users in at a provider: sends them there, and judges what they come back with (OIDC Core §3.1, RFC 6749 §4.1)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from service.clock import clock
 from service.identity.providers import provider as upstream
 from service.identity.providers import requests
+from service.identity.providers.accounts import ProviderAccounts
 from service.identity.providers.claims import build_sign_in, check_id_token
 from service.identity.providers.credentials import OwnCredentials
 from service.identity.sign_ins import SignIn
@@ -26,6 +27,7 @@ from service.model.session import PendingSignIn
 from service.protocol.errors import InvalidRequest
 from service.protocol.params import Params
 from service.protocol.scope import OPENID
+from service.protocol.subject_template import LONGEST_SUBJECT
 from service.store.rate_limit import RateLimit, network_of
 from service.store.records import was_won
 from service.store.stores import Stores
@@ -53,6 +55,7 @@ class ProviderSignIn:
     registry: LiveRegistry
     directory: upstream.ProviderDirectory
     credentials: OwnCredentials
+    accounts: ProviderAccounts
     stores: Stores
     rate_limit: RateLimit
     clock_skew: int
@@ -76,7 +79,7 @@ class ProviderSignIn:
         """
         await self.rate_limit.count(network_of(address))
         try:
-            known = await self.directory.find(provider.issuer)
+            known = await self.directory.find(provider)
         except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
@@ -117,8 +120,9 @@ class ProviderSignIn:
             raise InvalidRequest("the identity provider is registered no more")
         # The issuer is compared if it is sent, and missed if this provider always sends it (RFC 9207 §2.4).
         iss = params.get("iss")
-        is_mixed_up = callback_of != (provider.name if provider.own_callback else None)
-        if is_mixed_up or (iss != pending.issuer and (iss is not None or pending.issuer_is_sent)):
+        is_elsewhere = callback_of != (provider.name if provider.has_own_callback else None)
+        is_wrong = iss != pending.issuer and (iss is not None or pending.issuer_is_sent)
+        if is_elsewhere or (is_wrong and pending.issuer):
             raise InvalidRequest("the answer is not from the identity provider that was asked")
         attempt = new_attempt()
         marker = Spent(attempt=attempt, at=clock())
@@ -135,17 +139,19 @@ class ProviderSignIn:
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
             _check_allowed(provider, {**userinfo, **claims})
+            who = build_sign_in(provider, claims, userinfo, now=clock())
+            who = await self.accounts.link(provider, who, claims, userinfo)
         except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise
-        who = build_sign_in(provider, claims, userinfo, now=clock())
         self.emit(ProviderSignInSucceeded(provider=provider.name, subject=who.subject, amr=who.amr))
         return who
 
     async def _fetch_claims(
         self, pending: PendingSignIn, provider: IdentityProvider, code: str
     ) -> tuple[VerifiedClaims, Mapping[str, object]]:
-        known = await self.directory.find(provider.issuer)
+        """Return the claims that count as the provider's own, and those that only add to them."""
+        known = await self.directory.find(provider)
         form = {
             "code": code,
             "redirect_uri": self._find_redirect_uri(provider),
@@ -153,24 +159,61 @@ class ProviderSignIn:
         }
         http, metadata = self.directory.http, known.metadata
         tokens = await requests.redeem_code(http, self.credentials, metadata, provider, form)
+        if not provider.is_openid:
+            return await self._fetch_oauth2_claims(pending, provider, metadata, tokens)
+        claims = await self._read_id_token(pending, provider, known, tokens)
+        endpoint, access_token = metadata.userinfo_endpoint, tokens.access_token
+        more = provider.claims or provider.allowed_claims or provider.links_by_email
+        wants_more = more or any(scope != OPENID for scope in provider.scopes)
+        if endpoint is None or access_token is None or not wants_more:
+            return claims, {}
+        userinfo = await requests.fetch_userinfo(http, endpoint, access_token)
+        if userinfo.get("sub") != claims["sub"]:
+            raise upstream.ProviderRefused("its userinfo endpoint told of somebody else")
+        return claims, userinfo
+
+    async def _read_id_token(
+        self,
+        pending: PendingSignIn,
+        provider: IdentityProvider,
+        known: upstream.KnownProvider,
+        tokens: requests.ProviderTokens,
+    ) -> VerifiedClaims:
+        if tokens.id_token is None:
+            raise upstream.ProviderRefused("its token endpoint sent no identity token")
         try:
             claims = await self.directory.verify(known, tokens.id_token, typ=ID_TOKEN_TYPES)
         except JwtRefused as error:
             raise upstream.ProviderRefused(f"its identity token: {error}") from error
         client_id, now, skew = provider.client_id, clock(), self.clock_skew
         check_id_token(claims, tokens, pending, client_id=client_id, now=now, clock_skew=skew)
-        endpoint = metadata.userinfo_endpoint
-        more = provider.claims or provider.allowed_claims
-        wants_more = more or any(scope != OPENID for scope in provider.scopes)
-        if endpoint is None or tokens.access_token is None or not wants_more:
-            return claims, {}
-        access_token = tokens.access_token
-        userinfo = await requests.fetch_userinfo(http, endpoint, access_token, sub=claims["sub"])
-        return claims, userinfo
+        return claims
+
+    async def _fetch_oauth2_claims(
+        self,
+        pending: PendingSignIn,
+        provider: IdentityProvider,
+        metadata: upstream.ProviderMetadata,
+        tokens: requests.ProviderTokens,
+    ) -> tuple[VerifiedClaims, Mapping[str, object]]:
+        """Return the subject and what userinfo says, which TLS alone protects: there is no ID token."""
+        endpoint = metadata.userinfo_endpoint or ""
+        if tokens.access_token is None or tokens.token_type.lower() != "bearer":
+            raise upstream.ProviderRefused("its token endpoint sent no bearer token")
+        if pending.max_age is not None:
+            raise upstream.ProviderRefused("it does not say when the person signed in")
+        http = self.directory.http
+        userinfo = await requests.fetch_userinfo(http, endpoint, tokens.access_token)
+        subject = userinfo.get(provider.subject_claim)
+        if isinstance(subject, bool) or not isinstance(subject, str | int):
+            raise upstream.ProviderRefused("its userinfo endpoint names nobody by subject_claim")
+        if not 0 < len(str(subject)) <= LONGEST_SUBJECT:
+            raise upstream.ProviderRefused("its userinfo endpoint names nobody by subject_claim")
+        return VerifiedClaims({"sub": str(subject)}), userinfo
 
     def _find_redirect_uri(self, provider: IdentityProvider) -> str:
         own = OWN_CALLBACK.format(name=provider.name)
-        return self.issuer + (own if provider.own_callback else CALLBACK)
+        return self.issuer + (own if provider.has_own_callback else CALLBACK)
 
 
 def parked_id_in(params: Params) -> str | None:

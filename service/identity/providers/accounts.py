@@ -1,0 +1,78 @@
+"""Finds the account here of a provider's user: one of its own, or that of the user with the same verified e-mail address.
+
+The address is a weaker key than `sub`: it is compared only where the operator trusts the provider with it (OIDC Core §5.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from service.identity.providers.provider import ProviderUserRefused
+from service.identity.sign_ins import SignIn
+from service.model.identity_provider import IdentityProvider
+from service.model.registry import LiveRegistry, Registry
+from service.model.tenant import CLAIM
+from service.model.user import LOCAL, FindsByEmail, User
+from service.protocol.email_domain import find_domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderAccounts:
+    users: FindsByEmail
+    registry: LiveRegistry
+
+    async def link(
+        self,
+        provider: IdentityProvider,
+        who: SignIn,
+        claims: Mapping[str, object],
+        userinfo: Mapping[str, object],
+    ) -> SignIn:
+        """Return the sign-in to the account of our user with the same verified address; else `who`, unchanged.
+
+        ProviderUserRefused where this account is disabled. A sign-in to an account has the claim `sub`, which no
+        provider can set: its other claims are those of the user store (`find_user_claims` in tokens/permitted.py).
+        """
+        registry, email = self.registry.current, _find_verified_email(claims, userinfo)
+        if not provider.links_by_email or email is None or not _vouches(provider, email, registry):
+            return who
+        user = await self.users.by_email(email)
+        if user is None or not _has_verified(user, email):
+            return who
+        tenant = registry.tenant_of(LOCAL, user.claims)
+        owners = registry.tenants_by_provider.get(provider.name, frozenset())
+        if tenant not in (owners or {None}):
+            return who
+        if not user.enabled:
+            raise ProviderUserRefused("the user with its e-mail address is disabled here")
+        linked = {"sub": user.sub} | ({} if tenant is None else {CLAIM: tenant})
+        return replace(who, subject=user.sub, user_claims=linked)
+
+
+def _find_verified_email(
+    claims: Mapping[str, object], userinfo: Mapping[str, object]
+) -> str | None:
+    """Return the address if the place that it comes from says that it is verified, too.
+
+    Addresses with other letters than ASCII are not compared: several are the same without regard to case.
+    """
+    source = claims if "email" in claims else userinfo
+    email = source.get("email")
+    is_verified = source.get("email_verified") is True
+    return email if isinstance(email, str) and email.isascii() and is_verified else None
+
+
+def _vouches(provider: IdentityProvider, email: str, registry: Registry) -> bool:
+    """Return whether the provider may speak about addresses of this domain: its own, or one that is no other's."""
+    domain = find_domain(email)
+    if domain is None or provider.domains:
+        return domain in provider.domains
+    return all(domain not in other.domains for other in registry.identity_providers.values())
+
+
+def _has_verified(user: User, email: str) -> bool:
+    """Return whether the user store has found what it was asked for: it may be the operator's own."""
+    known = user.claims.get("email")
+    is_verified = user.claims.get("email_verified") is True
+    return isinstance(known, str) and known.lower() == email.lower() and is_verified
