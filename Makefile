@@ -99,14 +99,14 @@ bench-peers: .venv/benchmarking ## the same with node-oidc-provider in the same 
 
 .PHONY: bench-all
 bench-all: bench ## round trips, latency, stalls, reload, cores, memory, capacity, start and flatness, too; some take minutes
-	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat api-kit; do $(BENCH) $$topic; done
+	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat api-kit tracking; do $(BENCH) $$topic; done
 
 .PHONY: bench-docs
 bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; twenty minutes
 	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
 	$(BENCH) --peers
 	$(BENCH) --peers latency
-	set -e; for topic in stalls cores memory start flat; do $(BENCH) $$topic; done
+	set -e; for topic in stalls cores memory start flat tracking; do $(BENCH) $$topic; done
 	$(BIN)/python -m benchmarks.report build/benchmarks
 	@if command -v py-spy >/dev/null; then $(BIN)/python -m benchmarks.flame docs/introspection-flamegraph.svg; fi
 

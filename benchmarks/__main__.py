@@ -16,6 +16,7 @@ from benchmarks import (
     round_trips,
     stalls,
     start,
+    tracking,
 )
 from benchmarks.effort import Effort, effort
 from benchmarks.finding import Finding
@@ -34,6 +35,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Finding]]] = {
     "start": start.measure,
     "flat": flat.measure,
     "api-kit": api_kit.measure,
+    "tracking": tracking.measure,
 }
 
 

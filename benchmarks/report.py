@@ -13,7 +13,7 @@ from benchmarks.servers import FLOOR, PEER, SERVICE
 
 DOCUMENT = Path("docs/performance.md")
 CHARTS = {"floor.svg": "performance-floor.svg", "peer.svg": "performance-peer.svg"}
-TIMES = ("latency", "cores", "memory", "start", "flat")
+TIMES = ("latency", "cores", "memory", "start", "flat", "tracking")
 STALLS = ("stalls",)
 
 Row = Mapping[str, Any]

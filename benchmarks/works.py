@@ -52,13 +52,13 @@ class Work:
 
 async def introspect_reference(parts: Parts, _: Path, __: int) -> Requests:
     """An API resource asks about a reference token of a user."""
-    token = await _user_token(parts, "web")
+    token = await user_token(parts, "web")
     return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
 
 
 async def introspect_jwt(parts: Parts, _: Path, __: int) -> Requests:
     """An API resource asks about an ES256 JWT of a user."""
-    token = await _user_token(parts, "jwt")
+    token = await user_token(parts, "jwt")
     return Requests(path="/connect/introspect", authorization=basic("api1"), body=f"token={token}")
 
 
@@ -132,7 +132,7 @@ async def refresh(parts: Parts, folder: Path, most: int) -> Requests:
 async def delegation(parts: Parts, folder: Path, __: int) -> Requests:
     """An API exchanges the reference tokens of some users for its own; no token has thousands made from it."""
     forms = [
-        {"grant_type": "delegation", "scope": "api2", "token": await _user_token(parts, "web")}
+        {"grant_type": "delegation", "scope": "api2", "token": await user_token(parts, "web")}
         for _ in range(USERS)
     ]
     file = folder / "delegation"
@@ -159,7 +159,7 @@ async def transaction_token(parts: Parts, folder: Path, __: int) -> Requests:
 
 async def _exchanges(parts: Parts, file: Path, client: str, form: dict[str, str]) -> Requests:
     usual = {"grant_type": GRANT_TYPE, "subject_token_type": uri_of("access_token"), **form}
-    forms = [{**usual, "subject_token": await _user_token(parts, "web")} for _ in range(USERS)]
+    forms = [{**usual, "subject_token": await user_token(parts, "web")} for _ in range(USERS)]
     _write_bodies(file, forms)
     return Requests(path="/connect/token", authorization=basic(client), bodies=file, in_turns=True)
 
@@ -334,7 +334,7 @@ def client_credentials(client: str, scope: str) -> Requests:
     return Requests(path="/connect/token", authorization=basic(client), body=urlencode(form))
 
 
-async def _user_token(parts: Parts, client_id: str) -> str:
+async def user_token(parts: Parts, client_id: str) -> str:
     """An access token of the user that lives through the benchmark."""
     authorization = authorization_of()
     client = parts.shared.registry.current.clients[client_id]

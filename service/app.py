@@ -39,6 +39,7 @@ from service.grants import Grants
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
 from service.http.key_proofs import TokenGuard
+from service.http.remembered_answers import RememberedAnswers
 from service.identity.access import GrantedAccess
 from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
@@ -188,9 +189,17 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             keys=parts.keys.of_clients,
             algorithms=parts.keys.algorithms,
             credentials=pages.credentials,
+            remembered=_remembered_answers(parts),
             emit=shared.emit,
         ),
     )
+
+
+def _remembered_answers(parts: Parts) -> RememberedAnswers | None:
+    shared, tracking = parts.shared, parts.shared.kv.tracking
+    if tracking is None or shared.configuration.users.source != "file":
+        return None
+    return RememberedAnswers(tracking, shared.registry, parts.keys.ring)
 
 
 def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:

@@ -167,9 +167,9 @@ async def start(starting: Starting, store_url: str, spans: Any) -> AsyncIterator
         issuer = f"http://localhost:{listening.getsockname()[1]}"
         if configuration["issuer"] == "http://localhost:0":
             configuration["issuer"] = issuer
-        configuration["store"] = {"url": store_url, "timeout": "30s"} | configuration.get(
-            "store", {}
-        )
+        # Reads are tracked, because that must never show in what a test sees.
+        usual = {"url": store_url, "timeout": "30s", "tracking": "on"}
+        configuration["store"] = usual | configuration.get("store", {})
         configuration["signing"].setdefault("encryption_key", ENCRYPTION_KEY)
         # JSON is YAML, and is written faster.
         loaded = starting.configuration(json.dumps(configuration))

@@ -11,6 +11,7 @@ from service.clock import clock
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Answer, Direct, Message, Route, json_answer, jwt_fields
 from service.http.parameters import JSON, form_params
+from service.http.remembered_answers import RememberedAnswers, key_of
 from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import token_type
 from service.model.client import Client
@@ -47,6 +48,8 @@ class IntrospectionEndpoint:
     keys: ClientKeys
     algorithms: ClientAlgorithms
     credentials: CredentialReader
+    remembered: RememberedAnswers | None
+    """None where nothing is tracked, or users come from elsewhere."""
     emit: Emit
 
     def routes(self) -> Iterable[Route]:
@@ -60,6 +63,14 @@ class IntrospectionEndpoint:
         }
 
     async def introspect(self, request: Message) -> Answer:
+        key = None if self.remembered is None else key_of(request)
+        known = None if self.remembered is None or key is None else self.remembered.find(key)
+        if known is not None:
+            self.emit(known.event)
+            return Answer(known.fields, known.body)
+        return await self._introspect(request, key)
+
+    async def _introspect(self, request: Message, key: bytes | None) -> Answer:
         params = await form_params(request)
         try:
             caller = await self.client_auth.authenticate_caller(
@@ -69,12 +80,22 @@ class IntrospectionEndpoint:
             client_id, cause = refused.claimed, refused.description
             self.emit(ClientRefused(client_id=client_id, endpoint=PATH, cause=cause))
             raise
-        answer = await self._find_claims(params.require("token"), caller)
+        found = await self.active_tokens.find(params.require("token"))
+        answer = await self._find_claims(params.require("token"), found, caller)
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
         if not _wants_jwt(request, caller):
-            return json_answer(answer)
+            content = json_answer(answer)
+            if key is not None and answer is not INACTIVE:
+                self._remember(key, content, found, caller)
+            return content
         jwt = await self._sign(answer, caller)
         return Answer(_SIGNED, (await self._encrypt(jwt, caller)).encode())
+
+    def _remember(
+        self, key: bytes, answer: Answer, token: ActiveToken | None, caller: Caller
+    ) -> None:
+        if self.remembered is not None and token is not None and not isinstance(caller, Client):
+            self.remembered.remember(key, answer, token, caller)
 
     async def _sign(self, answer: Mapping[str, object], caller: Caller) -> str:
         """Return the answer as a JWT for this caller (RFC 9701 §5)."""
@@ -100,8 +121,9 @@ class IntrospectionEndpoint:
         enc = caller.introspection_encrypted_response_enc or DEFAULT_ENC
         return await self.keys.encrypt(jwt.encode(), caller, alg=alg, enc=enc, cty="JWT")
 
-    async def _find_claims(self, token: str, caller: Caller) -> Mapping[str, object]:
-        found = await self.active_tokens.find(token)
+    async def _find_claims(
+        self, token: str, found: ActiveToken | None, caller: Caller
+    ) -> Mapping[str, object]:
         if not isinstance(caller, Client):
             return INACTIVE if found is None else self._claims_for_api(found, caller)
         if found is not None:

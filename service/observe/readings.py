@@ -43,6 +43,7 @@ class Readings(Collector):
     store_seconds_away: Callable[[], float]
     store_failures: Callable[[], int]
     store_waiting: Callable[[], int]
+    store_tracked: Callable[[], int]
     circuit_open: Callable[[], bool]
     users_failures: Callable[[], int]
     users_waiting: Callable[[], int]
@@ -98,6 +99,8 @@ class StoreGauges:
         )
         waiting = "Questions to the store that have no answer yet."
         self._waiting = gauge("store_waiting", waiting, multiprocess_mode="livesum")
+        tracked = "Values of the store that count without asking it (store.tracking)."
+        self._tracked = gauge("store_tracked_values", tracked, multiprocess_mode="livesum")
         failed = "Calls of the store that failed."
         self._failures = Counter("store_failures", failed, namespace=NAMESPACE, registry=registry)
         self._failures_counted = 0
@@ -106,6 +109,7 @@ class StoreGauges:
         """Write down the present state, where the process that answers a scrape reads it."""
         self._away.set(readings.store_seconds_away())
         self._waiting.set(readings.store_waiting())
+        self._tracked.set(readings.store_tracked())
         self._circuit.set(readings.circuit_open())
         failures = readings.store_failures()
         self._failures.inc(failures - self._failures_counted)

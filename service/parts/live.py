@@ -83,6 +83,7 @@ def connect(parts: Parts, grants: Grants) -> None:
             store_seconds_away=lambda: kv.seconds_away,
             store_failures=lambda: kv.failures,
             store_waiting=lambda: kv.waiting,
+            store_tracked=lambda: 0 if kv.tracking is None else len(kv.tracking),
             circuit_open=lambda: kv.circuit_open,
             store_memory=lambda: (memory.used, memory.limit),
             users_failures=lambda: users.failures,

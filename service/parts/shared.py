@@ -20,6 +20,7 @@ from service.store.keyvalue import open_store
 from service.store.memory import StoreMemory
 from service.store.rate_limit import RateLimit
 from service.store.stores import Stores
+from service.store.tracking import Tracking
 
 if TYPE_CHECKING:
     from service.observe.spans import Spans
@@ -51,6 +52,7 @@ class Shared:
             store.url,
             timeout=store.timeout,
             wait_for_replicas=store.wait_for_replicas,
+            tracking=Tracking(store.tracking_entries) if store.tracks else None,
             timed=self.timed,
         )
         self.prefix = store.key_prefix

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from time import monotonic
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import msgspec
 import structlog
@@ -17,6 +17,7 @@ from service.protocol.errors import TemporarilyUnavailable
 from service.store import verbs
 from service.store.engine.connection import open_engine
 from service.store.engine.engine import TROUBLE, Engine, Line, NotAsked
+from service.store.tracking import Kept, Tracking
 from service.store.verbs import Command, Read
 
 log = structlog.stdlib.get_logger(__name__)
@@ -44,21 +45,37 @@ class StoreUnavailable(TemporarilyUnavailable):
 
 
 def open_store(
-    url: str, *, timeout: float, wait_for_replicas: int = 0, timed: Emit = ignore_timing
+    url: str,
+    *,
+    timeout: float,
+    wait_for_replicas: int = 0,
+    tracking: Tracking | None = None,
+    timed: Emit = ignore_timing,
 ) -> KeyValue:
     """Return the store behind a URL; it connects when it is first used.
 
-    One command may take `timeout` seconds; durable writes wait for so many replicas; `timed`
-    receives the duration of each round trip.
+    One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
+    keeps what is read to be tracked; `timed` receives the duration of each round trip.
     """
-    engine = open_engine(url, timeout=timeout, wait_for_replicas=wait_for_replicas)
-    return KeyValue(engine, timeout=timeout, timed=timed)
+    engine = open_engine(
+        url, timeout=timeout, wait_for_replicas=wait_for_replicas, tracking=tracking
+    )
+    return KeyValue(engine, timeout=timeout, tracking=tracking, timed=timed)
 
 
 class KeyValue:
     """Redis as this service uses it: each call is one round trip, and a request has limited time for all."""
 
-    def __init__(self, engine: Engine, *, timeout: float, timed: Emit = ignore_timing) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        timeout: float,
+        tracking: Tracking | None = None,
+        timed: Emit = ignore_timing,
+    ) -> None:
+        self.tracking = tracking
+        """What was read and is still right, without asking Redis again; None where nothing is tracked."""
         self._engine = engine
         self._line = engine.line
         self._durable = engine.durable
@@ -95,6 +112,23 @@ class KeyValue:
         values = await self._ask(self._line, [("GET", read.key) for read in reads])
         return _decode(reads, values)
 
+    async def read_tracked(
+        self, a: Read[A], b: Read[B], /
+    ) -> tuple[A | None, B | None, tuple[Kept, ...]]:
+        """Do what `read` does, perhaps from what is kept; with the places that tell whether it is still right."""
+        tracking = self.tracking
+        if tracking is None:
+            return *(await self.read(a, b)), ()
+        kept = tracking.find(a.key), tracking.find(b.key)
+        if kept[0] is not None and kept[1] is not None and tracking.is_fresh:
+            return kept[0].value, kept[1].value, cast("tuple[Kept, ...]", kept)
+        places = tracking.reserve(a.key), tracking.reserve(b.key)
+        values = await self._ask(self._engine.tracked, [("GET", a.key), ("GET", b.key)])
+        decoded = _decode((a, b), values)
+        for place, value in zip(places, decoded, strict=True):
+            place.value = value
+        return *decoded, places
+
     async def read_after(
         self, command: Command, a: Read[A], b: Read[B], /
     ) -> tuple[Any, tuple[A | None, B | None]]:
@@ -108,7 +142,12 @@ class KeyValue:
         A durable write is answered when as many replicas have it as `store.wait_for_replicas` says:
         for what must not be undone by a failover, such as the use of a code.
         """
-        return await self._ask(self._durable if durable else self._line, writes) if writes else []
+        if not writes:
+            return []
+        answers = await self._ask(self._durable if durable else self._line, writes)
+        if self.tracking is not None:  # Redis tells of it, too, but perhaps a little later
+            self.tracking.forget(filter(None, map(verbs.key_of, writes)))
+        return answers
 
     async def read_members(self, question: Command) -> tuple[str, ...]:
         """Return the members of an index or queue that a command asks for."""

@@ -125,3 +125,10 @@ def replace(key: str, old: bytes | None, new: bytes) -> Command:
 def drop_value(key: str, old: bytes) -> Command:
     """Remove a key that still has this value; answers whether it had."""
     return ("EVAL", DROP, 1, key, old)
+
+
+def key_of(command: Command) -> str | None:
+    """Return the one key that a command touches; in a script it comes after the text and the number of keys."""
+    if command[0] == "PING":
+        return None
+    return str(command[3 if command[0] == "EVAL" else 1])

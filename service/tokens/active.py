@@ -27,6 +27,7 @@ from service.protocol.authorization_details import PARAMETER, Detail, put_detail
 from service.protocol.errors import InvalidGrant
 from service.protocol.scope import format_scope, split_scope
 from service.store.stores import Stores
+from service.store.tracking import Kept
 from service.tokens.authorization_details import permitted_details
 from service.tokens.liveness import is_source_active
 from service.tokens.permitted import (
@@ -67,6 +68,8 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
     """The part of the token's scope that is still allowed, as in its claims."""
     cnf: Confirmation | None
     """The key that its sender has to prove possession of; None for a bearer token."""
+    kept: tuple[Kept, ...] = ()
+    """The places of all that was read of it, which tell when that changes; none where nothing is tracked."""
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -187,9 +190,9 @@ class ActiveTokens:
     async def _find_unrevoked(self, token: str) -> ActiveToken:
         handle = parse_handle(token, "access_token")
         if handle is not None:
-            claims, authorization = await self._read_reference_token(handle)
+            claims, authorization, kept = await self._read_reference_token(handle)
         elif looks_like_jwt(token):
-            claims, authorization = await self._read_jwt(token)
+            claims, authorization, kept = await self._read_jwt(token)
         else:
             raise Inactive("it is not an access token of this service")
         if is_bound(str(claims["jti"])) and authorization is None:
@@ -207,6 +210,7 @@ class ActiveTokens:
             authorization=authorization,
             scope=split_scope(str(claims.get("scope", ""))),
             cnf=cnf,
+            kept=kept,
         )
 
     async def _check_source(self, authorization: Authorization) -> None:
@@ -215,16 +219,20 @@ class ActiveTokens:
 
     async def _read_reference_token(
         self, handle: Handle
-    ) -> tuple[VerifiedClaims, Authorization | None]:
-        claims, authorization = await self.stores.kv.read(
+    ) -> tuple[VerifiedClaims, Authorization | None, tuple[Kept, ...]]:
+        claims, authorization, kept = await self.stores.kv.read_tracked(
             self.stores.access_tokens.read(handle.selector, handle.digest),
             self.stores.authorizations.read(handle.selector),
         )
         if claims is None:
             raise Inactive("its record is gone: it expired, was revoked, or never was")
-        return VerifiedClaims(claims), authorization
+        if kept and cast("int", claims["exp"]) <= clock():  # Redis may tell a little later
+            raise Inactive("it has expired")
+        return VerifiedClaims(claims), authorization, kept
 
-    async def _read_jwt(self, token: str) -> tuple[VerifiedClaims, Authorization | None]:
+    async def _read_jwt(
+        self, token: str
+    ) -> tuple[VerifiedClaims, Authorization | None, tuple[Kept, ...]]:
         try:
             claims = verify(token, self.keys.find, typ=ACCESS_TOKEN_TYPES)
             require_claims(claims, _CLAIM_TYPES)
@@ -235,13 +243,13 @@ class ActiveTokens:
         if cast("int", claims["exp"]) <= clock():
             raise Inactive("it has expired")
         jti = str(claims["jti"])
-        revoked, authorization = await self.stores.kv.read(
+        revoked, authorization, kept = await self.stores.kv.read_tracked(
             self.stores.revoked.read(selector_of(jti), jti),
             self.stores.authorizations.read(selector_of(jti)),
         )
         if revoked is not None:
             raise Inactive("it was revoked")
-        return claims, authorization
+        return claims, authorization, kept
 
 
 def _cut_details(

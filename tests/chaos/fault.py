@@ -24,6 +24,8 @@ class Fault:
     """The failures that callers may see."""
     spared: frozenset[str] = frozenset()
     """Works that are never unavailable, because the fault leaves them what they need."""
+    seen_within: float = 0
+    """Seconds after which every replica has to know of an end that was acknowledged."""
     store_is_away: bool = False
     """Whether no command of the store is answered from its beginning to its end."""
     loses: bool = False

@@ -38,7 +38,7 @@ LAST_WORDS = 20
 def run(scenarios: Sequence[Scenario], effort: Effort) -> list[Outcome]:
     """All of them; those that follow one another on the same store share one installation."""
     outcomes: list[Outcome] = []
-    for _, same in groupby(scenarios, key=lambda each: each.open_store):
+    for _, same in groupby(scenarios, key=lambda each: (each.open_store, each.settings)):
         left = list(same)
         while left:
             outcomes += _run_on_one(left, effort)
@@ -69,7 +69,7 @@ def installation(scenario: Scenario) -> Iterator[tuple[Any, Fleet]]:
         scenario.open_store(Path(folder, "store")) as store,
         fleet_running(
             Path(folder),
-            configuration(store.url, **scenario.store_settings),
+            configuration(store.url, **scenario.settings),
             REPLICAS,
             balancer={"retries": 3, "redispatch": True},
             environ={"SERVICE_LOG_LEVEL": "error"},

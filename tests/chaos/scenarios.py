@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from service.store.engine.tracking_link import TRUST
 from tests.chaos.answers import Kind
 from tests.chaos.fault import Fault
 from tests.chaos.service_faults import (
@@ -27,6 +28,7 @@ from tests.chaos.store_faults import (
     redis_restarted,
     redis_slow,
     sentinel_failover,
+    tracking_table_full,
 )
 from tests.chaos.stores import distant_redis, one_redis, sentinels, three_masters
 
@@ -40,17 +42,27 @@ class Scenario:
     """Scenarios that follow one another on the same kind of store share it, and the replicas."""
     store_settings: Mapping[str, object] = field(default_factory=dict)
     """What `store` in the configuration says besides."""
+    tracked: bool = False
+    """Whether introspection keeps what it reads (`store.tracking: on`), so that an end may be seen a little later."""
+    only_in_full: bool = False
+    """Whether a short run leaves it out."""
     excuses: Mapping[str, Any] = field(default_factory=dict)
     """What its callers may be told; see Fault."""
 
     @property
     def name(self) -> str:
         """What it is called on the command line and in the report."""
-        return self.run.__name__.replace("_", "-")
+        name = self.run.__name__.replace("_", "-")
+        return f"{name}-tracked" if self.tracked else name
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """Everything that `store` in the configuration says besides."""
+        return {**self.store_settings, **({"tracking": "on"} if self.tracked else {})}
 
     def fault(self) -> Fault:
         """A fault that has not begun."""
-        return Fault(**self.excuses)
+        return Fault(**self.excuses, seen_within=TRUST if self.tracked else 0)
 
 
 GONE = frozenset({Kind.BALANCER, Kind.CONNECTION})
@@ -73,15 +85,28 @@ SCENARIOS: Sequence[Scenario] = (
         },
     ),
     Scenario(run=redis_slow, open_store=distant_redis),
-    Scenario(
-        run=sentinel_failover,
-        open_store=sentinels,
-        store_settings={"wait_for_replicas": 1},
-        excuses={"honest": AWAY, "loses": True, "waits": True, "patience": 10},
+    *(
+        Scenario(
+            run=sentinel_failover,
+            open_store=sentinels,
+            store_settings={"wait_for_replicas": 1},
+            excuses={"honest": AWAY, "loses": True, "waits": True, "patience": 10},
+            tracked=tracked,
+            only_in_full=not tracked,
+        )
+        for tracked in (False, True)
     ),
-    Scenario(
-        run=cluster_master_killed,
-        open_store=three_masters,
-        excuses={"honest": AWAY, "loses": True, "patience": 10},
+    *(
+        Scenario(
+            run=cluster_master_killed,
+            open_store=three_masters,
+            excuses={"honest": AWAY, "loses": True, "patience": 10},
+            tracked=tracked,
+            only_in_full=not tracked,
+        )
+        for tracked in (False, True)
     ),
+    Scenario(run=redis_frozen, excuses={"honest": AWAY, "store_is_away": True}, tracked=True),
+    Scenario(run=tracking_table_full, tracked=True),
+    Scenario(run=redis_slow, open_store=distant_redis, tracked=True, only_in_full=True),
 )

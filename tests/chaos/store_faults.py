@@ -17,6 +17,8 @@ ROOM = 16 * 1024
 """Bytes that a full Redis has left at first."""
 DELAY = 0.15
 """Seconds by which a slow Redis answers later."""
+FEW_KEYS, MANY_KEYS = 10, 1_000_000
+"""How many keys a Redis remembers for those who have read them: in the fault, and usually."""
 UNHEARD = 0.3
 """Seconds before its death in which a master was alone."""
 
@@ -53,6 +55,15 @@ async def redis_full(stage: Stage[TcpRedis]) -> None:
             )
             await stage.hold()
             redis.config_set("maxmemory", 0)
+
+
+async def tracking_table_full(stage: Stage[TcpRedis]) -> None:
+    """Redis may remember hardly any key that was read, so that it gives most of them up at once."""
+    with stage.store.client() as redis:
+        redis.config_set("tracking-table-max-keys", FEW_KEYS)
+        with stage.fault.lasting():
+            await stage.hold()
+        redis.config_set("tracking-table-max-keys", MANY_KEYS)
 
 
 async def redis_slow(stage: Stage[DistantRedis]) -> None:

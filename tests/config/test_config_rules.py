@@ -406,6 +406,7 @@ DOUBTFUL = {
         {"server": {"client_certificate_header": "Client-Cert"}},
         "server.client_certificate_header",
     ),
+    "tracked reads of the embedded store": ({"store": {"tracking": "on"}}, "store.tracking"),
     "registration without scopes": (
         {"registration": {"enabled": True}},
         "registration.allowed_scopes",

@@ -122,6 +122,9 @@ def server_is_set_up_safely(file: ConfigurationFile) -> Iterator[Finding]:
     if not _is_shared(file) and server.workers > 1:
         message = "memory:// belongs to one process"
         yield Finding(("server", "workers"), message, "set workers: 1, or use a Redis store")
+    if file.store.tracking == "on" and not file.store.tracks:
+        message = "does nothing with memory://, which is asked without a round trip"
+        yield warning(("store", "tracking"), message, "leave it out, or use a Redis store")
     if server.client_certificate_header and not server.trusted_proxies:
         message = "is not believed from anyone while trusted_proxies is empty"
         yield warning(("server", "client_certificate_header"), message)

@@ -160,6 +160,16 @@ class Store(types.Section):
     wait_for_replicas: Annotated[int, Field(ge=0, le=16)] = 0
     """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
     once; if too few have it in time, the answer is 503. 0 does not wait."""
+    tracking: Literal["off", "on"] = "off"
+    """on: each process keeps what introspection has read, and Redis tells it of every change, mostly within a millisecond. While
+    Redis cannot tell, nothing that is kept counts for longer than two seconds."""
+    tracking_entries: Annotated[int, Field(ge=1000, le=10_000_000)] = 100_000
+    """How many values are kept with tracking: on; a token has two, which take about 3 KiB together in each process."""
+
+    @property
+    def tracks(self) -> bool:
+        """Whether reads are tracked; the embedded store has no need of it."""
+        return self.tracking == "on" and not self.url.startswith("memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

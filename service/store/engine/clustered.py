@@ -14,7 +14,7 @@ from redis.crc import key_slot
 
 from service.caching import SingleFlight
 from service.store.engine.engine import TROUBLE, UNREACHABLE, ConnectionLost, Line
-from service.store.verbs import Command
+from service.store.verbs import Command, key_of
 
 Address = tuple[str, int]
 
@@ -129,7 +129,7 @@ class Clustered:
 
     def _find_owner(self, command: Command) -> Address:
         """Return the server that has the key of a command; any server if it has no key."""
-        key = _key(command)
+        key = key_of(command)
         slot = random.randrange(COUNT) if key is None else key_slot(key.encode())  # noqa: S311 - no secret
         owner = self._owners[slot]
         if owner is None:
@@ -192,10 +192,3 @@ class Clustered:
             servers |= set(addresses)
             owners[first : last + 1] = [addresses[0]] * (last + 1 - first)
         self._owners, self._servers = owners, frozenset(servers)
-
-
-def _key(command: Command) -> str | None:
-    """Return the one key that a command touches; in a script it comes after the text and the number of keys."""
-    if command[0] == "PING":
-        return None
-    return str(command[3 if command[0] == "EVAL" else 1])

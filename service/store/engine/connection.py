@@ -18,6 +18,8 @@ from service.store.engine.clustered import Address, Clustered
 from service.store.engine.engine import Engine, Line, PipelinedLine
 from service.store.engine.group_commit import GroupCommit
 from service.store.engine.multiplexed import Multiplexed
+from service.store.engine.tracking_link import TrackingLink
+from service.store.tracking import Tracking
 
 RETRIES = 2
 """Further attempts to connect, with jitter, before Redis counts as away."""
@@ -32,10 +34,13 @@ LineKind = Callable[[Callable[[], Any]], Line]
 """Makes a line to one server from what makes a connection of redis-py to it."""
 
 
-def open_engine(url: str, *, timeout: float, wait_for_replicas: int = 0) -> Engine:
+def open_engine(
+    url: str, *, timeout: float, wait_for_replicas: int = 0, tracking: Tracking | None = None
+) -> Engine:
     """Return the engine for a URL; it connects when it is first used.
 
-    One command may take `timeout` seconds; durable writes wait for so many replicas.
+    One command may take `timeout` seconds; durable writes wait for so many replicas; `tracking`
+    keeps what is read to be tracked.
     """
     scheme = urlsplit(url).scheme
     if scheme == "memory":
@@ -43,7 +48,7 @@ def open_engine(url: str, *, timeout: float, wait_for_replicas: int = 0) -> Engi
 
         client: Any = FakeAsyncRedis(max_connections=MAX_EMBEDDED)
         embedded = PipelinedLine(client)
-        return Engine(client=client, line=embedded, durable=embedded)
+        return Engine(client=client, line=embedded, durable=embedded, tracked=embedded)
     options: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
@@ -68,11 +73,14 @@ def open_engine(url: str, *, timeout: float, wait_for_replicas: int = 0) -> Engi
             return kind(client.connection_pool.make_connection)
 
     shared = partial(Multiplexed, patience=timeout)
-    line = open_line(shared)
-    if not wait_for_replicas:
-        return Engine(client=client, line=line, durable=line, sentinels=sentinels)
-    durable = open_line(lambda connect: GroupCommit(shared(connect), replicas=wait_for_replicas))
-    return Engine(client=client, line=line, durable=durable, sentinels=sentinels)
+    line = durable = tracked = open_line(shared)
+    if wait_for_replicas:
+        durable = open_line(
+            lambda connect: GroupCommit(shared(connect), replicas=wait_for_replicas)
+        )
+    if tracking is not None:
+        tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking=tracking)))
+    return Engine(client=client, line=line, durable=durable, tracked=tracked, sentinels=sentinels)
 
 
 def _behind_sentinel(url: str, options: dict[str, Any]) -> tuple[Any, Any]:

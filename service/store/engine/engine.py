@@ -63,6 +63,8 @@ class Engine:
     line: Line
     durable: Line
     """For writes that wait for replicas; the same line where none are configured."""
+    tracked: Line
+    """For reads that are kept until Redis says that they have changed; the same line where nothing is tracked."""
     sentinels: Any = None
 
     async def read_memory(self) -> tuple[int, int] | None:
@@ -80,8 +82,8 @@ class Engine:
         return max(usages, key=lambda usage: usage[0] / (usage[1] or math.inf), default=None)
 
     async def close(self) -> None:
-        self.line.close()
-        self.durable.close()
+        for line in {self.line, self.durable, self.tracked}:
+            line.close()
         await self.client.aclose()
         if self.sentinels is not None:
             await self.sentinels.aclose()

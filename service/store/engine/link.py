@@ -88,6 +88,9 @@ class Link(asyncio.Protocol):
         try:
             self._reader.feed(data)
             while (reply := self._reader.gets()) is not False:
+                if type(reply) is hiredis.PushNotification:
+                    self.handle_push(reply)
+                    continue
                 question = self._waiting[0]
                 question.replies.append(reply)
                 if len(question.replies) == question.asked:
@@ -95,6 +98,9 @@ class Link(asyncio.Protocol):
                     self._answer(question)
         except hiredis.HiredisError as error:
             self.abort(ConnectionLost(f"Redis does not speak RESP: {error}"))
+
+    def handle_push(self, push: list[Any]) -> None:
+        """Take what Redis says without being asked (RESP3); nothing on this connection."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.abort(ConnectionLost(f"Redis closed the connection: {exc}"))

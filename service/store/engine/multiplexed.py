@@ -29,9 +29,16 @@ FIRST_PROBE, LAST_PROBE = 0.05, 0.5
 class Multiplexed:
     """Sends commands over one link; while Redis is away it refuses them at once, and probes."""
 
-    def __init__(self, connect: Callable[[], Any], *, patience: float) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Any],
+        *,
+        patience: float,
+        make_link: Callable[[asyncio.StreamWriter], Link] = Link,
+    ) -> None:
         """Take what makes a connection of redis-py, and the seconds for which Redis may be silent."""
         self._connect = connect
+        self._make_link = make_link
         self._patience = patience
         self._link: Link | None = None
         self._opening: SingleFlight[None, Link] = SingleFlight()
@@ -118,5 +125,5 @@ class Multiplexed:
         # redis-py opens a socket better than we would, but has no way to hand it over.
         writer = cast("asyncio.StreamWriter", connection._writer)  # noqa: SLF001
         connection._reader = connection._writer = None  # noqa: SLF001
-        self._link = Link(writer)
+        self._link = self._make_link(writer)
         return self._link

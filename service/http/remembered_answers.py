@@ -1,0 +1,94 @@
+"""Remembers answers to introspection, for as long as nothing that they were made of has changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from service.caching import BoundedCache
+from service.clock import clock
+from service.http.endpoint import Answer, Fields, Message, WholeRequest
+from service.keys.keyring import KeyRing
+from service.model.events import TokenIntrospected
+from service.model.registry import Api, LiveRegistry, Registry
+from service.store.tracking import Kept, Tracking
+from service.tokens.active import ActiveToken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """An answer, and all that it was made of."""
+
+    fields: Fields
+    body: bytes
+    event: TokenIntrospected
+    registry: Registry
+    public_jwks: bytes
+    expires_at: int
+    kept: tuple[Kept, ...]
+
+
+class RememberedAnswers:
+    """Finds the answer to the same request again; what a user, a client or the registry may change is looked at each time.
+
+    An answer is remembered only if it follows from tracked records and the registry alone: never where users
+    come from elsewhere.
+    """
+
+    def __init__(self, tracking: Tracking, registry: LiveRegistry, ring: KeyRing) -> None:
+        self._tracking = tracking
+        self._registry = registry
+        self._ring = ring
+        self._known = BoundedCache[bytes, Remembered](tracking.entries // 2)
+
+    def find(self, key: bytes) -> Remembered | None:
+        """Return the answer if it still is right."""
+        known = self._known.get(key)
+        if (
+            known is None
+            or known.registry is not self._registry.current
+            or known.public_jwks is not self._ring.public_jwks
+            or known.expires_at <= clock()
+            or not self._tracking.is_fresh
+        ):
+            return None
+        for kept in known.kept:
+            if not kept.is_current:
+                return None
+        return known
+
+    def remember(self, key: bytes, answer: Answer, token: ActiveToken, api: Api) -> None:
+        """Remember the answer about an active token, if it can be found out later whether it still is right."""
+        registry = self._registry.current
+        authorization, client_id = token.authorization, str(token.claims["client_id"])
+        follows_from_registry = client_id in registry.permissions and not any(
+            secret.expires_at for secret in api.secrets
+        )
+        is_own = "act" not in token.claims and (
+            authorization is None
+            or (authorization.client_id == client_id and authorization.source is None)
+        )
+        if not (token.kept and follows_from_registry and is_own):
+            return
+        self._known.put(
+            key,
+            Remembered(
+                fields=answer.fields,
+                body=answer.body,
+                event=TokenIntrospected(caller=api.name, active=True),
+                registry=registry,
+                public_jwks=self._ring.public_jwks,
+                expires_at=token.expires_at,
+                kept=token.kept,
+            ),
+        )
+
+
+def key_of(request: Message) -> bytes | None:
+    """Return a hash of all that the answer depends on; None for a request whose body has not arrived yet."""
+    if not isinstance(request, WholeRequest):
+        return None
+    headers = request.headers
+    read = [*headers.getall("Authorization", ()), "", *headers.getall("Accept", ()), ""]
+    text = "\n".join([*read, *headers.getall("Content-Type", ())])
+    return blake2b(text.encode(errors="surrogateescape") + b"\n\n" + request.body).digest()

@@ -1,0 +1,126 @@
+"""An answer that is remembered (`store.tracking`) is the one that would be made anew (RFC 7662 §2.2, §4)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import yaml
+from redis import Redis
+
+from tests.conftest import Start
+from tests.driving.registry import client_in, fresh_configuration
+from tests.driving.service import RunningService, basic
+
+pytestmark = [pytest.mark.rfc("7662#4"), pytest.mark.needs("redis-server")]
+
+INACTIVE = {"active": False}
+
+
+@pytest.fixture
+def store_url(redis_server: str, redis_admin: Redis) -> str:
+    """A real Redis alone: the embedded store tracks nothing."""
+    redis_admin.flushall()
+    return redis_server
+
+
+@pytest.fixture(params=["frontend", "opaque"], ids=["jwt", "reference"])
+async def token(service: RunningService, request: pytest.FixtureRequest) -> str:
+    """A token of either kind, whose answer is remembered."""
+    token = str((await service.user_token(request.param))["access_token"])
+    await until_remembered(service, token)
+    return token
+
+
+async def until_remembered(service: RunningService, token: str) -> None:
+    """Ask until the answer comes without any look at Redis."""
+    async with asyncio.timeout(60):
+        while True:
+            before = await calls(service)
+            assert await service.is_active(token)
+            if await calls(service) == before:
+                return
+
+
+async def calls(service: RunningService) -> int:
+    """Return how many keys Redis was asked for."""
+    stats: dict[str, Any] = await service.parts.shared.kv._engine.client.info("commandstats")  # noqa: SLF001
+    return int(stats.get("cmdstat_get", {}).get("calls", 0))
+
+
+def reload(service: RunningService, config: dict[str, Any]) -> None:
+    service.parts.shared.configuration.file.write_text(yaml.safe_dump(config))
+    assert service.parts.shared.registry.reload()
+
+
+async def test_it_is_the_same_answer(service: RunningService, token: str) -> None:
+    first, second = [(await service.introspect(token)).json for _ in range(2)]
+    assert first == second
+    assert first["sub"] == "818727"
+
+
+async def test_another_caller_gets_its_own(service: RunningService, token: str) -> None:
+    assert (await service.introspect(token, caller="api2")).json == INACTIVE
+    wrong = await service.post(
+        "/connect/introspect", headers={"Authorization": basic("api1", "wrong")}, token=token
+    )
+    assert wrong.refusal == (401, "invalid_client")
+    assert (await service.post("/connect/introspect", token=token)).status == 401
+
+
+async def test_a_signed_answer_is_made_anew(service: RunningService, token: str) -> None:
+    signed = await service.post(
+        "/connect/introspect",
+        auth="api1",
+        headers={"Accept": "application/token-introspection+jwt"},
+        token=token,
+    )
+    assert signed.headers["Content-Type"] == "application/token-introspection+jwt"
+
+
+async def test_a_revoked_token_is_inactive_at_once(service: RunningService, token: str) -> None:
+    client = (await service.introspect(token)).json["client_id"]
+    await service.post("/connect/revocation", auth=client, token=token)
+    assert not await service.is_active(token)
+
+
+async def test_every_replica_learns_of_a_revocation(
+    service: RunningService, start: Start, token: str
+) -> None:
+    other = await start(fresh_configuration() | {"issuer": service.issuer})
+    await until_remembered(other, token)
+    client = (await service.introspect(token)).json["client_id"]
+    await service.post("/connect/revocation", auth=client, token=token)
+    async with asyncio.timeout(60):
+        while await other.is_active(token):
+            pass
+
+
+@pytest.mark.parametrize("disabled", ["user", "client", "scope", "api"])
+async def test_what_the_registry_withdraws_counts_at_once(
+    service: RunningService, token: str, config: dict[str, Any], disabled: str
+) -> None:
+    client = (await service.introspect(token)).json["client_id"]
+    if disabled == "user":
+        config["users"]["list"][0]["enabled"] = False
+    elif disabled == "client":
+        client_in(config, client)["enabled"] = False
+    elif disabled == "scope":
+        client_in(config, client)["allowed_scopes"] = ["openid", "api2"]
+    else:
+        config["api_resources"][0]["scopes"] = ["api1.read"]
+        config["api_scopes"] = [{"name": "api1"}]
+    reload(service, config)
+    assert (await service.introspect(token)).json == INACTIVE
+
+
+async def test_it_ends_with_the_token(
+    service: RunningService, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if Redis, whose clock goes on as before, still has its record."""
+    expires_at = (await service.introspect(token)).json["exp"]
+    for now, is_active in ((expires_at - 1, True), (expires_at, False)):
+        monkeypatch.setattr("service.http.remembered_answers.clock", lambda now=now: now)
+        monkeypatch.setattr("service.tokens.active.clock", lambda now=now: now)
+        assert await service.is_active(token) is is_active
