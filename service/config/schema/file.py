@@ -17,8 +17,8 @@ from service.config.schema.server import (
     Server,
     Session,
     Signing,
-    Store,
 )
+from service.config.schema.store import Store
 from service.config.schema.users import Users
 from service.model import registry, types
 from service.model.client_entry import ClientEntry

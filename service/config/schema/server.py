@@ -1,25 +1,16 @@
-"""The sections on the server, its store, its keys and its limits."""
+"""The sections on the server, its keys and its limits."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
-from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pydantic import BeforeValidator, Field
 
 from service.model import types
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded", "auto"]
-
-_SINGLE = ("redis", "rediss")
-_SCHEMES = (
-    *("memory", *_SINGLE, "unix"),
-    *("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"),
-)
-_CREDENTIALS = "name and password are percent-encoded"
-_TLS_KEYS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname", "ssl_cert_reqs")
 
 
 def _workers(value: object) -> int:
@@ -30,52 +21,6 @@ def _workers(value: object) -> int:
     raise types.expected("a number of processes, or auto")
 
 
-def _store_url(value: object) -> str:
-    if (
-        not isinstance(value, str)
-        or value.partition("://")[0] not in _SCHEMES
-        or "://" not in value
-    ):
-        raise types.expected(f"a store URL that begins with one of {', '.join(_SCHEMES)}, and ://")
-    try:
-        url = urlsplit(value)
-        hosts = url.netloc.rpartition("@")[2].split(",")
-        [urlsplit(f"//{host}").port for host in hosts]
-    except ValueError:
-        raise types.expected(f"a store URL whose ports are numbers; {_CREDENTIALS}") from None
-    if url.fragment or not _ends_in_a_database(url):
-        raise types.expected(f"a store URL that ends in the number of a database; {_CREDENTIALS}")
-    if url.scheme.endswith("+sentinel") and not url.path.strip("/"):
-        raise types.expected(
-            "the master's name after the sentinels: redis+sentinel://h:p,h:p/service"
-        )
-    allowed = sorted(_options(url))
-    if not {name for name, _ in parse_qsl(url.query, keep_blank_values=True)} <= set(allowed):
-        raise types.expected(
-            f"no other options in this store URL than {', '.join(allowed) or 'none'}"
-        )
-    return value
-
-
-def _ends_in_a_database(url: SplitResult) -> bool:
-    """Return whether the path is a database; a / in a password makes the rest of the password a path."""
-    path = url.path.strip("/")
-    if url.scheme in _SINGLE:
-        return not path or path.isdecimal()
-    return not url.scheme.endswith("+cluster") or not path
-
-
-def _options(url: SplitResult) -> list[str]:
-    """Return the allowed options; redis-py knows more, and fails at the first request for unknown ones."""
-    sentinel = url.scheme.endswith("+sentinel")
-    return [
-        *(["db"] if url.scheme in (*_SINGLE, "unix") else []),
-        *(_TLS_KEYS if url.scheme.startswith("rediss") else []),
-        *(["sentinel_password", "sentinel_username"] if sentinel else []),
-    ]
-
-
-StoreUrl = Annotated[str, BeforeValidator(_store_url), types.written_as({"type": "string"})]
 Workers = Annotated[
     int,
     BeforeValidator(_workers),
@@ -142,34 +87,6 @@ class Server(types.Section):
     def takes_certificates(self) -> bool:
         """Whether certificates of clients can reach this service at all."""
         return self.client_certificate_header is not None or self.mtls_port is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store(types.Section):
-    """The Redis that keeps sessions, tokens and keys."""
-
-    url: StoreUrl = field(default="memory://", repr=False)
-    """memory:// (one process, for trying out), redis://, rediss://, unix://, redis+sentinel://h:p,h:p/service,
-    redis+cluster://h:p,h:p."""
-    key_prefix: types.Text = "ts"
-    """The prefix of every key in the store."""
-    timeout: types.Timeout = 2
-    """The longest time for one command; all store work of one request ends within twice this."""
-    unready_after: types.Duration = 15
-    """If the store cannot be reached for this long, the service reports that it is not ready. It still publishes its keys."""
-    wait_for_replicas: Annotated[int, Field(ge=0, le=16)] = 0
-    """How many Redis replicas must have a write before it is answered (WAIT), for codes and whatever else may be used only
-    once; if too few have it in time, the answer is 503. 0 does not wait."""
-    tracking: Literal["off", "on"] = "off"
-    """on: each process keeps what introspection has read, and Redis tells it of every change, mostly within a millisecond. While
-    Redis cannot tell, nothing that is kept counts for longer than two seconds."""
-    tracking_entries: Annotated[int, Field(ge=1000, le=10_000_000)] = 100_000
-    """How many values are kept with tracking: on; a token has two, which take about 3 KiB together in each process."""
-
-    @property
-    def tracks(self) -> bool:
-        """Whether reads are tracked; the embedded store has no need of it."""
-        return self.tracking == "on" and not self.url.startswith("memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,11 +44,7 @@ def open_engine(
     """
     scheme = urlsplit(url).scheme
     if scheme == "memory":
-        from fakeredis import FakeAsyncRedis  # noqa: PLC0415 - only where it is configured
-
-        client: Any = FakeAsyncRedis(max_connections=MAX_EMBEDDED)
-        embedded = PipelinedLine(client)
-        return Engine(client=client, line=embedded, durable=embedded, tracked=embedded)
+        return _embedded()
     options: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
@@ -81,6 +77,14 @@ def open_engine(
     if tracking is not None:
         tracked = open_line(partial(shared, make_link=partial(TrackingLink, tracking=tracking)))
     return Engine(client=client, line=line, durable=durable, tracked=tracked, sentinels=sentinels)
+
+
+def _embedded() -> Engine:
+    from fakeredis import FakeAsyncRedis  # noqa: PLC0415 - only where it is configured
+
+    client: Any = FakeAsyncRedis(max_connections=MAX_EMBEDDED)
+    line = PipelinedLine(client)
+    return Engine(client=client, line=line, durable=line, tracked=line)
 
 
 def _behind_sentinel(url: str, options: dict[str, Any]) -> tuple[Any, Any]:
