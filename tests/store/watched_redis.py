@@ -47,10 +47,11 @@ class Watched:
         told = {argument.upper() for argument in arguments}
         if name in {"SET", "ZADD", "INCR"}:
             self.seen.add(kind_of(arguments[0]))
-        makes_no_key = name in HARMLESS.split() or (name == "ZADD" and "XX" in told)
+        if name in HARMLESS.split() or (name == "ZADD" and "XX" in told):
+            return
         ends = name == "SET" and told & {"EX", "KEEPTTL"}
         lasts = arguments[0] in LASTING or kind_of(arguments[0]) in LASTING_KINDS
-        if not (scripted or makes_no_key or ends or lasts):
+        if not (scripted or ends or lasts):
             self.endless.append(command)
 
 

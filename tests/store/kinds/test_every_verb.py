@@ -32,6 +32,7 @@ SAMPLES: dict[str, Command] = {
     "verbs.uncount": verbs.uncount(RECORDS.key("count")),
     "verbs.pace": verbs.pace(RECORDS.key("pace"), LATER, "attempt"),
     "verbs.replace": verbs.replace(RECORDS.key("v"), b'"old"', b'"new"'),
+    "verbs.drop_value": verbs.drop_value(RECORDS.key("v"), b'"old"'),
     "Records.put": RECORDS.put("new", "r", ttl=60),
     "Records.put_lasting": RECORDS.put_lasting("new", "r"),
     "Records.put_new": RECORDS.put_new("new", "r", ttl=60),
