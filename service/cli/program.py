@@ -23,6 +23,7 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
     "diff": "check",
     "keys": "keys",
     "explain": "explain",
+    "users": "users",
     "sessions": "sessions",
     "grants": "sessions",
 }

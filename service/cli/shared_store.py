@@ -13,6 +13,7 @@ from service.config.load import Configuration
 from service.config.problem import CannotServe
 from service.keys.key_source import KeyFileError
 from service.keys.stored_keys import CannotChangeKeys, KeysUnreadable
+from service.model.user import UsersUnavailable
 from service.parts.shared import Shared
 from service.store.keyvalue import StoreUnavailable
 
@@ -48,6 +49,6 @@ def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]])
         raise Refused([settings.problem(error.finding)]) from error
     except (CannotChangeKeys, KeyFileError, KeysUnreadable) as error:
         raise click.ClickException(str(error)) from error
-    except StoreUnavailable as error:
+    except (StoreUnavailable, UsersUnavailable) as error:
         click.echo(f"Error: {error.description}: {error.__cause__}", err=True)
         raise SystemExit(STORE_UNREACHABLE) from error

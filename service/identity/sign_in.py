@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
@@ -180,8 +179,13 @@ class LocalSignIn:
         """Look once at some hashes of another system: the first unknown user's refusal costs as much as a known one's."""
         if self.passwords.has_learned or self.users.verifies_passwords:
             return
-        with suppress(UsersUnavailable):
-            self.passwords.learn_costs(await self.users.list_users("", SAMPLE))
+        try:
+            sample = await self.users.list_users("", SAMPLE)
+        except NotImplementedError:
+            sample = ()
+        except UsersUnavailable:
+            return
+        self.passwords.learn_costs(sample)
 
     async def _replace_outdated_hash(self, user: User, password: str) -> None:
         """Write a hash of today's format and cost, where there is an older one that can be written."""

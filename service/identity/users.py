@@ -13,6 +13,7 @@ from service.model.session import Session
 from service.model.user import (
     LOCAL,
     Closes,
+    DisablesUsers,
     FindsByEmail,
     ListsUsers,
     ReplacesPasswords,
@@ -25,7 +26,14 @@ from service.tokens.permitted import check_user, find_user_claims
 
 
 class Directory(
-    TokenUsers, FindsByEmail, VerifiesPasswords, ReplacesPasswords, ListsUsers, Closes, Protocol
+    TokenUsers,
+    FindsByEmail,
+    VerifiesPasswords,
+    ReplacesPasswords,
+    ListsUsers,
+    DisablesUsers,
+    Closes,
+    Protocol,
 ):
     """The users as the service asks for them, wherever they come from."""
 
@@ -86,6 +94,10 @@ class FileUsers:
     async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
         """Return False: the file is the operator's."""
         return False
+
+    async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
+        """Raise NotImplementedError: the file is the operator's."""
+        raise NotImplementedError("write it into users.list[].enabled of the configuration file")
 
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
         """Return the first users by name whose folded name begins with this."""

@@ -209,6 +209,14 @@ class LoginSucceeded(msgspec.Struct, frozen=True, kw_only=True):
     address: str
 
 
+class UserDisabled(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+
+
+class UserEnabled(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+
+
 class PasswordHashReplaced(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     scheme: str

@@ -33,7 +33,7 @@ from service.identity.sessions import Sessions
 from service.identity.sign_in import LocalSignIn, Throttle
 from service.identity.sign_ins import PartialSignIns
 from service.identity.sources import Tools, open_users
-from service.identity.users import Subjects
+from service.identity.users import Directory, Subjects
 from service.keys.sealing import Seal
 from service.logout.back_channel import BackChannel
 from service.logout.request import PARAMETERS as LOGOUT_PARAMETERS
@@ -68,20 +68,25 @@ class UserRecords:
         self.authorizations = Authorizations(stores=stores, emit=emit)
 
 
+def open_directory(shared: Shared) -> Directory:
+    """Return the users, wherever they come from; CannotServe if their system cannot be opened."""
+    tools = Tools(
+        registry=shared.registry,
+        http_for=lambda purpose: shared.http_for(purpose, shared.outgoing),
+        stores=shared.stores,
+        seal=Seal(shared.configuration.signing.encryption_key),
+        timed=shared.timed,
+    )
+    return open_users(shared.configuration.users, tools)
+
+
 class SignInParts:
     """The users, and the ways to sign them in: by password and at identity providers."""
 
     def __init__(self, shared: Shared, keys: KeyParts) -> None:
         """Raise CannotServe if the operator's user store cannot be made."""
         limits = shared.configuration.limits
-        tools = Tools(
-            registry=shared.registry,
-            http_for=lambda purpose: shared.http_for(purpose, shared.outgoing),
-            stores=shared.stores,
-            seal=Seal(shared.configuration.signing.encryption_key),
-            timed=shared.timed,
-        )
-        self.users = open_users(shared.configuration.users, tools)
+        self.users = open_directory(shared)
         self.subjects = Subjects(users=self.users, registry=shared.registry)
         self.local = LocalSignIn(
             users=self.users,

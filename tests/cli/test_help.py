@@ -37,6 +37,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "hash-secret",
         "hash-password",
         "new-key",
+        "users",
         "new",
         "new-secret",
         "keys",

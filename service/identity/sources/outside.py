@@ -19,6 +19,7 @@ from service.model.events import Emit
 from service.model.timings import OthersAnswered, ignore_timing
 from service.model.user import (
     Closes,
+    DisablesUsers,
     FindsByEmail,
     ListsUsers,
     ReplacesPasswords,
@@ -129,10 +130,18 @@ class OutsideUsers:
         return await self._ask(partial(self._source.replace_password, sub, old=old, new=new))
 
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
-        """Return the first users by name; none where the system cannot list them."""
+        """Return the first users by name; NotImplementedError where the system cannot list them."""
         if not isinstance(self._source, ListsUsers):
-            return ()
+            raise NotImplementedError("users.source cannot list its users")
         return await self._ask(partial(self._source.list_users, prefix, limit))
+
+    async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
+        """Disable or enable a user; NotImplementedError where the system cannot be told to."""
+        if not isinstance(self._source, DisablesUsers):
+            raise NotImplementedError("users.source cannot be told to disable or enable users")
+        known = await self._ask(partial(self._source.set_enabled, sub, enabled=enabled))
+        await self._last_seen.note(sub, None)
+        return known
 
     async def close(self) -> None:
         """Close the connections; questions without an answer end."""
@@ -152,7 +161,7 @@ class OutsideUsers:
         except (OSError, UsersUnavailable) as error:  # asyncio's TimeoutError is an OSError
             self._note_failure(error)
             raise UsersUnavailable(_AWAY) from error
-        except TemporarilyUnavailable:
+        except (NotImplementedError, TemporarilyUnavailable):
             raise
         except Exception as error:
             self.failures += 1

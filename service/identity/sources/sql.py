@@ -111,7 +111,7 @@ class SqlUserStore:
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
         """Return the first users by name whose name begins with this; none where no query finds them."""
         if "list_users" not in self._queries:
-            return ()
+            raise NotImplementedError("users.sql has neither a table nor the query list_users")
         escaped = fold_username(prefix).replace("!", "!!").replace("%", "!%").replace("_", "!_")
         rows = await self._select("list_users", prefix=f"{escaped}%", limit=limit)
         return [user_of(row) for row in rows]
@@ -131,7 +131,9 @@ class SqlUserStore:
     async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
         """Disable or enable a user; NotImplementedError where the database is read only."""
         if "set_enabled" not in self._queries:
-            raise NotImplementedError("users.sql is not writable")
+            raise NotImplementedError(
+                "users.sql.writable is not true, or enabled is no plain column"
+            )
         typed = self._typed(sub)
         await self._write("set_enabled", sub=typed, enabled=enabled)
         return await self.by_subject(sub) is not None

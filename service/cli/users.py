@@ -1,0 +1,270 @@
+"""`users`: shows people, disables them, resets their second factors, and ends everything of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from service.cli.settings import pass_settings
+from service.cli.shared_store import on_store, with_shared
+from service.cli.table import format_option, print_json, print_table
+from service.config.load import Configuration
+from service.identity.passwords import usable_hash
+from service.identity.users import Directory
+from service.model.events import UserDisabled, UserEnabled
+from service.model.factor_events import FactorRemoved
+from service.model.factors import Factors
+from service.model.password_hash import is_outdated
+from service.model.user import User, fold_username
+from service.parts import UserRecords, open_directory
+from service.parts.factors import FactorParts
+from service.parts.shared import Shared
+
+T = TypeVar("T")
+_COLUMNS = ("sub", "username", "enabled", "password")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """The one person that --subject or --username names."""
+
+    subject: str | None
+    username: str | None
+
+    async def find(self, users: Directory) -> User:
+        """Return the user, or end the command."""
+        found = await (
+            users.by_subject(self.subject)
+            if self.subject is not None
+            else users.by_username(str(self.username))
+        )
+        if found is None:
+            raise click.ClickException("no user of users.source has this name or subject")
+        return found
+
+    async def find_subject(self, users: Directory) -> str:
+        """Return the subject, which may be that of a person who signs in at an identity provider."""
+        return self.subject if self.subject is not None else (await self.find(users)).sub
+
+
+def pass_person(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --subject and --username to a command, of which exactly one has to be given."""
+
+    @click.option("--subject", help="The user's subject identifier (sub).")
+    @click.option("--username", help="The name that the user signs in with.")
+    @pass_settings
+    @wraps(command)
+    def run(subject: str | None, username: str | None, **others: Any) -> None:
+        if (subject is None) is (username is None):
+            raise click.UsageError("name the user by --subject or by --username")
+        command(person=Person(subject=subject, username=username), **others)
+
+    return run
+
+
+@click.group("users")
+def users() -> None:
+    """Show users, disable them, and end what they have.
+
+    \b
+    Example:
+      python -m service users show --username alice
+    """
+
+
+@users.command("list")
+@click.option("--prefix", default="", help="The beginning of the user names.")
+@click.option("--limit", default=100, show_default=True, help="How many are printed at most.")
+@pass_settings
+@format_option
+def list_users(settings: Configuration, prefix: str, limit: int, output: str) -> None:
+    """Print the first users by name, with the kind of hash that their password has.
+
+    \b
+    Example:
+      python -m service users list --prefix al
+    """
+
+    async def listed(_: Shared, directory: Directory) -> list[dict[str, object]]:
+        return [_summary(user) for user in await directory.list_users(fold_username(prefix), limit)]
+
+    found = _with_users(settings, listed)
+    if output == "json":
+        print_json(found)
+    else:
+        cells = [[_cell(user[name]) for name in _COLUMNS] for user in found]
+        print_table([[name.upper() for name in _COLUMNS], *cells])
+
+
+@users.command("show")
+@pass_person
+@format_option
+def show(settings: Configuration, person: Person, output: str) -> None:
+    """Print a user, the claims, the second factors, and how many sessions and grants there are.
+
+    \b
+    Example:
+      python -m service users show --username alice --format json
+    """
+
+    async def described(shared: Shared, directory: Directory) -> dict[str, object]:
+        user = await person.find(directory)
+        facts = _summary(user) | {"claims": user.claims}
+        if settings.store.url.startswith("memory:"):
+            return facts
+        factors = await FactorParts(shared, directory).enrolled.find(user.sub)
+        records = UserRecords(shared)
+        return facts | {
+            "second_factors": _methods_of(factors),
+            "recovery_codes": len(factors.recovery_codes),
+            "sessions": len(await records.sessions.find_all_of(user.sub)),
+            "grants": len(await records.authorizations.find_all_of(user.sub)),
+            "consents": len(await records.consents.find_all_of(user.sub)),
+        }
+
+    found = _with_users(settings, described)
+    if output == "json":
+        print_json(found)
+    else:
+        print_table([[name.replace("_", " "), _cell(value)] for name, value in found.items()])
+
+
+@users.command("disable")
+@pass_person
+def disable(settings: Configuration, person: Person) -> None:
+    """Disable a user where users.source can be written: nobody signs in, and tokens are inactive.
+
+    \b
+    Example:
+      python -m service users disable --username mallory
+    """
+    click.echo(f"disabled: {_set_enabled(settings, person, enabled=False)}")
+
+
+@users.command("enable")
+@pass_person
+def enable(settings: Configuration, person: Person) -> None:
+    """Enable a user again; tokens that have not expired are active again.
+
+    \b
+    Example:
+      python -m service users enable --username alice
+    """
+    click.echo(f"enabled: {_set_enabled(settings, person, enabled=True)}")
+
+
+@users.command("reset-factors")
+@pass_person
+def reset_factors(settings: Configuration, person: Person) -> None:
+    """Remove all second factors and recovery codes of a person who has lost them.
+
+    Make sure who asks for it: whoever knows the password can enrol new ones afterwards.
+
+    \b
+    Example:
+      python -m service users reset-factors --username alice
+    """
+
+    async def reset(shared: Shared) -> str:
+        directory = open_directory(shared)
+        try:
+            subject = await person.find_subject(directory)
+            enrolled = FactorParts(shared, directory).enrolled
+            methods = _methods_of(await enrolled.find(subject))
+            await enrolled.change(subject, lambda _: Factors())
+        finally:
+            await directory.close()
+        for method in methods:
+            shared.emit(FactorRemoved(subject=subject, method=method))
+        return ", ".join(methods) or "none"
+
+    click.echo(f"second factors removed: {on_store(settings, reset)}")
+
+
+@users.command("end")
+@pass_person
+def end(settings: Configuration, person: Person) -> None:
+    """End everything of a person: consents, sessions, and all tokens, those with offline access too.
+
+    Clients are told of the ended sessions. The user may sign in again; `users disable` prevents that.
+
+    \b
+    Example:
+      python -m service users end --subject 818727
+    """
+
+    async def end_all(shared: Shared) -> tuple[int, int, int]:
+        directory = open_directory(shared)
+        try:
+            subject = await person.find_subject(directory)
+        finally:
+            await directory.close()
+        records = UserRecords(shared)
+        consents = await records.consents.find_all_of(
+            subject
+        )  # first, so that nothing new relies on them
+        for consent in consents:
+            await records.consents.withdraw(subject, consent.client_id)
+        sessions = await records.sessions.find_all_of(subject)
+        for session in sessions:
+            await records.sessions.end(session)
+        granted = await records.authorizations.find_all_of(subject)
+        await records.authorizations.end(*granted)
+        return len(sessions), len(granted), len(consents)
+
+    sessions, grants, consents = on_store(settings, end_all)
+    click.echo(
+        f"sessions ended: {sessions}; grants revoked: {grants}; consents withdrawn: {consents}"
+    )
+
+
+def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> str:
+    async def write(shared: Shared, directory: Directory) -> str:
+        user = await person.find(directory)
+        await directory.set_enabled(user.sub, enabled=enabled)
+        shared.emit((UserEnabled if enabled else UserDisabled)(subject=user.sub))
+        return user.sub
+
+    return _with_users(settings, write)
+
+
+def _with_users(settings: Configuration, work: Callable[[Shared, Directory], Awaitable[T]]) -> T:
+    """Do work with the users, which needs no store that other processes reach."""
+
+    async def run(shared: Shared) -> T:
+        directory = open_directory(shared)
+        try:
+            return await work(shared, directory)
+        except NotImplementedError as error:
+            raise click.ClickException(str(error)) from error
+        finally:
+            await directory.close()
+
+    return with_shared(settings, run)
+
+
+def _summary(user: User) -> dict[str, object]:
+    """Return what a list shows; of the password only the kind of its hash."""
+    known = usable_hash(user.password)
+    kind = None if known is None else f"{known.scheme}{' (old)' if is_outdated(known) else ''}"
+    return {"sub": user.sub, "username": user.username, "enabled": user.enabled, "password": kind}
+
+
+def _methods_of(factors: Factors) -> list[str]:
+    return [*(["otp"] if factors.totp else []), *["passkey" for _ in factors.passkeys]]
+
+
+def _cell(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(str, value)) or "none"
+        case dict():
+            return "  ".join(f"{name}={each}" for name, each in value.items())
+        case _:
+            return "" if value is None else str(value)
