@@ -9,11 +9,20 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 
 import yaml
 from playwright.sync_api import Browser, sync_playwright
 
-from scripts.screenshots.tour import DESKTOP, REPOSITORY, SCREENSHOTS, SHOWN, Tour, running_service
+from scripts.screenshots.tour import (
+    DESKTOP,
+    ON_A_PHONE,
+    REPOSITORY,
+    SCREENSHOTS,
+    SHOWN,
+    Tour,
+    running_service,
+)
 
 PAYMENT = {"type": "payment", "amount": "30.00 EUR", "creditor": "Garden Tools Ltd"}
 
@@ -35,25 +44,51 @@ def main(languages: list[str]) -> None:
 
 def visit_pages(tour: Tour) -> None:
     """See every page once."""
-    page = tour.page
+    visit_login(tour)
+    visit_further_consents(tour)
+    visit_device(tour)
+    visit_requests(tour)
+    visit_account(tour)
+    visit_errors(tour)
+    visit_logout(tour)
+    visit_demonstration(tour)
+
+
+def visit_login(tour: Tour) -> None:
+    """Sign in."""
+    tour.ask("spa", acr_values="tenant:acme", scope="openid")
+    tour.keep("login-tenant")
     tour.ask()
     tour.keep("login")
     tour.sign_in(password="wrong")
     tour.keep("login-error")
     tour.sign_in(password="alice")
     tour.keep("consent")
-    page.click("#consent-allow")
-    visit_further_consents(tour)
-    visit_device(tour)
-    visit_requests(tour)
-    tour.sign_in_on_a_phone()
+    tour.page.click("#consent-allow")
+
+
+def visit_account(tour: Tour) -> None:
+    """See the account, with another session of the same person."""
+    phone = replace(tour, user_agent=ON_A_PHONE)
+    phone.ask()
+    phone.sign_in(password="alice")
+    phone.page.wait_for_selector("#sessions")
+    phone.page.close()
     tour.open("/account")
     tour.keep("account")
-    visit_errors(tour)
+
+
+def visit_logout(tour: Tour) -> None:
+    """Sign out."""
     tour.open("/connect/endsession")
     tour.keep("logout")
-    page.click("#logout-confirm")
+    tour.page.click("#logout-confirm")
     tour.keep("logged-out")
+
+
+def visit_demonstration(tour: Tour) -> None:
+    """Follow the story of the start page."""
+    page = tour.page
     tour.open("/")
     tour.keep("demonstration")
     page.click("a[data-person=alice]")
@@ -86,6 +121,8 @@ def visit_further_consents(tour: Tour) -> None:
     tour.keep("select-account")
     tour.ask(prompt="consent", scope="openid", authorization_details=json.dumps([PAYMENT]))
     tour.keep("consent-payment")
+    tour.ask("staff", scope="openid")
+    tour.keep("not-allowed")
     stranger = {"client_name": "Photo Prints", "redirect_uris": ["https://prints.example/callback"]}
     client_id = tour.post("/connect/register", data=stranger)["client_id"]
     tour.ask(client_id, redirect_uri=stranger["redirect_uris"][0], scope="openid email")

@@ -60,7 +60,9 @@ def running_service(**ui: object) -> Iterator[str]:
     command = [sys.executable, "-m", "service", "serve", "--config", str(file)]
     service = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
     try:
-        next(line for line in service.stderr or () if "listening on" in line)
+        log = iter(service.stderr or ())
+        if not any("listening on" in line for line in log):
+            sys.exit(f"`python -m service check {file}` says why the service does not start")
         yield issuer
     finally:
         service.terminate()
@@ -99,6 +101,21 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
                 "display_name": "Example ID",
                 "issuer": "https://id.example.com",
                 "client_id": "us",
+            },
+            {
+                "name": "acme",
+                "issuer": "https://id.acme.example",
+                "client_id": "us",
+                "domains": ["acme.example"],
+            },
+        ],
+        "tenants": [
+            {
+                "name": "acme",
+                "display_name": "Acme Flowers",
+                "logo": str(REPOSITORY / "examples/theme/logo.svg"),
+                "accent": "#8a3ffc",
+                "providers": ["acme"],
             }
         ],
         "authorization_details_types": [
@@ -108,7 +125,23 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
     }
     for client in settings["clients"]:
         if client["client_id"] == "web":
-            client["authorization_details_types"] = ["payment"]
+            client |= {
+                "authorization_details_types": ["payment"],
+                "identity_provider_restrictions": ["example"],
+            }
+        if client["client_id"] == "spa":
+            client["redirect_uris"].append(f"{issuer}/account")
+        if client["client_id"] == "tv":
+            settings["clients"].append(
+                client
+                | {
+                    "client_id": "staff",
+                    "client_name": "Staff only",
+                    "allowed_grant_types": ["authorization_code"],
+                    "redirect_uris": [f"{issuer}/account"],
+                    "allowed_users": [{"groups": ["staff"]}],
+                }
+            )
     return settings
 
 
@@ -119,14 +152,15 @@ class Tour:
     chromium: Browser
     issuer: str
     language: str
+    user_agent: str | None = None
     page: Page = field(init=False)
 
     def __post_init__(self) -> None:
         """Open the browser."""
-        object.__setattr__(self, "page", self._new_page())
-
-    def _new_page(self, **options: Any) -> Page:
-        return self.chromium.new_page(locale=self.language, reduced_motion="reduce", **options)
+        page = self.chromium.new_page(
+            locale=self.language, reduced_motion="reduce", user_agent=self.user_agent
+        )
+        object.__setattr__(self, "page", page)
 
     def open(self, path: str, **parameters: str) -> None:
         """Go to a page of the service."""
@@ -158,16 +192,6 @@ class Tour:
         self.page.fill("#username", "alice")
         self.page.fill("#password", password)
         self.page.click("#login")
-
-    def sign_in_on_a_phone(self) -> None:
-        """Begin another session of the same person."""
-        phone = self._new_page(user_agent=ON_A_PHONE)
-        phone.goto(f"{self.issuer}/account/login")
-        phone.fill("#username", "alice")
-        phone.fill("#password", "alice")
-        phone.click("#login")
-        phone.wait_for_selector("#sessions")
-        phone.close()
 
     def keep(self, name: str) -> None:
         """Take pictures of the page as it is now: light, dark, and on a phone."""
