@@ -31,6 +31,7 @@ SHOWN = {
         "login-light",
         "login-dark",
         "login-phone",
+        "login-tenant-light",
         "consent-light",
         "device-confirm-light",
         "request-light",
