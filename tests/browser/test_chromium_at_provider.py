@@ -12,7 +12,7 @@ from tests.driving.chromium import CHROMIUM
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService
 from tests.identity_providers.conftest import Upstream
-from tests.identity_providers.journey import provider_entry
+from tests.identity_providers.journey import provider_entry, reload
 
 pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("openid-core#3.1")]
 
@@ -58,5 +58,22 @@ async def test_a_person_who_cancels_there_signs_in_here(person: Person) -> None:
     await person.asks(acr_values="idp:upstream")
     await person.page.click("#cancel")
     assert (await person.sees("#login-error")).startswith("Upstream did not sign you in")
+    await person.logs_in()
+    assert await person.sees("#consent-allow")
+
+
+@pytest.mark.rfc("openid-core#3.1.2.1")
+async def test_a_person_is_sent_to_the_provider_of_the_address(
+    person: Person, upstream: Upstream, service: RunningService, config: dict[str, Any]
+) -> None:
+    config["identity_providers"] = [provider_entry(upstream.issuer, domains=["example.com"])]
+    reload(service, config)
+    await person.asks()
+    assert not await person.page.locator("#password").count()
+    await person.page.fill("#username", "alice@example.com")
+    await person.page.keyboard.press("Enter")
+    await person.page.wait_for_url(f"{upstream.issuer}/**")
+    assert await person.page.input_value("#username") == "alice@example.com"
+    await person.page.fill("#username", "alice")
     await person.logs_in()
     assert await person.sees("#consent-allow")

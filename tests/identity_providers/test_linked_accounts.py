@@ -10,6 +10,7 @@ from service.model.provider_events import ProviderSignInFailed, ProviderSignInSu
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import claims_in
+from tests.factors.phone import Phone
 from tests.identity_providers.conftest import ComeBack
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import arrived, provider_entry, reload, userinfo
@@ -246,3 +247,16 @@ async def test_account_page_shows_the_name_of_the_user_here(
     fake.claims = VERIFIED
     await come_back()
     assert "alice" in (await app.browser.get("/account")).text
+
+
+@pytest.mark.rfc("8176#2")
+async def test_second_factor_of_the_account_is_asked_for(
+    app: ClientApp, come_back: ComeBack, fake: FakeProvider
+) -> None:
+    phone = Phone()
+    await phone.enrol(app.service)
+    fake.claims = VERIFIED
+    half = await come_back()
+    assert (half.path, "sid" in app.browser.cookies) == ("/account/second-factor", False)
+    assert (await app.authorize(prompt="none")).error == "login_required"
+    assert arrived(await app.browser.submit(half, otp=phone.code()))
