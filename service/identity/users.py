@@ -22,7 +22,7 @@ from service.model.user import (
     VerifiesPasswords,
     fold_username,
 )
-from service.tokens.permitted import check_user, find_user_claims
+from service.tokens.permitted import find_permitted_claims, find_user_claims
 
 
 class Directory(
@@ -142,7 +142,7 @@ class Subjects:
         self, authorization: Authorization, permissions: Permissions
     ) -> Mapping[str, object]:
         """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
-        return await check_user(self.users, self.registry, authorization, permissions)
+        return await find_permitted_claims(self.users, self.registry, authorization, permissions)
 
     async def find_username(self, session: Session) -> str | None:
         if session.idp == LOCAL or "sub" in session.user_claims:

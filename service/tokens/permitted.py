@@ -89,19 +89,20 @@ async def find_permissions(
     if permissions is None:
         raise InvalidGrant(_DISABLED)
     if authorization is not None:
-        await check_user(users, clients.registry, authorization, permissions)
+        await find_permitted_claims(users, clients.registry, authorization, permissions)
     return permissions
 
 
-async def check_user(
-    users: TokenUsers, registry: LiveRegistry, person: Authorization, *permissions: Permissions
+async def find_permitted_claims(
+    users: TokenUsers, registry: LiveRegistry, person: Authorization, permissions: Permissions
 ) -> Mapping[str, object]:
-    """Return the user's present claims; InvalidGrant if the user is not active, or may not use one of these clients."""
+    """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
     claims = await find_user_claims(users, registry, person)
     if claims is None:
         raise InvalidGrant(_DISABLED)
-    subject, idp, now = person.subject, person.idp, registry.current
-    if not all(may_use(each, subject, idp, claims, now) for each in permissions):
+    if permissions.restrict_users and not may_use(
+        permissions, person.subject, person.idp, claims, registry.current
+    ):
         raise InvalidGrant("its user may not use the client, or no longer")
     return claims
 
@@ -176,21 +177,34 @@ async def check_derived(
     for grant_type in (DELEGATION, TOKEN_EXCHANGE):
         if claims.get("amr") == [grant_type] and grant_type not in own.grant_types:
             raise InvalidGrant("its client may no longer delegate or exchange tokens")
-    # An exchange names clients and users, an extension grant may name anything.
-    is_exchange = authorization.grant_type == TOKEN_EXCHANGE
     first = await clients.find_permissions(authorization.client_id)
     if first is None:
         raise InvalidGrant(_DISABLED)
-    involved = [first]
-    for actor in find_actors(claims.get("act"), None if is_exchange else authorization.act):
-        found = await _check_actor(clients, users, actor)
-        involved += [found] if found else []
     continue_authorization(authorization, first)
-    if any(each.restrict_users for each in involved):
-        await check_user(users, clients.registry, authorization, *involved)
+    await _check_restricted(clients, users, authorization, first)
+    await check_actors(clients, users, authorization, claims.get("act"))
 
 
-async def _check_actor(
+async def check_actors(
+    clients: Clients, users: TokenUsers, authorization: Authorization, act: object
+) -> None:
+    """Raise InvalidGrant unless all that act are enabled, and the user may use those of them that are clients."""
+    # An exchange names clients and users, an extension grant may name anything.
+    is_exchange = authorization.grant_type == TOKEN_EXCHANGE
+    for actor in find_actors(act, None if is_exchange else authorization.act):
+        permissions = await _find_actor(clients, users, actor)
+        if permissions is not None:
+            await _check_restricted(clients, users, authorization, permissions)
+
+
+async def _check_restricted(
+    clients: Clients, users: TokenUsers, person: Authorization, permissions: Permissions
+) -> None:
+    if permissions.restrict_users:
+        await find_permitted_claims(users, clients.registry, person, permissions)
+
+
+async def _find_actor(
     clients: Clients, users: TokenUsers, actor: Mapping[str, object]
 ) -> Permissions | None:
     """Return the permissions of an actor that is a client; InvalidGrant unless it is an enabled client or user.

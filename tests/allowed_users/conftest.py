@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.allowed_users.paths import World
+from tests.allowed_users.paths import SHOP, World
 from tests.ciba.consumption import ciba_client
 from tests.device.tv import TELEVISIONS
 from tests.driving.browser import Browser
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
+from tests.extension_grants.invitations import InvitationGrant
 from tests.jwt_bearer.foreign import partner_entry, presenter_entry
 from tests.token_exchange.exchanging import EXCHANGE
 
@@ -38,9 +39,27 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
     for name in ("api1", "frontend", "web"):
         client_in(config, name)["allowed_grant_types"].append(EXCHANGE)
     client_in(config, "api1")["allowed_scopes"] += ["openid"]
+    client_in(config, "api1")["allowed_grant_types"].append("client_credentials")
+    client_in(config, "gateway")["allowed_grant_types"].append(EXCHANGE)
+    other = client_in(config, "api1") | {"client_secrets": [{"sha256": hashed("broker")}]}
+    config["clients"].append(other | {"client_id": "broker", "api_resource": "api1"})
+    host = presenter_entry("host", hashed("host"))
+    config["clients"].append(host | {"allowed_grant_types": [InvitationGrant.grant_type]})
+    config["extension_grants"] = [
+        {
+            "handler": "tests.extension_grants.invitations:InvitationGrant",
+            "options": {"invitations": {"for-alice": "818727"}},
+        }
+    ]
+    config["trust_domains"] = [{"name": SHOP, "clients": ["gateway"], "scopes": ["checkout"]}]
     own = {"clients": ["web"], "scopes": ["openid", "api1"], "audiences": ["api1"]}
     config["token_exchange"] = [
-        {"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]},
+        {
+            "clients": ["api1", "broker"],
+            "actor": "optional",
+            "scopes": ["api2"],
+            "audiences": ["api2"],
+        },
         own | {"subject_token_types": ["id_token"], "subject_audience": ["api1"]},
     ]
     return config

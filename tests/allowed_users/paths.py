@@ -11,11 +11,13 @@ from tests.device.tv import Television
 from tests.driving.browser import Browser, Page
 from tests.driving.client_app import ClientApp
 from tests.driving.service import Answer, RunningService
+from tests.extension_grants.invitations import InvitationGrant
 from tests.jwt_bearer.foreign import Partner
 from tests.token_exchange.exchanging import exchange
 
 Outcome = str | tuple[int, str | None]
 INVALID_GRANT = (400, "invalid_grant")
+SHOP = "https://shop.example"
 OFFLINE = "openid api1 offline_access"
 
 
@@ -126,6 +128,29 @@ async def exchange_id_token(world: World) -> Outcome:
     return world.told(await exchange(world.service, world.kept, "web", **form))
 
 
+async def keep_witnessed(world: World) -> None:
+    """A token of alice, and one of `api1` itself, which is to act for her."""
+    await tokens_of("frontend", "access_token")(world)
+    own = await world.service.token("api1", grant_type="client_credentials", scope="api1")
+    world.kept = world.kept, own["access_token"]
+
+
+async def exchange_witnessed(world: World) -> Outcome:
+    token, actor = world.kept
+    acting = {"actor_token": actor, "actor_token_type": "access_token"}
+    return world.told(await exchange(world.service, token, "broker", **acting))
+
+
+async def accept_invitation(world: World) -> Outcome:
+    form = {"grant_type": InvitationGrant.grant_type, "invitation": "for-alice", "scope": "api1"}
+    return world.told(await world.service.token("host", **form))
+
+
+async def ask_for_transaction_token(world: World) -> Outcome:
+    form = {"audience": SHOP, "scope": "checkout", "requested_token_type": "txn_token"}
+    return world.told(await exchange(world.service, world.kept, "gateway", **form))
+
+
 async def present_assertion(world: World) -> Outcome:
     return world.told(await Partner(world.service).present(scope="api1"))
 
@@ -233,6 +258,11 @@ PATHS = {
         (400, "invalid_request"),
     ),
     "exchange of an ID token": Path("web", keep_id_token, exchange_id_token),
+    "exchange with another actor": Path("api1", keep_witnessed, exchange_witnessed),
+    "transaction token": Path(
+        "gateway", tokens_of("frontend", "access_token"), ask_for_transaction_token
+    ),
+    "extension grant": Path("host", nothing, accept_invitation),
     "JWT bearer": Path("courier", nothing, present_assertion),
     "introspection of a JWT": Path(
         "frontend", tokens_of("frontend", "access_token"), introspects("api1"), INACTIVE

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from service.model.client import Permissions
+from service.tokens.permitted import may_use
 from tests.allowed_users.paths import PATHS, Path, World
 from tests.driving.registry import client_in
+from tests.identity.people import REGISTRY
 
 pytestmark = pytest.mark.rfc("6749#6", "7662#2.2")
 
@@ -63,3 +66,24 @@ async def test_a_permission_that_is_withdrawn_at_the_client_ends_what_it_gave(
     await path.begin(world)
     reload(lambda config: client_in(config, path.client).update(allowed_users=[{"sub": ["1"]}]))
     assert await path.end(world) == path.refusal
+
+
+class Untouched(dict[str, object]):
+    """Claims that nobody may look at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+    def __getitem__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+def test_a_client_for_everybody_costs_no_look_at_the_user() -> None:
+    everybody = Permissions(
+        grant_types=frozenset(),
+        scope=frozenset(),
+        authorization_details_types=frozenset(),
+        enable_local_login=True,
+        identity_providers=frozenset(),
+    )
+    assert may_use(everybody, "818727", "local", Untouched(), REGISTRY)

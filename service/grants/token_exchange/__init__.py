@@ -18,6 +18,7 @@ from service.model.token_exchange import ExchangeCase, ExchangeRule
 from service.protocol.errors import InvalidRequest, OAuthError
 from service.protocol.token_types import GRANT_TYPE
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
+from service.tokens.permitted import check_actors
 
 _BY_RULE = {**BY_RULE, id_jag.REQUESTED_TYPE: id_jag.grant_id_jag}
 
@@ -84,6 +85,8 @@ class TokenExchangeGrant:
             names = {"sub": caller, "client_id": caller, "iss": self.tokens.issuer}
             actor = Actor(claims=names)
         act = build_act(rule, subject, actor)
+        active = self.tokens.active_tokens
+        await check_actors(active.clients, active.users, subject.authorization, act)
         return AllowedExchange(
             asked=asked, subject=subject, scope=scope, resources=resources, act=act
         )
