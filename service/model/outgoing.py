@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -21,6 +22,14 @@ class HttpAnswer:
 class HttpBody:
     content_type: str
     content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """By which the service itself authenticates to another server (RFC 8446 §4.4.2); files in PEM."""
+
+    certificate: Path
+    private_key: Path
 
 
 class HttpClient(Protocol):

@@ -16,6 +16,9 @@ from service.protocol.errors import TemporarilyUnavailable
 LOCAL = "local"
 """The `idp` of users who sign in here and not at another provider."""
 
+MAX_SUB = 255
+"""Characters of a subject identifier (OIDC Core §2)."""
+
 MAX_USERNAME = 254
 
 
@@ -23,7 +26,7 @@ MAX_USERNAME = 254
 class User(Section):
     """A person with a subject identifier that never changes (OIDC Core §2, `sub`)."""
 
-    sub: Annotated[str, Field(min_length=1, max_length=255)]
+    sub: Annotated[str, Field(min_length=1, max_length=MAX_SUB)]
     """The subject identifier, which must never change."""
     username: Annotated[str, Field(min_length=1, max_length=MAX_USERNAME)]
     """The name to sign in with; upper and lower case are the same."""

@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 
@@ -15,7 +15,7 @@ import structlog
 from yarl import URL
 
 from service.model.events import Emit
-from service.model.outgoing import HttpAnswer, HttpBody, HttpClient, Unreachable
+from service.model.outgoing import ClientCertificate, HttpAnswer, HttpBody, HttpClient, Unreachable
 from service.model.request_context import current_traceparent
 from service.model.timings import OthersAnswered
 from service.outgoing.guard import AddressPolicy, GuardedResolver
@@ -47,11 +47,19 @@ class OutgoingHttp:
     """
 
     def __init__(
-        self, *, timeout: float, ca_file: Path | None, policy: AddressPolicy | None
+        self,
+        *,
+        timeout: float,
+        ca_file: Path | None,
+        policy: AddressPolicy | None,
+        certificate: ClientCertificate | None = None,
     ) -> None:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
         self._policy = policy
+        self._certificate = certificate
+        self._shown_since = 0
+        """When the certificate's file was written that connections show."""
         self._resolver = None if policy is None else GuardedResolver()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         """By whether they are for https."""
@@ -86,10 +94,12 @@ class OutgoingHttp:
             await session.close()
 
     def _open_session(self, *, https: bool) -> aiohttp.ClientSession:
+        if https and self._certificate is not None:
+            self._show(self._certificate)
         if https not in self._sessions:
             self._sessions[https] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    ssl=self._trusted_authorities() if https else True,
+                    ssl=self._tls if https else True,
                     limit_per_host=PER_HOST if self._policy is None else GUARDED_PER_HOST,
                     force_close=True,  # a kept connection that the other end just closed fails a POST
                     resolver=self._resolver,
@@ -102,11 +112,19 @@ class OutgoingHttp:
             )
         return self._sessions[https]
 
-    def _trusted_authorities(self) -> ssl.SSLContext:
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
         trusted = ssl.create_default_context()
         if self._ca_file is not None:
             trusted.load_verify_locations(self._ca_file)
         return trusted
+
+    def _show(self, certificate: ClientCertificate) -> None:
+        """Show the certificate of the file, also where a new one has taken its place."""
+        written = certificate.certificate.stat().st_mtime_ns
+        if written != self._shown_since:
+            self._tls.load_cert_chain(certificate.certificate, certificate.private_key)
+            self._shown_since = written
 
     def _socket(
         self, addr_info: tuple[int, int, int, str, tuple[object, ...]], *, https: bool

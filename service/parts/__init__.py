@@ -72,7 +72,7 @@ def open_directory(shared: Shared) -> Directory:
     """Return the users, wherever they come from; CannotServe if their system cannot be opened."""
     tools = Tools(
         registry=shared.registry,
-        http_for=lambda purpose: shared.http_for(purpose, shared.outgoing),
+        open_http=shared.http_of_users,
         stores=shared.stores,
         seal=Seal(shared.configuration.signing.encryption_key),
         timed=shared.timed,

@@ -10,7 +10,7 @@ from service.clients.published_keys import ClientHttp
 from service.config.load import Configuration
 from service.config.reload import ReloadableRegistry
 from service.model.events import Emit
-from service.model.outgoing import HttpClient
+from service.model.outgoing import ClientCertificate, HttpClient
 from service.observe.event_log import EventLog, FanOut
 from service.observe.metrics import Metrics
 from service.outgoing.guard import AddressPolicy
@@ -62,6 +62,7 @@ class Shared:
         policy = AddressPolicy(outgoing.allowed_networks)
         self.outgoing = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None)
         self.guarded = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=policy)
+        self._certified: list[OutgoingHttp] = []
 
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""
@@ -74,12 +75,24 @@ class Shared:
             free=self.http_for(purpose, self.outgoing), guarded=self.http_for(purpose, self.guarded)
         )
 
+    def http_of_users(self, certificate: ClientCertificate | None) -> HttpClient:
+        """Return the HTTP client for `users.http`, which shows this certificate; it has spans, and the caller has metrics."""
+        http = self.outgoing
+        if certificate is not None:
+            outgoing = self.configuration.outgoing
+            timeout, ca_file = outgoing.timeout, outgoing.ca_file
+            http = OutgoingHttp(
+                timeout=timeout, ca_file=ca_file, policy=None, certificate=certificate
+            )
+            self._certified.append(http)
+        return http if self.spans is None else self.spans.http("users", http)
+
     def rate_limit(self, name: str, per_minute: int | None) -> RateLimit:
         """Return a limit for each caller, counted under this name; no limit if None."""
         return RateLimit(kv=self.kv, prefix=self.prefix, name=name, per_minute=per_minute)
 
     async def close(self) -> None:
         """Close all connections to other servers."""
-        await self.outgoing.close()
-        await self.guarded.close()
+        for http in (self.outgoing, self.guarded, *self._certified):
+            await http.close()
         await self.kv.close()

@@ -59,7 +59,7 @@ async def test_a_reload_counts_at_once(registry: Live) -> None:
 def open_users(registry: Live, source: str = "file") -> Directory:
     tools = Tools(
         registry=registry,
-        http_for=cast("Any", None),
+        open_http=cast("Any", None),
         stores=cast("Any", None),
         seal=Seal(()),
         timed=ignore_timing,

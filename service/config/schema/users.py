@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from service.config.schema.http_users import HttpUsers
 from service.config.schema.ldap import Ldap
 from service.model import types
 from service.model.user import User
 
 SOURCES: Mapping[str, str] = {
+    "http": "service.identity.sources.http",
     "ldap": "service.identity.sources.ldap",
     "sql": "service.identity.sources.sql",
 }
@@ -102,7 +104,7 @@ class Users(types.Section):
     """The users of this service itself, and how long another system that knows them may take to answer."""
 
     source: Annotated[str, AfterValidator(_source)] = "file"
-    """file: the list below; sql: a database; or the import path of a UserStore."""
+    """file: the list below; sql: a database; ldap: a directory; http: a service of yours; or the import path of a UserStore."""
     sql: SqlUsers | None = None
     """The database, for source: sql."""
     timeout: types.Timeout = 2
@@ -113,11 +115,13 @@ class Users(types.Section):
     cache: types.Duration = 0
     """How long what that system said of a user counts without being asked again, when a token is used. A user that is disabled there
     keeps active tokens for that long. 0s: it is asked each time."""
-    ldap: Ldap | None = None
-    """The directory, for source: ldap."""
     grace: types.Duration = 0
     """While that system does not answer, tokens of a user stay active if it was seen enabled at most so long ago: for introspection,
     userinfo and refresh tokens, and with the claims that it had then. Nobody can sign in meanwhile. A user that is disabled in
     that time is noticed once the system answers again. 0s: such requests get the status 503."""
+    http: HttpUsers | None = None
+    """The service of yours, for source: http."""
+    ldap: Ldap | None = None
+    """The directory, for source: ldap."""
     list: types.Many[User] = ()
     """The users, for source: file."""

@@ -15,7 +15,7 @@ from service.identity.sources.outside import OutsideUsers
 from service.identity.users import Directory, FileUsers
 from service.keys.sealing import Seal
 from service.model.events import Emit
-from service.model.outgoing import HttpClient
+from service.model.outgoing import ClientCertificate, HttpClient
 from service.model.registry import LiveRegistry
 from service.model.user import UserStore
 from service.store.stores import Stores
@@ -28,8 +28,8 @@ class Tools:
     """What the rest of the service has that a source may need."""
 
     registry: LiveRegistry
-    http_for: Callable[[str], HttpClient]
-    """Returns the HTTP client for URLs of the configuration; the purpose is a label of metrics."""
+    open_http: Callable[[ClientCertificate | None], HttpClient]
+    """Returns the HTTP client for URLs of the configuration, which shows this certificate."""
     stores: Stores
     seal: Seal
     timed: Emit

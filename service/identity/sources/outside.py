@@ -85,7 +85,7 @@ class OutsideUsers:
         """Return the user; while the system is away, as it was seen at most `users.grace` ago."""
         try:
             user = await self.by_subject(sub)
-        except UsersUnavailable:
+        except TemporarilyUnavailable:  # also where too many questions wait for a system that hangs
             seen = await self._last_seen.find(sub)
             if seen is None:
                 raise

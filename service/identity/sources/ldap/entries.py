@@ -10,10 +10,7 @@ from uuid import UUID
 
 from service.config.schema.ldap import Ldap
 from service.identity.sources.ldap.connections import Entry
-from service.model.user import MAX_USERNAME, fold_username
-
-MAX_SUB = 255
-"""Characters of a subject identifier (OIDC Core §2)."""
+from service.model.user import MAX_SUB, MAX_USERNAME, fold_username
 
 OBJECT_GUID, ENTRY_UUID = "objectguid", "entryuuid"
 

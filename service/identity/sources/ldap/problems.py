@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from service.config.problem import Finding, warning
+from service.config.rules.uris import is_loopback
 from service.config.schema.ldap import NAME, USER_DN, Ldap, LdapGroups
 from service.config.schema.users import Users
 from service.identity.sources.ldap import names
@@ -32,7 +32,7 @@ def find_problems(settings: Users) -> Iterator[Finding]:
 def _transport_problems(ldap: Ldap) -> Iterator[Finding]:
     for at, url in enumerate(ldap.urls):
         parts = urlsplit(url)
-        if parts.scheme == "ldap" and not ldap.starttls and not _is_loopback(parts.hostname or ""):
+        if parts.scheme == "ldap" and not ldap.starttls and not is_loopback(parts.hostname or ""):
             message = "would carry passwords that anyone on the way can read"
             yield Finding((*_LDAP, "urls", at), message, "set starttls: true, or write ldaps://")
     if ldap.ca_file is not None:
@@ -82,10 +82,3 @@ def _group_problems(groups: LdapGroups) -> Iterator[Finding]:
 
 def _placeholders(text: str) -> Iterator[str]:
     yield from (each for each in (NAME, USER_DN) if each in text)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

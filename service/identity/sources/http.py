@@ -1,0 +1,166 @@
+"""Users of an HTTP service of the operator's: one request finds a user, another one verifies a password."""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from service.config.problem import Finding
+from service.config.rules.uris import is_loopback
+from service.config.schema.http_users import HttpUsers
+from service.config.schema.users import Users
+from service.model.outgoing import ClientCertificate, HttpBody, HttpClient, Unreachable
+from service.model.user import MAX_SUB, MAX_USERNAME, User, UsersUnavailable, fold_username
+
+if TYPE_CHECKING:
+    from service.identity.sources import Tools
+
+_HTTP = ("users", "http")
+
+Answer = TypeVar("Answer")
+
+
+class _Person(msgspec.Struct, frozen=True):
+    """A user as the other service describes it; what it says besides is ignored."""
+
+    sub: str
+    username: str
+    enabled: bool
+    claims: dict[str, Any] = {}
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """The answer to the question for a user; null says that there is none, and a missing `user` nothing."""
+
+    user: _Person | None
+
+
+class _Verified(msgspec.Struct, frozen=True):
+    """The answer to the question for a password."""
+
+    valid: bool
+
+
+class HttpUserStore:
+    """A UserStore that another service answers for."""
+
+    def __init__(self, http: HttpClient, settings: HttpUsers) -> None:
+        self._http = http
+        self._find_url, self._verify_url = settings.find_url, settings.verify_url
+        token = settings.bearer_token
+        self._authorization = f"Bearer {token}" if token else None
+
+    async def by_subject(self, sub: str) -> User | None:
+        """Return the user; UsersUnavailable if the answer is about somebody else."""
+        user = await self._find("sub", sub)
+        if user is not None and user.sub != sub:
+            raise UsersUnavailable("the answer has another sub")
+        return user
+
+    async def by_username(self, username: str) -> User | None:
+        """Return the user with this name or e-mail address, as this service compares them.
+
+        Another spelling would have its own count of failures.
+        """
+        user = await self._find("username", username)
+        return user if user is not None and _is_called(user, username) else None
+
+    async def by_email(self, email: str) -> User | None:
+        """Return the user with this address if it is verified."""
+        user = await self._find("email", email)
+        is_verified = user is not None and user.claims.get("email_verified") is True
+        return user if user is not None and is_verified and _has_email(user, email) else None
+
+    async def verify_password(self, username: str, password: str, user: User | None) -> bool:
+        """Have the other service verify it; for nobody, it gets a null `sub` and a password of nobody."""
+        sub, given = (user.sub, password) if user and password else (None, secrets.token_urlsafe())
+        answer = await self._ask(self._verify_url, {"sub": sub, "password": given}, _Verified)
+        return answer.valid and sub is not None
+
+    async def _find(self, by: str, value: str) -> User | None:
+        found = (await self._ask(self._find_url, {by: value}, _Found)).user
+        if found is None:
+            return None
+        fits = 0 < len(found.sub) <= MAX_SUB and 0 < len(found.username) <= MAX_USERNAME
+        if not fits:
+            raise UsersUnavailable("the sub or username is empty or too long")
+        return User(
+            sub=found.sub, username=found.username, enabled=found.enabled, claims=found.claims
+        )
+
+    async def _ask(self, url: str, question: object, kind: type[Answer]) -> Answer:
+        body = HttpBody("application/json", msgspec.json.encode(question))
+        try:
+            answer = await self._http.fetch(url, body, authorization=self._authorization)
+        except Unreachable as error:
+            raise UsersUnavailable(str(error)) from None
+        if answer.status != HTTPStatus.OK:
+            raise UsersUnavailable(f"the status is {answer.status}")
+        try:
+            return msgspec.json.decode(answer.body, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise UsersUnavailable("the answer is not the JSON of docs/users.md") from None
+
+
+def _is_called(user: User, name: str) -> bool:
+    return fold_username(user.username) == fold_username(name) or _has_email(user, name)
+
+
+def _has_email(user: User, email: str) -> bool:
+    known = user.claims.get("email")
+    return isinstance(known, str) and fold_username(known) == fold_username(email)
+
+
+def open_source(settings: Users, tools: Tools) -> HttpUserStore:
+    """Return the users of the other service, which is asked when the first one is."""
+    http = settings.http
+    if http is None:
+        raise ValueError("users.http is missing")  # find_problems has said so
+    return HttpUserStore(tools.open_http(_certificate(http)), http)
+
+
+def _certificate(http: HttpUsers) -> ClientCertificate | None:
+    if http.certificate is None:
+        return None
+    return ClientCertificate(http.certificate, http.private_key or http.certificate)
+
+
+def find_problems(settings: Users) -> Iterator[Finding]:
+    """Yield the problems of `users.http`."""
+    http = settings.http
+    if http is None:
+        message = "http needs the settings of your service"
+        yield Finding(("users", "source"), message, "add users.http with find_url and verify_url")
+        return
+    for name in ("find_url", "verify_url"):
+        url = urlsplit(str(getattr(http, name)))
+        if url.scheme == "http" and not is_loopback(url.hostname or ""):
+            message = "would carry passwords that anyone on the way can read"
+            yield Finding((*_HTTP, name), message, "write https://")
+    if not http.bearer_token and http.certificate is None:
+        message = "your service cannot know that it is this one that asks"
+        yield Finding(_HTTP, message, "set bearer_token or certificate")
+    if http.private_key is not None and http.certificate is None:
+        yield Finding((*_HTTP, "private_key"), "has no effect without certificate")
+    yield from _certificate_problems(http)
+
+
+def _certificate_problems(http: HttpUsers) -> Iterator[Finding]:
+    pair = _certificate(http)
+    if pair is None:
+        return
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_cert_chain(pair.certificate, pair.private_key, password="")
+    except ssl.SSLError:
+        message = "is no certificate, PEM, or private_key is not its key"
+        yield Finding((*_HTTP, "certificate"), message)
+    except OSError as error:
+        message = f"or private_key cannot be read: {error.strerror}"
+        yield Finding((*_HTTP, "certificate"), message)

@@ -1,0 +1,47 @@
+"""An HTTP service that knows alice and bob, and notes what it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+SECRET = "secret-of-the-token-service"
+
+
+def person(sub: str, username: str, **changes: Any) -> dict[str, Any]:
+    claims = {"email": f"{username}@example.com", "email_verified": True}
+    return {"sub": sub, "username": username, "enabled": True, "claims": claims} | changes
+
+
+@dataclass
+class PeopleServer:
+    """Their password is `<name>-password`."""
+
+    origin: str = ""
+    people: list[dict[str, Any]] = field(
+        default_factory=lambda: [person("818727", "alice"), person("88421113", "bob")]
+    )
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    answer: web.Response | None = None
+    """What every question gets, where it is set."""
+
+    async def serve(self, request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != f"Bearer {SECRET}":
+            return web.json_response({"error": "who are you?"}, status=401)
+        question = await request.json()
+        self.asked.append((request.path, question))
+        if self.answer is not None:
+            answer, self.answer = self.answer, None
+            return answer
+        if request.path == "/verify":
+            return web.json_response({"valid": self._verifies(**question)})
+        ((by, value),) = question.items()
+        found = [one for one in self.people if {**one, **one["claims"]}.get(by) == value.lower()]
+        return web.json_response({"user": found[0] if found else None})
+
+    def _verifies(self, sub: str | None, password: str) -> bool:
+        return any(
+            one["sub"] == sub and password == f"{one['username']}-password" for one in self.people
+        )

@@ -1,0 +1,179 @@
+"""Users of an HTTP service of the operator's sign in, and are whom it says they are (OIDC Core §2)."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from structlog.testing import capture_logs
+
+from service.model.events import LoginFailed
+from tests.conftest import Start
+from tests.driving.authority import root
+from tests.driving.certificate import certified
+from tests.driving.client_app import ClientApp
+from tests.driving.listening import listening
+from tests.driving.service import RunningService
+from tests.http_users.people_server import SECRET, PeopleServer, person
+
+pytestmark = [
+    pytest.mark.rfc("6749#5.2"),
+    pytest.mark.usefixtures("one_store", "always_probing"),
+]
+
+REFUSED, AWAY = (400, "invalid_grant"), (503, "temporarily_unavailable")
+
+
+async def sign_in(service: RunningService, username: str, password: str = "") -> Any:
+    form = {"grant_type": "password", "username": username, "scope": "api1"}
+    return await service.token("frontend", **form, password=password or f"{username}-password")
+
+
+async def test_user_signs_in_on_the_page(app: ClientApp, service: RunningService) -> None:
+    tokens = await app.tokens(scope="openid email")
+    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+    assert (await service.get("/connect/userinfo", headers=bearer)).json == {
+        "sub": "818727",
+        "email": "alice@example.com",
+        "email_verified": True,
+    }
+
+
+async def test_address_signs_in_too(service: RunningService, people: PeopleServer) -> None:
+    people.answer = web.json_response({"user": person("818727", "alice")})
+    assert (await sign_in(service, "Alice@Example.com", "alice-password")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [("alice", "wrong"), ("mallory", "alice-password"), ("carol", "carol-password")],
+    ids=["wrong password", "unknown", "disabled"],
+)
+async def test_every_refusal_asks_for_the_same(
+    service: RunningService, people: PeopleServer, username: str, password: str
+) -> None:
+    people.people.append(person("3", "carol", enabled=False))
+    assert (await sign_in(service, username, password)).refusal == REFUSED
+    assert [path for path, _ in people.asked] == ["/find", "/verify"]
+    assert people.asked[0][1] == {"username": username}
+
+
+async def test_password_of_nobody_is_not_sent(
+    service: RunningService, people: PeopleServer
+) -> None:
+    """It may be somebody's who mistyped the name."""
+    await sign_in(service, "mallory", "alice-password")
+    (_, question) = people.asked[1]
+    assert question["sub"] is None
+    assert question["password"] != "alice-password"
+
+
+async def test_password_of_nobody_that_is_found_right_is_refused(
+    service: RunningService, people: PeopleServer
+) -> None:
+    users = service.parts.sign_in.users
+    for user, password in ((None, "x"), (await users.by_username("alice"), "")):
+        people.answer = web.json_response({"valid": True})
+        assert not await users.verify_password("alice", password, user)
+
+
+async def test_another_spelling_is_nobody(service: RunningService, people: PeopleServer) -> None:
+    """A service that overlooks spaces would let each spelling have its own count of failures."""
+    people.answer = web.json_response({"user": person("818727", "alice")})
+    assert (await sign_in(service, "alice ", "alice-password")).refusal == REFUSED
+
+
+async def test_disabled_or_deleted_user_loses_every_token(
+    service: RunningService, people: PeopleServer
+) -> None:
+    for gone in ([person("818727", "alice", enabled=False)], []):
+        people.people = [person("818727", "alice")]
+        token = (await sign_in(service, "alice"))["access_token"]
+        assert await service.is_active(token)
+        people.people = gone
+        assert not await service.is_active(token)
+
+
+async def test_address_that_is_not_verified_finds_nobody(
+    service: RunningService, people: PeopleServer
+) -> None:
+    users = service.parts.sign_in.users
+    assert await users.by_email("Alice@example.com") is not None
+    people.people = [person("1", "x", claims={"email": "alice@example.com"})]
+    assert await users.by_email("alice@example.com") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": 404},
+        {"status": 401},
+        {"status": 500},
+        {"status": 302, "headers": {"Location": "/elsewhere"}},
+        {"text": "null"},
+        {"text": "{}"},
+        {"text": '{"user": {}}'},
+        {"text": "<html>"},
+        {"text": json.dumps({"user": person("", "alice")})},
+        {"text": json.dumps({"user": person("x" * 256, "alice")})},
+        {"text": json.dumps({"user": person("818727", "alice", enabled="yes")})},
+        {"text": json.dumps({"user": person("1", "alice")})},
+        {"body": b"\xff"},
+        {"text": '{"user": null}' + " " * (1 << 20)},
+    ],
+    ids=[
+        *("404", "401", "500", "redirect", "null", "nothing", "no members", "HTML", "empty sub"),
+        *("long sub", "text for true", "another sub", "no UTF-8", "too long"),
+    ],
+)
+async def test_answer_that_is_none_is_an_absence(
+    service: RunningService, people: PeopleServer, events: list[object], answer: dict[str, Any]
+) -> None:
+    """Nothing but the answer that says so makes a token inactive or a user unknown."""
+    token = (await sign_in(service, "alice"))["access_token"]
+    people.answer = web.Response(**answer)
+    with capture_logs() as logged:
+        assert (await service.introspect(token)).refusal == AWAY
+    assert SECRET not in str(logged)
+    assert await service.is_active(token)
+    assert not any(isinstance(event, LoginFailed) for event in events)
+
+
+async def test_answer_on_a_password_that_is_none_is_no_wrong_password(
+    service: RunningService, people: PeopleServer, events: list[object]
+) -> None:
+    users = service.parts.sign_in.users
+    user = await users.by_username("alice")
+    for text in ("{}", '{"valid": "true"}', '{"valid": 1}', "true"):
+        people.answer = web.Response(text=text)
+        with pytest.raises(Exception, match="cannot be reached"):
+            await users.verify_password("alice", "alice-password", user)
+    assert not any(isinstance(event, LoginFailed) for event in events)
+
+
+class TestMutualTls:
+    """This service shows a certificate."""
+
+    @pytest.mark.rfc("8446#4.4.2")
+    async def test_certificate_is_shown_and_read_again_when_it_has_changed(
+        self, start: Start, config: dict[str, Any], people: PeopleServer, tmp_path: Path
+    ) -> None:
+        ours = root("CN=ours")
+        own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        loopback = certified(tmp_path)
+        own.load_cert_chain(loopback)
+        own.verify_mode = ssl.CERT_REQUIRED
+        own.load_verify_locations(cadata=ours.pem)
+        file = root("CN=stranger").issue().write(tmp_path / "own.pem")
+        async with listening(people.serve, tls=own) as origin:
+            http = config["users"]["http"]
+            http |= {"find_url": f"{origin}/find", "verify_url": f"{origin}/verify"}
+            http["certificate"] = str(file)
+            service = await start(config | {"outgoing": {"ca_file": str(loopback)}})
+            assert (await sign_in(service, "alice")).refusal == AWAY
+            ours.issue("CN=token-service").write(file)
+            assert (await sign_in(service, "alice")).status == 200
