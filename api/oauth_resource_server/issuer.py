@@ -113,9 +113,10 @@ class Keys:
         if (kid, alg) not in self._read:
             named = [jwk for jwk in self._set if kid is None or jwk.get("kid") == kid]
             keys = [key for jwk in named if (key := jose.read_key(jwk, alg)) is not None]
-            if len(keys) != 1:
-                return None
-            self._read[kid, alg] = keys[0]
+            key = keys[0] if len(keys) == 1 else None
+            if kid is not None and key is None:
+                return None  # an invented key id is not remembered
+            self._read[kid, alg] = key
         return self._read[kid, alg]
 
     def _floor(self) -> int:
