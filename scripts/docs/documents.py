@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from scripts.docs import configuration, conformance, decisions, profiles, rfc_map
+from scripts.docs import configuration, conformance, decisions, profiles, reach, rfc_map
 from service.catalogue import builtin_catalogue
 from service.config.schema.json_schema import json_schema
 
@@ -15,5 +15,6 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
     "conformance.md": conformance.render,
     "decisions/README.md": decisions.render,
     "profiles.md": profiles.render,
+    "reach.svg": reach.render,
     "rfc-map.md": rfc_map.render,
 }

@@ -45,6 +45,9 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "sessions",
         "grants",
         "diff",
+        "graph",
+        "why",
+        "test",
     }
 
 

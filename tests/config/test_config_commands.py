@@ -172,6 +172,8 @@ def test_diff_speaks_json(run: Callable[..., Any], tmp_path: Path) -> None:
     assert json.loads(run("diff", old, new, "--format", "json").stdout) == {
         "changes": ["+ tenants[acme]"],
         "need_restart": ["server.port"],
+        "new_reach": [],
+        "lost_reach": [],
     }
 
 

@@ -10,7 +10,7 @@ from oauth_resource_server import Demand, Request, ResourceServer
 from oauth_resource_server.testing import LocalIssuer
 from time_machine import TimeMachineFixture
 
-from .fixtures import MakeApi, accepts, refusal_of, request
+from .conftest import MakeApi, accepts, refusal_of, request
 
 START = 1_900_000_000
 RESOURCE = 'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource"'

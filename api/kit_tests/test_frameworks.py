@@ -33,7 +33,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request as StarletteRequest
 from starlette.responses import JSONResponse
 
-from .fixtures import URL, MakeApi
+from .conftest import URL, MakeApi
 
 READ, STRONG = "orders.read", "gold"
 WELL_KNOWN = "/.well-known/oauth-protected-resource"

@@ -12,7 +12,7 @@ from oauth_resource_server.http import Answer
 from oauth_resource_server.testing import LocalIssuer
 from time_machine import TimeMachineFixture
 
-from .fixtures import MakeApi, authenticate, fetches, together
+from .conftest import MakeApi, authenticate, fetches, together
 
 START = 1_900_000_000
 METADATA = {"token_endpoint": "https://login.example.com/token"}

@@ -12,7 +12,7 @@ from oauth_resource_server import ResourceServer
 from oauth_resource_server.jose import hash_of
 from oauth_resource_server.testing import LocalIssuer
 
-from .fixtures import MakeApi, accepts, refusal_of, request
+from .conftest import MakeApi, accepts, refusal_of, request
 
 DER = b"certificate of the client"  # nothing of it is read but its hash
 OTHER = b"certificate of somebody else"

@@ -13,7 +13,7 @@ from oauth_resource_server.jose import base64url
 from oauth_resource_server.testing import LocalIssuer, sign
 from time_machine import TimeMachineFixture
 
-from .fixtures import ISSUER, MakeApi, authenticate, refusal_of
+from .conftest import ISSUER, MakeApi, authenticate, refusal_of
 
 
 async def test_token_of_the_issuer_describes_its_caller(

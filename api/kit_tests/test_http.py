@@ -12,7 +12,7 @@ from oauth_resource_server import http as kit_http
 from oauth_resource_server.http import AiohttpHttp, Http, HttpxHttp, fetch_json
 from oauth_resource_server.testing import LocalIssuer
 
-from .fixtures import authenticate, request
+from .conftest import authenticate, request
 
 
 @pytest.fixture(params=[HttpxHttp, AiohttpHttp], ids=["httpx", "aiohttp"])

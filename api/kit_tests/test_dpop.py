@@ -14,7 +14,7 @@ from oauth_resource_server.jose import base64url
 from oauth_resource_server.testing import DpopKey, LocalIssuer, sign
 from time_machine import TimeMachineFixture
 
-from .fixtures import ORDERS, URL, MakeApi, accepts, refusal_of, request, together
+from .conftest import ORDERS, URL, MakeApi, accepts, refusal_of, request, together
 
 START = 1_900_000_000
 

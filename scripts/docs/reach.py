@@ -1,0 +1,22 @@
+"""Draws what the registry of examples/delegation allows, for docs/reach.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service.catalogue import builtin_catalogue
+from service.cli.ways.drawing import Edge, as_svg
+from service.cli.ways.finding import find_ways
+from service.cli.ways.places import Places
+from service.config.load import load
+
+REPOSITORY = Path(__file__).parents[2]
+FILE = REPOSITORY / "examples/delegation/config.yaml"
+
+
+def render() -> str:
+    """Return the picture; places are relative to the repository."""
+    registry = load(FILE, {"ISSUER": "http://localhost:8080"}, builtin_catalogue()).registry
+    places = Places(FILE)
+    edges = [Edge(way, places.way(way)) for way in find_ways(registry)]
+    return as_svg(edges).replace(f"{REPOSITORY}/", "") + "\n"

@@ -1,0 +1,111 @@
+"""`graph`, `why`, `test`: commands that answer which client can get tokens for which API, and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from service.cli.settings import FILE, file_option, load_settings
+from service.cli.table import format_option, print_json
+from service.cli.ways.drawing import FORMATS, Edge, edge_members
+from service.cli.ways.expected import BadRow, find_failures, read_rows
+from service.cli.ways.finding import find_ways
+from service.cli.ways.missing import find_unknown, missing_conditions
+from service.cli.ways.places import Places
+
+
+@click.command("graph")
+@file_option
+@click.option("--from", "client", help="Only the ways of this client.")
+@click.option("--to", "api", help="Only the ways to this API resource.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(sorted(FORMATS)),
+    default="mermaid",
+    show_default=True,
+    help="How the graph is written.",
+)
+def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
+    """Draw which client can get tokens for which API.
+
+    Each line says how (directly, by delegation, by exchange, by an extension grant), with which
+    scope, and in which file and line that is allowed.
+
+    \b
+    Example:
+      python -m service graph --to api2 --format svg > reach.svg
+    """
+    registry = load_settings(file).registry
+    unknown = [*find_unknown(registry, client or next(iter(registry.clients), ""), api)]
+    if unknown and (client or api):
+        raise click.ClickException("; ".join(unknown))
+    places = Places(file)
+    ways = [
+        way
+        for way in find_ways(registry)
+        if client in {None, way.client_id} and api in {None, way.api}
+    ]
+    click.echo(FORMATS[output]([Edge(way, places.way(way)) for way in ways]))
+
+
+@click.command("why")
+@click.argument("client")
+@click.argument("api")
+@click.argument("scope", required=False)
+@file_option
+@format_option
+def why(client: str, api: str, scope: str | None, file: Path, output: str) -> None:
+    """Say how CLIENT can get tokens for API, or what is missing.
+
+    With SCOPE, only tokens that hold this scope value count. Exits with 1 where there is no way.
+
+    \b
+    Example:
+      python -m service why frontend api2
+    """
+    registry, places = load_settings(file).registry, Places(file)
+    ways = find_ways(registry)
+    found = [
+        Edge(way, places.way(way))
+        for way in ways
+        if (way.client_id, way.api) == (client, api) and (scope is None or scope in way.scope)
+    ]
+    missing = () if found else missing_conditions(registry, ways, client, api, scope)
+    if output == "json":
+        print_json({"ways": [edge_members(edge) for edge in found], "missing": list(missing)})
+    elif found:
+        for edge in found:
+            click.echo(edge.label)
+    else:
+        place = f" ({places.client(client)})" if client in registry.clients else ""
+        click.echo(f"no way; {client} needs{place}:")
+        for condition in missing:
+            click.echo(f"  {condition}")
+    raise SystemExit(0 if found else 1)
+
+
+@click.command("test")
+@click.argument("expected", type=FILE, default="registry.test.yaml")
+@file_option
+def test(expected: Path, file: Path) -> None:
+    """Check which client can get tokens for which API against EXPECTED.
+
+    EXPECTED is a list of rows: {client: NAME, can: [API, …], cannot: [API, …]}, where "API SCOPE" means
+    a token with that scope value, and {api: NAME, only: [CLIENT, …]}. Exits with 1 where one does not hold.
+
+    \b
+    Example:
+      python -m service test registry.test.yaml
+    """
+    try:
+        rows = read_rows(expected)
+    except BadRow as error:
+        raise click.ClickException(str(error)) from error
+    registry = load_settings(file).registry
+    failures = [*find_failures(rows, registry, find_ways(registry))]
+    for failure in failures:
+        click.echo(f"{expected}: {failure}")
+    click.echo(f"{expected}: {len(rows)} rows, {len(failures)} failures", err=True)
+    raise SystemExit(1 if failures else 0)

@@ -1,0 +1,1 @@
+"""What a registry allows: the ways in which clients get tokens for APIs."""

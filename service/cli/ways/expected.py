@@ -1,0 +1,125 @@
+"""Reads the rows of a registry test, and compares them with the ways of a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from service.cli.ways.finding import Way
+from service.cli.ways.missing import find_unknown, missing_conditions
+from service.model.registry import Registry
+
+_KEYS = ({"client", "can"}, {"client", "cannot"}, {"client", "can", "cannot"}, {"api", "only"})
+
+
+class BadRow(ValueError):
+    """The file of expectations cannot be used; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is expected of a client, or of an API."""
+
+    number: int
+    client: str | None = None
+    can: tuple[str, ...] = ()
+    """Each the name of an API, or of an API and a scope value, such as `orders orders.read`."""
+    cannot: tuple[str, ...] = ()
+    api: str | None = None
+    only: tuple[str, ...] = ()
+    """All clients that can get tokens for the API."""
+
+
+def read_rows(file: Path) -> tuple[Row, ...]:
+    """Return the rows; raise BadRow if the file is not a list of them."""
+    try:
+        content = yaml.load(file.read_text(), yaml.CSafeLoader)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise BadRow(f"{file}: it cannot be read as YAML: {error}") from error
+    if not isinstance(content, list) or not content:
+        raise BadRow(f"{file}: it is a list of rows, such as {{client: frontend, can: [api1]}}")
+    rows = cast("list[object]", content)
+    return tuple(_read_row(file, number, row) for number, row in enumerate(rows, 1))
+
+
+def _read_row(file: Path, number: int, row: object) -> Row:
+    members = cast("Mapping[str, object]", row if isinstance(row, dict) else {})
+    if set(members) not in _KEYS:
+        raise BadRow(f"{file}: row {number} has client with can or cannot, or api with only")
+    lists: dict[str, tuple[str, ...]] = {}
+    names: dict[str, str] = {}
+    for key, value in members.items():
+        if key in {"client", "api"} and isinstance(value, str):
+            names[key] = value
+        elif isinstance(value, list) and all(
+            isinstance(each, str) for each in cast("list[object]", value)
+        ):
+            lists[key] = tuple(cast("list[str]", value))
+        else:
+            raise BadRow(f"{file}: row {number}: {key} is not what it has to be")
+    return Row(
+        number=number,
+        client=names.get("client"),
+        can=lists.get("can", ()),
+        cannot=lists.get("cannot", ()),
+        api=names.get("api"),
+        only=lists.get("only", ()),
+    )
+
+
+def find_failures(
+    rows: Collection[Row], registry: Registry, ways: Collection[Way]
+) -> Iterator[str]:
+    """Yield a line for each expectation that does not hold, and for each unknown name."""
+    reach: dict[tuple[str, str], frozenset[str]] = {}
+    for way in ways:
+        key = (way.client_id, way.api)
+        reach[key] = reach.get(key, frozenset()) | way.scope
+    for row in rows:
+        failures = (
+            _of_api(row, registry, ways) if row.api else _of_client(row, registry, ways, reach)
+        )
+        yield from (f"row {row.number}: {failure}" for failure in failures)
+
+
+def _of_client(
+    row: Row,
+    registry: Registry,
+    ways: Collection[Way],
+    reach: Mapping[tuple[str, str], frozenset[str]],
+) -> Iterator[str]:
+    client = str(row.client)
+    for expected, names in ((True, row.can), (False, row.cannot)):
+        for name in names:
+            api, _, value = name.partition(" ")
+            scope = value or None
+            unknown = [*find_unknown(registry, client, api, scope)]
+            held = reach.get((client, api), frozenset())
+            can = bool(held) if scope is None else scope in held
+            if unknown:
+                yield "; ".join(unknown)
+            elif expected and not can:
+                missing = missing_conditions(registry, ways, client, api, scope)
+                yield f"{client} cannot get a token for {name}: {'; '.join(missing)}"
+            elif can and not expected:
+                kinds = sorted({w.kind for w in ways if (w.client_id, w.api) == (client, api)})
+                yield f"{client} can get a token for {name}: {', '.join(kinds)}"
+
+
+def _of_api(row: Row, registry: Registry, ways: Collection[Way]) -> Iterator[str]:
+    api = str(row.api)
+    for client in row.only or (next(iter(registry.clients), ""),):
+        unknown = [*find_unknown(registry, client, api)]
+        if unknown:
+            yield "; ".join(unknown)
+            return
+    able = {way.client_id for way in ways if way.api == api}
+    for client in sorted(able.difference(row.only)):
+        yield f"{client} can get a token for {api}, and is not among only"
+    for client in sorted(set(row.only) - able):
+        missing = missing_conditions(registry, ways, client, api, None)
+        yield f"{client} cannot get a token for {api}: {'; '.join(missing)}"

@@ -1,0 +1,40 @@
+"""Names the file and line of a client's entry; read only for what is shown."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+from service.cli.ways.finding import Way
+from service.config.problem import Finding
+from service.config.reading.files import FilesRead
+from service.config.reading.source import Source
+
+
+class Places:
+    """The places of the entries of one configuration."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def way(self, way: Way) -> str:
+        """Return file and line of what allows a way."""
+        return way.rule or self.client(way.client_id)
+
+    def client(self, client_id: str) -> str:
+        """Return file and line of the entry of a client."""
+        source, positions = self._read
+        problem = source.problem(Finding(("clients", positions[client_id]), ""))
+        return f"{problem.file}:{problem.line}"
+
+    @cached_property
+    def _read(self) -> tuple[Source, dict[str, int]]:
+        source = Source(self._file, os.environ, FilesRead())
+        clients = source.values.get("clients") if isinstance(source.values, dict) else None
+        positions = {
+            str(entry["client_id"]): at
+            for at, entry in enumerate(clients if isinstance(clients, list) else [])
+            if isinstance(entry, dict)
+        }
+        return source, positions
