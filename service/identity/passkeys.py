@@ -6,21 +6,26 @@ import hmac
 import secrets
 from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
+from service.clock import clock
+from service.model.factors import Passkey
 from service.model.handle import digest
-from service.model.passkey import ALGORITHMS, Passkey, PasskeyRefused
+from service.model.passkey_events import PasskeyRefusal
 from service.protocol.base64url import base64url
 from service.store.rate_limit import RateLimit, network_of
 from service.store.stores import Stores
 
 if TYPE_CHECKING:
     from service.identity.webauthn import WebAuthn
+
+ALGORITHMS = (-8, -7, -257)
+"""Those of new passkeys, as COSE numbers them: Ed25519, ES256 and RS256 (WebAuthn Level 3 §5.4), the best first."""
 
 LIFETIME = 15 * 60
 """Seconds that a challenge counts, which is as long as a sign-in may take."""
@@ -45,6 +50,14 @@ _AuthenticatorData = Annotated[_Base64url, msgspec.Meta(max_length=MAX_AUTHENTIC
 _Transport = Annotated[str, msgspec.Meta(pattern="^[a-z-]{1,20}$")]
 
 
+class PasskeyRefused(Exception):
+    """The response of an authenticator is not accepted; the text is for the audit log alone."""
+
+    def __init__(self, reason: PasskeyRefusal, cause: str) -> None:
+        super().__init__(cause)
+        self.reason: PasskeyRefusal = reason
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelyingParty:
     """The name that passkeys are bound to, and the origin of the only pages that may ask for them."""
@@ -60,15 +73,23 @@ class Asking:
     purpose: Purpose
     browser: str
     """The value of its cookie."""
-    address: str
+    address: str = ""
+    """Where a user comes from of whom nothing else is known."""
     parked_id: str = ""
     """The authorization request; empty where the user signs in to the own account."""
     subject: str = ""
     """The user; empty where the passkey has to say who it is."""
+    user_handle: str = ""
+    """Of the passkeys that the user has, in an enrolment; empty for the first one."""
 
     @property
     def binding(self) -> str:
-        return digest(f"{self.purpose}\0{self.browser}\0{self.parked_id}\0{self.subject}")
+        who = f"{self.browser}\0{self.subject}\0{self.user_handle}"
+        return digest(f"{self.purpose}\0{self.parked_id}\0{who}")
+
+    def find_user_handle(self, challenge: str) -> str:
+        """Return the user handle of a new passkey; of the first one it is as random as the challenge (§14.6.1)."""
+        return self.user_handle or digest(f"user handle\0{challenge}")
 
 
 class _Signed(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,35 +140,27 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """The user of a new passkey, as the authenticator keeps it (§5.4.3)."""
-
-    handle: str
-    """Says nothing of the user (§14.6.1); base64url."""
-    name: str
-    display_name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Passkeys:
     """The ceremonies of one relying party."""
 
     party: RelyingParty
     stores: Stores
     rate_limit: RateLimit
-    """Of the challenges for a network."""
+    """Of the challenges for a user, or for a network."""
 
     async def ask_for_new(
-        self, asking: Asking, owner: Owner, *, known: Iterable[Passkey]
+        self, asking: Asking, *, username: str, display_name: str, known: Iterable[Passkey]
     ) -> Mapping[str, object]:
         """Return PublicKeyCredentialCreationOptionsJSON (§5.4); raise TooManyRequests.
 
         An authenticator that has one of the known passkeys makes no second one.
         """
+        challenge = await self._new_challenge(asking)
+        handle = asking.find_user_handle(challenge)
         return {
-            "challenge": await self._new_challenge(asking),
+            "challenge": challenge,
             "rp": {"id": self.party.rp_id, "name": self.party.rp_id},
-            "user": {"id": owner.handle, "name": owner.name, "displayName": owner.display_name},
+            "user": {"id": handle, "name": username, "displayName": display_name},
             "pubKeyCredParams": [{"type": "public-key", "alg": alg} for alg in ALGORITHMS],
             "excludeCredentials": [_descriptor(passkey) for passkey in known],
             "authenticatorSelection": {
@@ -191,11 +204,19 @@ class Passkeys:
             raise PasskeyRefused("unverified", "a page in a frame of another site has asked")
         return Answer(unverified=sent, challenge=said.challenge)
 
-    def register(self, answer: Answer, *, user_handle: str) -> Passkey:
+    def register(self, asking: Asking, answer: Answer, *, name: str) -> Passkey:
         """Return the new passkey, or raise PasskeyRefused (§7.1)."""
-        passkey = self._webauthn(answer).register(answer.for_library(), user_handle=user_handle)
-        transports = answer.unverified.response.transports
-        return msgspec.structs.replace(passkey, transports=transports)
+        found = self._webauthn(answer).register(answer.for_library())
+        return Passkey(
+            credential_id=found.credential_id,
+            public_key=found.public_key,
+            user_handle=asking.find_user_handle(answer.challenge),
+            sign_count=found.sign_count,
+            backup_eligible=found.backup_eligible,
+            transports=answer.unverified.response.transports,
+            name=name,
+            created_at=clock(),
+        )
 
     def verify(self, answer: Answer, passkey: Passkey, *, alone: bool) -> Passkey:
         """Return the passkey as it is after this use, or raise PasskeyRefused (§7.2).
@@ -203,19 +224,19 @@ class Passkeys:
         Alone, it has to say who the user is, and that the authenticator has verified it.
         """
         handle = answer.unverified.response.user_handle
-        if handle is None and alone:
+        if alone and not handle:
             raise PasskeyRefused("unverified", "the user handle is missing")
-        if handle is not None and not hmac.compare_digest(handle, passkey.user_handle):
+        if handle and not hmac.compare_digest(handle, passkey.user_handle):
             raise PasskeyRefused("unverified", "the user handle is of another user")
         count = self._webauthn(answer).verify(
             answer.for_library(), passkey, user_verification=alone
         )
         if count <= passkey.sign_count and (count, passkey.sign_count) != (0, 0):
             raise PasskeyRefused("counter", f"{count} comes after {passkey.sign_count}")
-        return msgspec.structs.replace(passkey, sign_count=count)
+        return replace(passkey, sign_count=count, last_used=clock())
 
     async def _new_challenge(self, asking: Asking) -> str:
-        await self.rate_limit.count(network_of(asking.address))
+        await self.rate_limit.count(asking.subject or network_of(asking.address))
         challenge = base64url(secrets.token_bytes(32))
         challenges = self.stores.passkey_challenges
         await self.stores.kv.write(challenges.put(asking.binding, digest(challenge), ttl=LIFETIME))

@@ -234,6 +234,10 @@ def _find_failure(
         return "unknown"
     if not user.enabled:
         return "disabled"
+    return None if is_of_tenants(user, tenants) else "other_tenant"
+
+
+def is_of_tenants(user: User, tenants: Collection[str]) -> bool:
+    """Return whether the user is of one of these tenants; of none, everybody is."""
     tenant = user.claims.get(CLAIM)
-    is_other = bool(tenants) and not (isinstance(tenant, str) and tenant in tenants)
-    return "other_tenant" if is_other else None
+    return not tenants or (isinstance(tenant, str) and tenant in tenants)

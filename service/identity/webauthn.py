@@ -22,7 +22,8 @@ from fido2.webauthn import (
     UserVerificationRequirement,
 )
 
-from service.model.passkey import ALGORITHMS, Passkey, PasskeyRefused
+from service.identity.passkeys import ALGORITHMS, PasskeyRefused
+from service.model.factors import Passkey
 
 T = TypeVar("T")
 
@@ -30,6 +31,16 @@ RSA_BYTES = range(256, 513)
 """Of a modulus: from 2048 to 4096 bits."""
 
 logging.getLogger("fido2").setLevel(logging.WARNING)  # below, it logs the ids of credentials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCredential:
+    """What a registration says of the new key."""
+
+    credential_id: str
+    public_key: str
+    sign_count: int
+    backup_eligible: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +53,10 @@ class WebAuthn:
     challenge: str
     """As it was sent, base64url."""
 
-    def register(self, response: Mapping[str, object], *, user_handle: str) -> Passkey:
-        """Return the new passkey, or raise PasskeyRefused; nothing is asked of its attestation (§7.1)."""
+    def register(self, response: Mapping[str, object]) -> NewCredential:
+        """Return the new credential, or raise PasskeyRefused; nothing is asked of its attestation (§7.1)."""
 
-        def read() -> Passkey:
+        def read() -> NewCredential:
             sent = RegistrationResponse.from_dict(response)
             found = self._server.register_complete(self._state(required=False), sent)  # pyright: ignore[reportUnknownMemberType]
             _check_flags(found)
@@ -53,10 +64,9 @@ class WebAuthn:
             if credential is None or credential.credential_id != sent.raw_id:
                 raise ValueError("The response is about another credential.")
             _check_key(credential.public_key)
-            return Passkey(
+            return NewCredential(
                 credential_id=websafe_encode(credential.credential_id),
                 public_key=websafe_encode(cbor.encode(dict(credential.public_key))),
-                user_handle=user_handle,
                 sign_count=found.counter,
                 backup_eligible=found.is_backup_eligible(),
             )

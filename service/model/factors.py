@@ -29,6 +29,8 @@ class Passkey:
     """In base64url."""
     public_key: str
     """The COSE key, in base64url."""
+    user_handle: str
+    """By which the authenticator knows the person: random, the same in all of a person's passkeys, in base64url."""
     sign_count: int
     """The last signature counter; 0 where the authenticator has none."""
     backup_eligible: bool
@@ -39,6 +41,11 @@ class Passkey:
     created_at: int
     """Seconds since the epoch."""
     last_used: int | None = None
+
+    @property
+    def amr(self) -> tuple[str, ...]:
+        """The methods of a use of it: a key that can be copied counts as software (RFC 8176 §2)."""
+        return ("swk" if self.backup_eligible else "hwk", "user")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import ciba_events, events, provider_events
+from service.model import ciba_events, events, passkey_events, provider_events
 from service.model.timings import OthersAnswered, Signed, StoreAnswered
 from service.observe import readings
 from service.observe.readings import NAMESPACE, Readings
@@ -53,6 +53,8 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.LoginSucceeded: ("logins", "Logins by password."),
     events.LoginFailed: ("login_failures", "Failed logins."),
     events.LoginLocked: ("login_lockouts", "Lockouts after too many failed logins."),
+    passkey_events.PasskeySignInSucceeded: ("passkey_logins", "Logins by a passkey alone."),
+    passkey_events.PasskeyRejected: ("passkey_refusals", "Passkeys that were refused."),
     provider_events.ProviderSignInFailed: (
         "provider_sign_in_failures",
         "Failed sign-ins at providers.",

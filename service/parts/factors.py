@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.methods import FactorMethod
+from service.identity.factors.passkey import PasskeyMethod, UsedPasskeys
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.factors.stored import StoredFactors
 from service.identity.factors.totp import TotpMethod
+from service.identity.passkey_sign_in import PasskeyOwners, PasskeySignIn
+from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
 from service.keys.sealing import Seal
 from service.model.factors import FactorStore
@@ -22,16 +25,41 @@ class FactorParts:
         self.seal = Seal(shared.configuration.signing.encryption_key)
         store: FactorStore = StoredFactors(shared.stores, self.seal)
         self.enrolled = EnrolledFactors(store)
+        throttle = Throttle(
+            kv=shared.kv, prefix=shared.prefix, limits=shared.configuration.limits, name="of"
+        )
+        self.emit = shared.emit
+        self.passkeys = build_passkeys(shared, self.enrolled)
+        self.passkey_sign_in: PasskeySignIn | None = None
+        if self.passkeys is not None:
+            self.passkey_sign_in = PasskeySignIn(
+                used=self.passkeys,
+                owners=PasskeyOwners(shared.stores),
+                users=users,
+                throttle=throttle,
+                emit=shared.emit,
+            )
         self.second_factors = SecondFactors(
             enrolled=self.enrolled,
             methods=second_factor_methods(self),
-            throttle=Throttle(
-                kv=shared.kv, prefix=shared.prefix, limits=shared.configuration.limits, name="of"
-            ),
+            throttle=throttle,
             emit=shared.emit,
         )
 
 
 def second_factor_methods(parts: FactorParts) -> tuple[FactorMethod, ...]:
     """Return all methods; of those that a user has enrolled the first one is asked for first."""
-    return (TotpMethod(parts.enrolled), RecoveryCodeMethod(parts.enrolled))
+    passkeys = (PasskeyMethod(used=parts.passkeys, emit=parts.emit),) if parts.passkeys else ()
+    return (*passkeys, TotpMethod(parts.enrolled), RecoveryCodeMethod(parts.enrolled))
+
+
+def build_passkeys(shared: Shared, enrolled: EnrolledFactors) -> UsedPasskeys | None:
+    """Return what asks for passkeys and verifies them; None where browsers have none for this issuer."""
+    party = find_relying_party(shared.issuer, shared.registry.current.mfa.webauthn.rp_id)
+    if party is None:
+        return None
+    per_minute = shared.configuration.limits.parked_requests_per_minute
+    limit = shared.rate_limit("passkey", per_minute)
+    return UsedPasskeys(
+        passkeys=Passkeys(party=party, stores=shared.stores, rate_limit=limit), enrolled=enrolled
+    )

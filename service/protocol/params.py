@@ -25,6 +25,7 @@ MAX_LENGTH: Mapping[str, int] = {
     "acr_values": 300,
     "username": 254,
     "password": 200,
+    "passkey": 8192,
     "code": 256,
     "code_verifier": 128,
     "refresh_token": 256,

@@ -97,6 +97,8 @@ class Stores:
         # Under the digest of a user or session at an identity provider (identity/provider_sessions.py):
         self.provider_sessions = Index(prefix, "px", MAX_MEMBERS)  # those here that came from it
         self.provider_logouts = Records(prefix, "pe", int)  # an hour; the time of its logout there
+        # Under the digest of a passkey's id, whose it is:
+        self.passkey_owners = Records(prefix, "po", str)  # no TTL
 
     def _name_polled(self, prefix: str) -> None:
         """Name what is kept until REPLAY_WINDOW after the end of a request that its client polls for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from aiohttp import web
@@ -32,7 +33,15 @@ FURTHER: dict[str, dict[str, Any]] = {
     },
 }
 """The pages that are no screens of a sign-in."""
-SHOWN = SCREENS | FURTHER
+VARIANTS: dict[str, dict[str, Any]] = {
+    "second_factor.html with a code": SCREENS["second_factor.html"] | {"method": "otp"},
+    "second_factor.html with a recovery code": SCREENS["second_factor.html"]
+    | {"method": "recovery_code"},
+    "second_factor.html without any": SCREENS["second_factor.html"]
+    | {"method": None, "others": [], "error": None},
+}
+"""Pages that show something else, each under its template and what that is."""
+SHOWN = SCREENS | FURTHER | VARIANTS
 
 
 @pytest.fixture
@@ -47,10 +56,10 @@ async def pages(ui: dict[str, Any]) -> AsyncIterator[str]:
     screens = Browser(issuer="http://localhost", **ui)
 
     async def show(request: web.Request) -> web.Response:
-        template = request.match_info["template"]
-        return screens.pages.render(request, template, context=SHOWN[template])
+        name = request.match_info["name"]
+        return screens.pages.render(request, name.split()[0], context=SHOWN[name])
 
-    screens.app.add_routes([web.get("/pages/{template}", show)])
+    screens.app.add_routes([web.get("/pages/{name}", show)])
     runner = web.AppRunner(screens.app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -73,7 +82,9 @@ async def page(chromium: Chromium) -> AsyncIterator[Page]:
 def test_every_page_is_looked_at() -> None:
     """Every template that is a page of its own, and no part of one."""
     texts = {file.name: file.read_text() for file in BUILT_IN.glob("*.html")}
-    assert set(SHOWN) == {name for name, text in texts.items() if '{% extends "base.html"' in text}
+    assert {name.split()[0] for name in SHOWN} == {
+        name for name, text in texts.items() if '{% extends "base.html"' in text
+    }
 
 
 async def test_axe_finds_what_is_wrong(page: Page) -> None:
@@ -100,10 +111,10 @@ async def test_axe_finds_nothing_on_any_page(
 ) -> None:
     await page.emulate_media(color_scheme=scheme)
     found: dict[str, list[str]] = {}
-    for template in SHOWN:
-        answer = await page.goto(f"{pages}{template}?language={language}")
+    for name in SHOWN:
+        answer = await page.goto(f"{pages}{quote(name)}?language={language}")
         assert answer is not None
-        assert answer.ok, template
+        assert answer.ok, name
         await page.evaluate(AXE)
-        found[template] = await page.evaluate(RUN)
-    assert {template: violations for template, violations in found.items() if violations} == {}
+        found[name] = await page.evaluate(RUN)
+    assert {name: violations for name, violations in found.items() if violations} == {}

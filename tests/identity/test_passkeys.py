@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-import msgspec
 import pytest
 from fido2 import cbor
 from fido2.utils import websafe_encode
@@ -20,12 +19,12 @@ from service.identity import webauthn
 from service.identity.passkeys import (
     MAX_RESPONSE,
     Asking,
-    Owner,
+    PasskeyRefused,
     Passkeys,
     RelyingParty,
     find_relying_party,
 )
-from service.model.passkey import Passkey, PasskeyRefused
+from service.model.factors import Passkey
 from service.protocol.errors import TooManyRequests
 from service.store.keyvalue import KeyValue
 from service.store.rate_limit import RateLimit
@@ -43,16 +42,18 @@ from tests.driving.authenticator import (
 pytestmark = pytest.mark.rfc("webauthn#7.1", "webauthn#7.2", "webauthn#13.4.3")
 
 PARTY = RelyingParty(rp_id="example.com", origin="https://login.example.com")
-OWNER = Owner(handle="aGFuZGxl", name="alice", display_name="Alice")
+ALICE: dict[str, Any] = {"username": "alice", "display_name": "Alice"}
 HERE = Asking(purpose="sign-in", browser="browser", address="192.0.2.7")
 ENROLMENT = replace(HERE, purpose="enrolment", subject="1")
 SECOND_FACTOR = replace(HERE, purpose="second factor", parked_id="request", subject="1")
 SOME_PASSKEY = Passkey(
     credential_id="aWQ",
     public_key=websafe_encode(cbor.encode(Authenticator(origin=PARTY.origin).key)),
-    user_handle=OWNER.handle,
+    user_handle="aGFuZGxl",
     sign_count=0,
     backup_eligible=False,
+    name="Key",
+    created_at=0,
 )
 
 
@@ -70,7 +71,8 @@ class Person:
 
     async def sends(self, response: Any, asking: Asking = HERE) -> Passkey:
         answer = await self.passkeys.open(asking, json.dumps(response))
-        return self.passkeys.verify(answer, self.passkey, alone=asking is HERE)
+        used = self.passkeys.verify(answer, self.passkey, alone=asking is HERE)
+        return replace(used, last_used=None)
 
 
 @pytest.fixture
@@ -85,9 +87,9 @@ async def person(passkeys: Passkeys) -> Person:
 
 
 async def enrol(passkeys: Passkeys, authenticator: Authenticator) -> Person:
-    options = await passkeys.ask_for_new(ENROLMENT, OWNER, known=())
+    options = await passkeys.ask_for_new(ENROLMENT, **ALICE, known=())
     answer = await passkeys.open(ENROLMENT, json.dumps(authenticator.create(options)))
-    return Person(passkeys, authenticator, passkeys.register(answer, user_handle=OWNER.handle))
+    return Person(passkeys, authenticator, passkeys.register(ENROLMENT, answer, name="Key"))
 
 
 async def reason(attempt: Awaitable[object]) -> str:
@@ -111,10 +113,23 @@ async def test_the_browser_may_ask_for_it_without_knowing_the_user(passkeys: Pas
 async def test_authenticator_with_a_known_passkey_is_asked_for_no_second_one(
     person: Person,
 ) -> None:
-    options = await person.passkeys.ask_for_new(ENROLMENT, OWNER, known=[person.passkey])
+    options = await person.passkeys.ask_for_new(ENROLMENT, **ALICE, known=[person.passkey])
     assert options["excludeCredentials"] == [
         {"type": "public-key", "id": person.passkey.credential_id, "transports": ("internal",)}
     ]
+
+
+async def test_passkeys_of_one_user_have_one_handle(person: Person) -> None:
+    """So that an authenticator knows that they are of the same account."""
+    handle = person.passkey.user_handle
+    asking = replace(ENROLMENT, user_handle=handle)
+    options = await person.passkeys.ask_for_new(asking, **ALICE, known=[person.passkey])
+    other = Authenticator(origin=PARTY.origin).create(options)
+    assert await reason(person.passkeys.open(ENROLMENT, json.dumps(other))) == "expired"
+    answer = await person.passkeys.open(asking, json.dumps(other))
+    assert person.passkeys.register(asking, answer, name="Key").user_handle == handle
+    unrelated = await enrol(person.passkeys, Authenticator(origin=PARTY.origin))
+    assert unrelated.passkey.user_handle != handle
 
 
 @pytest.mark.parametrize(
@@ -223,7 +238,7 @@ async def test_passkey_of_another_authenticator_is_refused(person: Person) -> No
 async def test_counter_has_to_go_up_unless_it_is_always_zero(
     person: Person, before: int, now: int, accepted: bool
 ) -> None:
-    person = replace(person, passkey=msgspec.structs.replace(person.passkey, sign_count=before))
+    person = replace(person, passkey=replace(person.passkey, sign_count=before))
     person.authenticator.count = now
     if accepted:
         assert (await person.signs_in()).sign_count == now
@@ -284,9 +299,9 @@ def test_any_bytes_of_an_authenticator_are_refused_and_nothing_else_happens(
     attestation = cbor.encode({"fmt": "none", "attStmt": {}, "authData": found})
     page = webauthn.WebAuthn(rp_id=PARTY.rp_id, origin=PARTY.origin, challenge="Y2hhbGxlbmdl")
     with pytest.raises(PasskeyRefused):
-        page.register(_sent("create", attestationObject=attestation), user_handle="")
+        page.register(_sent("create", attestationObject=attestation))
     with pytest.raises(PasskeyRefused):
-        page.register(_sent("create", attestationObject=data.draw(some)), user_handle="")
+        page.register(_sent("create", attestationObject=data.draw(some)))
     use = _sent("get", authenticatorData=found, signature=data.draw(some))
     with pytest.raises(PasskeyRefused):
         page.verify(use, SOME_PASSKEY, user_verification=False)

@@ -45,12 +45,14 @@ def scope(name: str, *, required: bool = False) -> SimpleNamespace:
 SHOWN = SimpleNamespace(
     binding_message="<W4SCT> & more", created_at=1_800_000_000, expires_at=1_800_000_120
 )
+PASSKEY = {"challenge": "'\"><script>", "rpId": "op.example", "allowCredentials": []}
 LOGIN: dict[str, object] = {
     "action": "/account/login",
     "client": CLIENT,
     "tenant": None,
     "username": "alice",
     "local_login": True,
+    "passkey": PASSKEY,
     "can_remember": True,
     "can_cancel": True,
     "providers": [PROVIDER],
@@ -59,6 +61,18 @@ LOGIN: dict[str, object] = {
 }
 SCREENS: dict[str, dict[str, Any]] = {
     "login.html": LOGIN,
+    "second_factor.html": {
+        "action": "/account/second-factor",
+        "client": CLIENT,
+        "tenant": None,
+        "method": "passkey",
+        "form": {"options": PASSKEY},
+        "others": [SimpleNamespace(name="otp", href="/account/second-factor?method=otp")],
+        "can_cancel": True,
+        "error": "invalid_factor",
+        **FORM,
+    },
+    "recovery_code_used.html": {"left": 3, "continue_href": "/account", "tenant": None},
     "requests.html": {
         "action": "/account/requests",
         "user": ALICE,

@@ -9,10 +9,12 @@ from tests.pages.screens import LANGUAGES, SCREENS, Browser, Elements, each_scre
 pytestmark = pytest.mark.rfc("9110#12.5.4")
 
 IDS = {
-    "login.html": {"username", "password", "remember", "login", "cancel", "login-error"},
+    "login.html": {"passkey", "username", "password", "remember", "login", "cancel", "login-error"},
     "not_allowed.html": {"not-allowed", "account-other", "cancel"},
     "select_account.html": {"account-continue", "account-other", "cancel"},
     "consent.html": {"consent-allow", "consent-deny", "remember"},
+    "second_factor.html": {"passkey", "use-another-method", "cancel", "login-error"},
+    "recovery_code_used.html": {"recovery-codes-left", "continue"},
     "request.html": {"request-allow", "request-deny", "binding-message"},
     "requests.html": {"request-done"},
     "device.html": {"user_code", "device-continue", "device-error"},
@@ -47,7 +49,7 @@ def test_a_screen_runs_no_script_but_ours_and_fetches_nothing_foreign(
 ) -> None:
     elements = Elements(browser.sees(template))
     for script in elements.every("script"):
-        assert script["src"].startswith("/auth/static/page.")
+        assert script["src"].startswith(("/auth/static/page.", "/auth/static/passkeys."))
     assert policy_of(browser.sees(template))["script-src"] == ["'self'"]
     assert not any(
         name.startswith("on") or name == "style" for _, a in elements.found for name in a

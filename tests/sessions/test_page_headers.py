@@ -99,7 +99,7 @@ async def test_page_runs_no_inline_script_but_the_one_that_posts_to_the_client(
     page = await reach(app)
     assert len(re.findall("<script>", page.text)) == (1 if reach is form_post else 0)
     for source in re.findall("<script ([^>]+)", page.text):
-        assert source.startswith('src="/static/page.')
+        assert source.startswith(('src="/static/page.', 'src="/static/passkeys.'))
     assert (policy_of(page)["script-src"] == ["'self'"]) == (reach is not form_post)
 
 

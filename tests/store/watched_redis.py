@@ -12,8 +12,8 @@ from redis import Redis
 LASTING = frozenset({"ts:keys"})
 """What has no end: the signing keys. (Registered clients have a lifetime in these tests.)"""
 
-LASTING_KINDS = frozenset({"fa"})
-"""What has no end until people remove it: their second factors."""
+LASTING_KINDS = frozenset({"fa", "po"})
+"""What has no end until people remove it: their second factors, and whose passkey each is."""
 
 HARMLESS = """
     GET EXISTS PING INFO HELLO AUTH CLIENT SELECT CONFIG COMMAND WATCH UNWATCH MULTI EXEC EVAL SCAN PTTL ECHO

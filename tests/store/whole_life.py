@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from service.clock import clock
-from service.identity.passkeys import Asking, Passkeys, RelyingParty
 from service.identity.sources.last_seen import LastSeen
 from service.keys.sealing import Seal
 from service.model.factors import Factors
@@ -24,6 +23,7 @@ from tests.driving.dpop import DpopKey
 from tests.driving.registering import RegisteredApp
 from tests.driving.registry import client_in, hashed
 from tests.driving.service import RunningService
+from tests.factors.keyring import enrol, remove, use
 from tests.factors.phone import ALICE, Phone
 from tests.identity_providers.fake_provider import FakeProvider
 from tests.identity_providers.journey import provider_entry
@@ -239,13 +239,16 @@ async def second_factor(service: RunningService, browser: Browser, _: FakeProvid
     await service.parts.factors.enrolled.change(ALICE, lambda _: Factors())
 
 
-async def passkey(service: RunningService, _: Browser, __: FakeProvider) -> None:
-    """A passkey that is asked for, and not used."""
-    shared = service.parts.shared
-    party = RelyingParty(rp_id="localhost", origin="http://localhost")
-    limit = shared.rate_limit("passkey", 600)
-    passkeys = Passkeys(party=party, stores=shared.stores, rate_limit=limit)
-    await passkeys.ask(Asking(purpose="sign-in", browser="some browser", address="192.0.2.7"))
+async def passkey(service: RunningService, browser: Browser, _: FakeProvider) -> None:
+    """A passkey that is asked for in vain, one that signs in, and the end of it."""
+    browser.forget_cookies()
+    mine = await enrol(service)
+    await ClientApp(service, browser).authorize()
+    assert (
+        "code"
+        in (await use(browser, await ClientApp(service, browser).authorize(), mine)).parameters
+    )
+    await remove(service, mine)
 
 
 async def device(service: RunningService, browser: Browser, _: FakeProvider) -> None:

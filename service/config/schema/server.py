@@ -212,7 +212,7 @@ class Limits(types.Section):
     """Token requests per client; null is unlimited."""
     parked_requests_per_minute: Annotated[int, Field(ge=1)] | None = 600
     """How many sign-ins and logouts per network may begin and be kept while the user is asked; one of several KiB counts as
-    several. null is unlimited."""
+    several. Passkeys are asked for as often, counted apart; beyond that the login page offers none. null is unlimited."""
     device_codes_per_session: Annotated[int, Field(ge=1)] = 5
     """How many wrong user codes of devices may be entered in one browser within ten minutes."""
     device_codes_per_address: Annotated[int, Field(ge=1)] = 10

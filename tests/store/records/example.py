@@ -183,6 +183,7 @@ EXAMPLES: Mapping[str, object] = {
     ),
     "pl": SealedSignIn(sealed="gAAAAA", browser_digest=DIGEST),
     "wc": DIGEST,
+    "po": "818727",
     "rc": RegisteredClient(
         client_id="dc_AAAAAAAAAAAAAAAA",
         issued_at=NOON,
@@ -209,6 +210,7 @@ EXAMPLES: Mapping[str, object] = {
                 Passkey(
                     credential_id="Y3JlZGVudGlhbA",
                     public_key="pQECAyYgASFYIA",
+                    user_handle="aGFuZGxl",
                     sign_count=7,
                     backup_eligible=True,
                     transports=("internal", "hybrid"),

@@ -1,0 +1,94 @@
+"""Signs users in by a passkey alone, which says who they are and proves two factors (WebAuthn Level 3 §7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from service.identity.factors.methods import MFA
+from service.identity.factors.passkey import UsedPasskeys
+from service.identity.passkeys import Answer, Asking, PasskeyRefused
+from service.identity.sign_in import Throttle, is_of_tenants
+from service.model.events import Emit
+from service.model.handle import digest
+from service.model.passkey_events import PasskeyRejected, PasskeySignInSucceeded
+from service.model.user import User, UserStore
+from service.protocol.errors import TooManyRequests
+from service.store.stores import Stores
+
+
+@dataclass(frozen=True, slots=True)
+class PasskeyOwners:
+    """Knows whose passkey it is; an authenticator that names a passkey names no user of ours."""
+
+    stores: Stores
+
+    async def claim(self, credential_id: str, sub: str) -> bool:
+        """Note whose passkey it is; False if it is another user's (§7.1)."""
+        records, kv = self.stores.passkey_owners, self.stores.kv
+        key = digest(credential_id)
+        is_new = await kv.replace(records.key(key), old=None, new=records.encode(sub))
+        return is_new or await self.find(credential_id) == sub
+
+    async def find(self, credential_id: str) -> str | None:
+        """Return the subject identifier of the passkey's user."""
+        (sub,) = await self.stores.kv.read(self.stores.passkey_owners.read(digest(credential_id)))
+        return sub
+
+    async def release(self, credential_id: str) -> None:
+        await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasskeySignIn:
+    used: UsedPasskeys
+    owners: PasskeyOwners
+    users: UserStore
+    throttle: Throttle
+    """That of second factors: its counters are not those of passwords."""
+    emit: Emit
+
+    async def offer(self, asking: Asking) -> Mapping[str, object] | None:
+        """Return what the browser is asked for; None for a network that has been asked too often."""
+        with suppress(TooManyRequests):
+            return await self.used.passkeys.ask(asking)
+        return None
+
+    async def verify(
+        self, asking: Asking, response: str, *, tenants: Collection[str]
+    ) -> tuple[User, tuple[str, ...]] | None:
+        """Return the user and the methods that the passkey proves; None for all that is not right.
+
+        If there are tenants, the user has to be of one of them.
+        """
+        try:
+            answer = await self.used.passkeys.open(asking, response)
+            return await self._find_user(asking.address, answer, tenants)
+        except PasskeyRefused as refused:
+            self.emit(
+                PasskeyRejected(
+                    subject=None,
+                    address=asking.address,
+                    reason=refused.reason,
+                    cause=str(refused),
+                )
+            )
+            return None
+
+    async def _find_user(
+        self, address: str, answer: Answer, tenants: Collection[str]
+    ) -> tuple[User, tuple[str, ...]]:
+        """Count the attempt before it is judged, so that a burst cannot outrun the counters."""
+        counted = digest(answer.unverified_credential_id)
+        if await self.throttle.take_attempt(counted, address) < 0:
+            raise PasskeyRefused("locked", "too many attempts have failed")
+        sub = await self.owners.find(answer.unverified_credential_id)
+        user = await self.users.by_subject(sub) if sub is not None else None
+        if user is None or not user.enabled or not is_of_tenants(user, tenants):
+            raise PasskeyRefused("unknown", "no user who may sign in has this passkey")
+        passkey = await self.used.use(user.sub, answer, alone=True)
+        await self.throttle.give_back(counted, address)
+        username = user.username
+        self.emit(PasskeySignInSucceeded(subject=user.sub, username=username, address=address))
+        return user, (*passkey.amr, MFA)

@@ -1,0 +1,28 @@
+"""Events about passkeys, described in docs/operations.md; none holds a credential."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+PasskeyRefusal = Literal["malformed", "expired", "unknown", "unverified", "counter", "locked"]
+
+
+class PasskeySignInSucceeded(msgspec.Struct, frozen=True, kw_only=True):
+    """A user has signed in by a passkey alone."""
+
+    subject: str
+    username: str
+    address: str
+
+
+class PasskeyRejected(msgspec.Struct, frozen=True, kw_only=True):
+    """A counter that goes back (`counter`) may mean that somebody has copied the key."""
+
+    subject: str | None
+    """None if it is not known."""
+    address: str | None
+    """None for a second factor, whose `factor_refused` has it."""
+    reason: PasskeyRefusal
+    cause: str

@@ -1,0 +1,173 @@
+"""Shows the login page: every way to sign in that the client accepts (OIDC Core §3.1.2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from service.authorize.steps import IDENTITY_PROVIDER, LOGIN
+from service.identity.passkey_sign_in import PasskeySignIn
+from service.identity.passkeys import Asking
+from service.identity.providers.provider import (
+    ProviderFailed,
+    ProviderUnavailable,
+    ProviderUserRefused,
+)
+from service.identity.tenants import find_tenant_of_address
+from service.model.identity_provider import IdentityProvider
+from service.model.local_text import LocalText
+from service.model.registry import LiveRegistry
+from service.model.tenant import Tenant
+from service.pages.sign_in_pages import (
+    ACCOUNT,
+    SignInPages,
+    Visit,
+    WaitingRequest,
+    return_path,
+)
+
+FEW_FAILURES = 2
+"""After more failed sign-ins in this browser, the login page says how long an account is locked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginPage:
+    sign_in: SignInPages
+    passkeys: PasskeySignIn | None
+    """None where browsers have no passkeys for this issuer."""
+    registry: LiveRegistry
+    lockout: int
+    """Seconds that an account is locked after too many failures."""
+
+    async def show(
+        self,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        *,
+        username: str = "",
+        error: str | None = None,
+        provider: str | LocalText | None = None,
+        failures: int = 0,
+        asks_password: bool = False,
+    ) -> web.Response:
+        """Return the page; `error` says what went wrong before, `provider` names where."""
+        back, name_first = None, self.asks_name_first(waiting)
+        if waiting is None and (path := return_path(visit.params)) != ACCOUNT:
+            back = path
+        tenant = self.find_tenant(username, waiting)
+        providers = [each for each in self.find_offered(waiting) if each.show_link]
+        if tenant is not None and (waiting is None or waiting.request.tenant is None):
+            providers = [each for each in providers if each.name in tenant.providers]
+        passkey = None
+        if self.passkeys is not None and accepts_passwords(waiting):
+            passkey = await self.passkeys.offer(self.asking(visit, waiting))
+        return self.sign_in.show(
+            visit,
+            "login.html",
+            waiting,
+            images=[each.logo_uri for each in providers],
+            form_action=self.sign_in.pages.further if name_first else (),
+            tenant=tenant,
+            context={
+                "action": LOGIN.path,
+                "return_to": back,
+                "username": username,
+                "local_login": accepts_passwords(waiting),
+                "name_first": name_first,
+                "name_only": name_first and not asks_password,
+                "passkey": passkey,
+                "can_remember": True,
+                "can_cancel": waiting is not None,
+                "providers": [self._link(each, waiting) for each in providers],
+                "error": error,
+                "provider": provider,
+                "wait_seconds": self.lockout if failures > FEW_FAILURES else 0,
+            },
+        )
+
+    async def show_failure(
+        self, visit: Visit, waiting: WaitingRequest | None, username: str
+    ) -> web.Response:
+        """Return the page after a wrong user name or password.
+
+        What it says of waiting depends on this browser's failures alone: it discloses neither
+        whether the account exists nor whether it is locked.
+        """
+        cookies, error = self.sign_in.visits.cookies, "invalid_credentials"
+        failures = cookies.failed_sign_ins(visit.request) + 1
+        page = await self.show(
+            visit, waiting, username=username, error=error, failures=failures, asks_password=True
+        )
+        cookies.set_failed_sign_ins(page, failures, max_age=self.lockout)
+        return page
+
+    async def explain(
+        self,
+        visit: Visit,
+        waiting: WaitingRequest | None,
+        provider: IdentityProvider,
+        failure: ProviderFailed,
+    ) -> web.Response:
+        error = "provider_refused"
+        if isinstance(failure, ProviderUnavailable):
+            error = "provider_unavailable"
+        elif isinstance(failure, ProviderUserRefused):
+            error = "provider_user_refused"
+        return await self.show(visit, waiting, error=error, provider=provider.display_name)
+
+    async def show_password_field(
+        self, visit: Visit, waiting: WaitingRequest | None, username: str
+    ) -> web.Response:
+        """Return the second page of a login that asks for the name first, for every name alike."""
+        if accepts_passwords(waiting):
+            has_name = bool(username.strip())
+            return await self.show(visit, waiting, username=username, asks_password=has_name)
+        return await self.show(visit, waiting, username=username, error="unknown_domain")
+
+    def find_offered(self, waiting: WaitingRequest | None) -> list[IdentityProvider]:
+        known = self.registry.current.identity_providers.values()
+        return [each for each in known if self.accepts_users_of(each, waiting)]
+
+    def asks_name_first(self, waiting: WaitingRequest | None) -> bool:
+        return any(each.domains for each in self.find_offered(waiting)) or (
+            (waiting is None or waiting.request.tenant is None)
+            and any(each.domains for each in self.registry.current.tenants.values())
+        )
+
+    def find_tenant(self, username: str, waiting: WaitingRequest | None) -> Tenant | None:
+        """Return the request's tenant, else that of this e-mail address's domain."""
+        if waiting is not None and waiting.request.tenant is not None:
+            return waiting.request.tenant
+        accepted = waiting.request.tenants if waiting else ()
+        return find_tenant_of_address(username, self.registry.current, accepted)
+
+    def accepts_users_of(self, provider: IdentityProvider, waiting: WaitingRequest | None) -> bool:
+        """Return whether they may answer the request; without one, anybody may sign in."""
+        registry = self.registry.current
+        return waiting is None or waiting.request.accepts_users_of(provider.name, registry)
+
+    def asking(self, visit: Visit, waiting: WaitingRequest | None) -> Asking:
+        return Asking(
+            purpose="sign-in",
+            browser=visit.visitor.browser,
+            address=self.sign_in.visits.client_address.find(visit.request),
+            parked_id=waiting.parked.id if waiting else "",
+        )
+
+    def _link(
+        self, provider: IdentityProvider, waiting: WaitingRequest | None
+    ) -> dict[str, object]:
+        query = {"idp": provider.name} | ({"request": waiting.parked.id} if waiting else {})
+        path = self.sign_in.pages.url(IDENTITY_PROVIDER.path)
+        return {
+            "name": provider.name,
+            "display_name": provider.display_name,
+            "logo_uri": provider.logo_uri,
+            "href": f"{path}?{urlencode(query)}",
+        }
+
+
+def accepts_passwords(waiting: WaitingRequest | None) -> bool:
+    return waiting is None or waiting.request.client.enable_local_login
