@@ -44,7 +44,6 @@ from service.identity.access import GrantedAccess
 from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
 from service.pages.cookies import Cookie
-from service.pages.login_page import LoginPage
 from service.pages.sign_in_pages import ACCOUNT
 from service.parts import Parts
 from service.parts.live import background_work, build_grants, connect
@@ -233,12 +232,7 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             sign_in=pages.sign_in,
             local=parts.sign_in.local,
             providers=parts.sign_in.providers,
-            login_page=LoginPage(
-                sign_in=pages.sign_in,
-                passkeys=parts.factors.passkey_sign_in,
-                registry=shared.registry,
-                lockout=shared.configuration.limits.lockout,
-            ),
+            login_page=pages.login_page,
         ),
         ProviderEndpoint(
             registry=shared.registry,

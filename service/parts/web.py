@@ -15,6 +15,7 @@ from service.http.key_proofs import KeyProofs
 from service.http.proxy import ClientAddress
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
+from service.pages.login_page import LoginPage
 from service.pages.pages import Pages
 from service.pages.sign_in_pages import SignInPages
 from service.pages.visits import Visits
@@ -57,6 +58,12 @@ class PageParts:
         )
         self.sign_in = SignInPages(
             flow=parts.flow, visits=self.visits, pages=self.pages, errors=self.errors
+        )
+        self.login_page = LoginPage(
+            sign_in=self.sign_in,
+            passkeys=parts.factors.passkey_sign_in,
+            registry=shared.registry,
+            lockout=configuration.limits.lockout,
         )
 
 
