@@ -40,8 +40,12 @@ interop: .venv/developing tools ## the real clients in other languages, against 
 	$(BIN)/python -m tests.interop $(CLIENTS)
 
 .PHONY: keycloak-test
-keycloak-test: .venv/developing tools ## a real Keycloak as the issuer of assertions and for the kit for APIs; downloads 160 MB, and starts it for a minute
+keycloak-test: .venv/developing tools ## a real Keycloak to sign in at, as the issuer of assertions, and for the kit for APIs; downloads 160 MB, and starts it for a minute
 	PYTHONPATH=.:api $(BIN)/python -m tests.keycloak
+
+.PHONY: dex-test
+dex-test: .venv/developing tools ## a real dex as the provider that users sign in at; builds it, in a minute of two cores
+	$(BIN)/python -m tests.dex
 
 .PHONY: guides
 guides: .venv/developing tools ## the guides of docs/guides.md, installed and run from their own files

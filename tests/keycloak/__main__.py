@@ -1,4 +1,4 @@
-"""A real Keycloak as a trusted issuer: its access tokens are assertions here (RFC 7523 §2.1), and subject tokens (RFC 8693).
+"""A real Keycloak as a provider of users, with back-channel logout, and as a trusted issuer (RFC 7523 §2.1, RFC 8693).
 
 The kit for APIs is tried with it, too.
 
@@ -7,6 +7,7 @@ The kit for APIs is tried with it, too.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from typing import Any
 import httpx2
 from click import echo
 
+from tests.driving.abroad import abroad
 from tests.driving.ports import lasting_ports
 from tests.driving.program import program_running
 from tests.interop.steps import Steps
@@ -145,6 +147,24 @@ def run(steps: Steps, journey: Journey) -> None:
             assert (status, answer["error"]) == (400, "invalid_grant"), answer
 
 
+async def sign_in_and_out(steps: Steps, issuer: str, realm: str) -> None:
+    """Everything that a person with an account at Keycloak can do."""
+    address = "alice@partner.example"
+    async with abroad(issuer, realm.partition("/realms")[0]) as person:
+        with steps.step(
+            "a user of Keycloak signs in by the address; the service by private_key_jwt"
+        ):
+            page = await person.sign_in(address, username="alice", password="alice")
+            claims = await person.claims(page.parameters["code"])
+            assert (claims["idp"], claims["email"]) == ("staff", address), claims
+        with steps.step("the session serves the next request"):
+            assert "code" in (await person.app.authorize(prompt="none")).parameters
+        with steps.step("Keycloak's back-channel logout ends the session"):
+            asked = await person.there.get(f"{realm}/protocol/openid-connect/logout")
+            await person.there.submit(asked)
+            assert await person.is_signed_out()
+
+
 def main() -> None:
     """Start both, and try everything."""
     steps = Steps()
@@ -160,6 +180,8 @@ def main() -> None:
             with program_running(config, flags, environ) as service:
                 service.url()
                 run(steps, Journey(realm, issuer))
+                asyncio.run(sign_in_and_out(steps, issuer, realm))
+                service.event("provider_logout_received")
             check_api_kit(realm, steps)
     steps.finish()
 
