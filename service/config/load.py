@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from json import JSONEncoder
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from service.config.detail_schemas import read_types
@@ -87,6 +88,8 @@ def load(
     if file is not None and all(problem.severity == "warning" for problem in problems):
         details_types = read_types(file.authorization_details_types, files)
         generation = _hash_registry(source.values, [each.schema for each in details_types.values()])
+        settings: dict[str, Any] = {name: getattr(file, name) for name in _SETTINGS}
+        settings["users"] = replace(file.users, list=())
         configuration = Configuration(
             file=path,
             files=files,
@@ -99,8 +102,7 @@ def load(
             ),
             warnings=problems,
             places=_places(file, source),
-            **{name: getattr(file, name) for name in _SETTINGS}
-            | {"users": replace(file.users, list=())},
+            **settings,
         )
     else:
         # One of them may be the reason for a refusal, and may be mended.

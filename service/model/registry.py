@@ -208,7 +208,7 @@ class Registry:
     def grant_types(self) -> frozenset[str]:
         """The grant types that an enabled client may use."""
         enabled = (each for each in self.clients.values() if each.enabled)
-        return frozenset().union(*(each.allowed_grant_types for each in enabled))
+        return frozenset[str]().union(*(each.allowed_grant_types for each in enabled))
 
     def scope(self, name: str) -> Scope | None:
         """Return the API scope or identity resource of that name."""

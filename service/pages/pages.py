@@ -130,12 +130,15 @@ class Pages:
             "service_links": self._ui.links,
             "text_direction": Locale.parse(tag, sep="-").text_direction,
             "url": self.url,
-            "has_asset": lambda name: self._assets.find(name) is not None,
+            "has_asset": self._has_asset,
             "is_web": _is_web,
             "auto_submit": AUTO_SUBMIT,
             "device": display.device,
             **messages_of(translations),
         }
+
+    def _has_asset(self, name: str) -> bool:
+        return self._assets.find(name) is not None
 
 
 def _chosen_language(request: web.Request) -> str | None:

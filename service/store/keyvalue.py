@@ -116,14 +116,14 @@ class KeyValue:
         self, a: Read[A], b: Read[B], /
     ) -> tuple[A | None, B | None, tuple[Kept, ...]]:
         """Do what `read` does, perhaps from what is kept; with the places that tell whether it is still right."""
-        tracking = self.tracking
-        if tracking is None:
+        tracking, line = self.tracking, self._engine.tracked
+        if tracking is None or line.circuit_open:
             return *(await self.read(a, b)), ()
         kept = tracking.find(a.key), tracking.find(b.key)
         if kept[0] is not None and kept[1] is not None and tracking.is_fresh:
             return kept[0].value, kept[1].value, cast("tuple[Kept, ...]", kept)
         places = tracking.reserve(a.key), tracking.reserve(b.key)
-        values = await self._ask(self._engine.tracked, [("GET", a.key), ("GET", b.key)])
+        values = await self._ask(line, [("GET", a.key), ("GET", b.key)])
         decoded = _decode((a, b), values)
         for place, value in zip(places, decoded, strict=True):
             place.value = value
