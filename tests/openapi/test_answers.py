@@ -27,6 +27,13 @@ NEED_A_SESSION = {
     ("POST", "/connect/endsession", 200),
 }
 """Tests of the pages see these."""
+NEED_A_PROVIDER = {
+    ("GET", "/connect/idp/{name}/callback", 200),
+    ("GET", "/connect/idp/{name}/callback", 303),
+    ("GET", "/connect/idp/{name}/jwks", 200),
+    ("POST", "/connect/idp/{name}/backchannel_logout", 200),
+}
+"""Tests of identity providers see these."""
 METADATA = {"redirect_uris": ["https://app.example/callback"]}
 
 
@@ -83,7 +90,7 @@ def test_every_success_is_as_described(caller: Caller) -> None:
         for status in operation["responses"]
         if status.startswith(("2", "303"))
     }
-    assert described - caller.seen == NEED_A_SESSION
+    assert described - caller.seen == NEED_A_SESSION | NEED_A_PROVIDER
 
 
 def tokens(caller: Caller) -> None:
