@@ -17,8 +17,6 @@ CHANGES: Mapping[str, Mapping[str, str]] = {
         '            user_agent="".join(\n': (
             '            device="laptop",\n            user_agent="".join(\n'
         ),
-    },
-    "service/authorize/answer.py": {
         "created_at=clock(),\n": 'created_at=clock(),\n        device="laptop",\n',
     },
     "service/model/authorization.py": {
