@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -133,6 +134,7 @@ class Slapd:
     def freeze(self) -> None:
         """Let it stand still: its connections stay open, new ones are accepted by the system, and nothing is answered."""
         self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
 
     def thaw(self) -> None:
         self.process.send_signal(signal.SIGCONT)

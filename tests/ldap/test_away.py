@@ -103,13 +103,3 @@ class TestFrozen:
         async with asyncio.timeout(30):
             while (await sign_in(service, "alice")).status != 200:
                 pass  # each answer takes as long as the directory, or its time-out
-
-    async def test_process_ends_while_it_is_asked(
-        self, service: RunningService, mortal: Slapd
-    ) -> None:
-        mortal.freeze()
-        asking = asyncio.ensure_future(service.parts.sign_in.users.by_username("alice"))
-        await asyncio.sleep(0)
-        await service.parts.sign_in.users.close()
-        with pytest.raises((Exception, asyncio.CancelledError)):
-            await asking

@@ -101,8 +101,8 @@ class Ldap(types.Section):
     """Whether connections to ldap:// URLs are encrypted by StartTLS before anything is sent. false is for servers on the same
     machine only."""
     ca_file: types.FilePath | None = None
-    """A file with the authorities that issue the servers' certificates, PEM. null: those that the system's OpenLDAP library trusts
-    (TLS_CACERT in ldap.conf). A certificate that fits no authority or another host name is refused."""
+    """A file with the authorities that issue the servers' certificates, PEM. null: those that the system trusts. A certificate that
+    fits no authority or another host name is refused."""
     bind_dn: types.Text | None = None
     """The DN of the account that looks users up; it needs to read them and nothing else. null: look-ups are anonymous."""
     bind_password: str = field(default="", repr=False)

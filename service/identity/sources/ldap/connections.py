@@ -1,20 +1,25 @@
 """Searches and binds at an LDAP directory, in threads of its own (RFC 4511).
 
-Only this file talks by python-ldap. Its calls wait, so that each thread has connections of its own: one for look-ups,
-and one on which users' passwords are verified.
+Only this file talks by python-ldap. Its calls wait, in threads of their own. Passwords are verified on connections that look
+nobody up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
+import socket
+import ssl
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar, cast
+from weakref import WeakSet
 
 from service.config.schema.ldap import Ldap
+from service.identity.sources.ldap.lines import Addresses, Line, open_line
 from service.model.user import UsersUnavailable
 
 _ldap: Any = import_module("ldap")
@@ -26,6 +31,10 @@ LONGEST_VALUE = 4096
 NO_ATTRIBUTES = "1.1"
 """Asks for DNs only (RFC 4511 §4.5.1.8)."""
 
+_NOWHERE = "ldapi://%2Fdev%2Fnull"
+"""Where libldap would connect to by itself, without TLS, when a line is closed."""
+
+Purpose = Literal["lookups", "binds"]
 Scope = Literal["base", "subtree"]
 _SCOPES: Mapping[Scope, int] = {"base": _ldap.SCOPE_BASE, "subtree": _ldap.SCOPE_SUBTREE}
 _REFUSALS = (
@@ -69,108 +78,149 @@ class TooManyEntries(Exception):
     """More entries fit than a search has asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    line: Line
+    libldap: Any
+
+
 class Connections:
-    """Connections to one of the servers, none of which is made before it is needed."""
+    """Connections to the first server that can be reached; none is made before it is needed."""
 
     def __init__(self, settings: Ldap, *, timeout: float, at_once: int) -> None:
         self._settings = settings
-        # A server that cannot be reached leaves time for the next one.
-        self._patience = timeout / len(settings.urls)
+        self._timeout = timeout
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="ldap")
-        self._kept = threading.local()
+        self._kept: dict[Purpose, list[_Connection]] = {"lookups": [], "binds": []}
+        self._lines = WeakSet[Line]()
 
     async def search(self, search: Search) -> Sequence[Entry]:
         """Return the entries; TooManyEntries, or UsersUnavailable."""
-        return await self._run(self._search, search)
+        found = await self._ask("lookups", partial(_search, search, self._timeout))
+        if found is None:
+            raise TooManyEntries
+        return found
 
     async def accepts(self, dn: str, password: str) -> bool:
         """Return whether a bind succeeds; an empty password would be no proof (RFC 4513 §5.1.2)."""
         if not dn or not password:
             raise ValueError("a bind without name or password is anonymous")
-        return await self._run(self._bind, dn, password)
+        return await self._ask("binds", partial(_bind, dn, password, self._timeout))
 
     async def close(self) -> None:
-        """End the threads, and with them their connections, once their calls return."""
+        """Close all connections, which ends the calls on them."""
+        lines = list(self._lines)
+        for line in lines:
+            line.close()
+        for line in lines:
+            await line.wait_closed()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, call: Callable[..., Answer], *arguments: object) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
-
-    def _search(self, search: Search) -> Sequence[Entry]:
-        def ask(connection: Any) -> Any:
-            scope, seconds = _SCOPES[search.scope], max(1, int(self._patience))
-            names, most = list(search.attributes), search.most
-            try:
-                sent = connection.search_ext(
-                    search.base, scope, search.filter, names, timeout=seconds, sizelimit=most
-                )
-                return connection.result3(sent, timeout=self._patience)[1]
-            except _ldap.NO_SUCH_OBJECT:
-                return []
-            except _ldap.SIZELIMIT_EXCEEDED as error:
-                raise TooManyEntries from error
-
-        # A reference to another server has no DN and is not followed.
-        found: list[tuple[str | None, Mapping[str, Sequence[bytes]]]] = self._ask("lookups", ask)
-        return [Entry(dn, _fitting(attributes)) for dn, attributes in found if dn is not None]
-
-    def _bind(self, dn: str, password: str) -> bool:
-        def ask(connection: Any) -> bool:
-            asked = [_ppolicy.PasswordPolicyControl()]
-            try:
-                sent = connection.simple_bind(dn, password, serverctrls=asked)
-                controls = connection.result3(sent, timeout=self._patience)[3]
-            except _REFUSALS:
-                return False
-            # Right, but expired or to be changed first (draft-behera-ldap-password-policy §6.2).
-            return all(getattr(control, "error", None) is None for control in controls)
-
-        return self._ask("binds", ask)
-
-    def _ask(self, purpose: Literal["lookups", "binds"], ask: Callable[[Any], Answer]) -> Answer:
-        """Ask over this thread's connection, and over a new one if the server has closed that meanwhile."""
-        kept = getattr(self._kept, purpose, None)
-        setattr(self._kept, purpose, None)
+    async def _ask(self, purpose: Purpose, question: Callable[[Any], Answer]) -> Answer:
+        """Ask over a kept connection, or over a new one if the server has closed those meanwhile."""
+        kept = self._kept[purpose]
         try:
-            try:
-                connection = kept or self._connect(purpose)
-                answer = ask(connection)
-            except _ldap.SERVER_DOWN:
-                if kept is None:
-                    raise
-                connection = self._connect(purpose)
-                answer = ask(connection)
+            while kept:
+                connection = kept.pop()
+                if connection.line.is_open:
+                    with suppress(_ldap.SERVER_DOWN):
+                        return await self._use(connection, purpose, question)
+            return await self._use(await self._connect(purpose), purpose, question)
         except _ldap.LDAPError as error:
             raise UsersUnavailable(_describe(error)) from None
-        setattr(self._kept, purpose, connection)
+        except OSError as error:
+            raise UsersUnavailable(f"{type(error).__name__}: {error}") from None
+
+    async def _use(
+        self, connection: _Connection, purpose: Purpose, question: Callable[[Any], Answer]
+    ) -> Answer:
+        """Ask, and keep the connection if that went well; who is cancelled ends the call of libldap by closing it."""
+        connection.line.received = 0
+        try:
+            answer = await self._in_thread(question, connection.libldap)
+        except BaseException:
+            connection.line.close()
+            raise
+        self._kept[purpose].append(connection)
         return answer
 
-    def _connect(self, purpose: Literal["lookups", "binds"]) -> Any:
-        settings = self._settings
-        connection = _ldap.initialize(" ".join(settings.urls))
-        for option, value in self._options():
-            connection.set_option(option, value)
-        if settings.starttls and not settings.urls[0].startswith("ldaps:"):
-            connection.start_tls_s()
-        if purpose == "lookups" and settings.bind_dn is not None:
-            connection.simple_bind_s(settings.bind_dn, settings.bind_password)
-        return connection
-
-    def _options(self) -> Sequence[tuple[int, object]]:
-        """Return what no file or variable of the system's OpenLDAP library may weaken."""
-        ca_file = self._settings.ca_file
-        authorities = [] if ca_file is None else [(_ldap.OPT_X_TLS_CACERTFILE, str(ca_file))]
-        return (
-            (_ldap.OPT_PROTOCOL_VERSION, _ldap.VERSION3),
-            (_ldap.OPT_NETWORK_TIMEOUT, self._patience),
-            (_ldap.OPT_TIMEOUT, self._patience),
+    async def _connect(self, purpose: Purpose) -> _Connection:
+        settings, line = self._settings, await self._open_line()
+        self._lines.add(line)
+        libldap = _ldap.initialize(_NOWHERE, fileno=line.local.detach())
+        for option, value in (
+            (_ldap.OPT_TIMEOUT, self._timeout),
             (_ldap.OPT_REFERRALS, _ldap.OPT_OFF),
             (_ldap.OPT_DEREF, _ldap.DEREF_NEVER),
-            (_ldap.OPT_X_TLS_REQUIRE_CERT, _ldap.OPT_X_TLS_DEMAND),
-            (_ldap.OPT_X_TLS_PROTOCOL_MIN, _ldap.OPT_X_TLS_PROTOCOL_TLS1_2),
-            *authorities,
-            (_ldap.OPT_X_TLS_NEWCTX, 0),  # the last one: the others on TLS count from here on
+        ):
+            libldap.set_option(option, value)
+        if purpose == "lookups" and settings.bind_dn is not None:
+            log_in = partial(_log_in, settings.bind_dn, settings.bind_password, self._timeout)
+            try:
+                await self._in_thread(log_in, libldap)
+            except BaseException:
+                line.close()
+                raise
+        return _Connection(line, libldap)
+
+    async def _open_line(self) -> Line:
+        """Return a line to the first server that gives one; each gets its share of the time."""
+        urls, failure = self._settings.urls, OSError("there is no server")
+        for url in urls:
+            try:
+                async with asyncio.timeout(self._timeout / len(urls)):
+                    return await open_line(
+                        url, starttls=self._settings.starttls, tls=self._tls, resolve=self._resolve
+                    )
+            except OSError as error:  # asyncio's TimeoutError is one
+                failure = error
+        raise failure
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=self._settings.ca_file)
+
+    async def _resolve(self, host: str, port: int) -> Addresses:
+        return await self._in_thread(
+            partial(socket.getaddrinfo, port=port, type=socket.SOCK_STREAM), host
         )
+
+    async def _in_thread(self, call: Callable[[Any], Answer], given: Any) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, given)
+
+
+def _search(search: Search, timeout: float, libldap: Any) -> Sequence[Entry] | None:
+    """Return the entries; None if there are more than were asked for."""
+    scope, seconds = _SCOPES[search.scope], max(1, int(timeout))
+    names, most = list(search.attributes), search.most
+    try:
+        sent = libldap.search_ext(
+            search.base, scope, search.filter, names, timeout=seconds, sizelimit=most
+        )
+        found: list[tuple[str | None, Mapping[str, Sequence[bytes]]]]
+        found = libldap.result3(sent, timeout=timeout)[1]
+    except _ldap.NO_SUCH_OBJECT:
+        return []
+    except _ldap.SIZELIMIT_EXCEEDED:
+        return None
+    # A reference to another server has no DN and is not followed.
+    return [Entry(dn, _fitting(attributes)) for dn, attributes in found if dn is not None]
+
+
+def _bind(dn: str, password: str, timeout: float, libldap: Any) -> bool:
+    asked = [_ppolicy.PasswordPolicyControl()]
+    try:
+        sent = libldap.simple_bind(dn, password, serverctrls=asked)
+        controls = libldap.result3(sent, timeout=timeout)[3]
+    except _REFUSALS:
+        return False
+    # Right, but expired or to be changed first (draft-behera-ldap-password-policy §6.2).
+    return all(getattr(control, "error", None) is None for control in controls)
+
+
+def _log_in(dn: str, password: str, timeout: float, libldap: Any) -> None:
+    if not _bind(dn, password, timeout, libldap):
+        raise UsersUnavailable("the directory refuses bind_dn or bind_password")
 
 
 def _fitting(found: Mapping[str, Sequence[bytes]]) -> Mapping[str, Sequence[bytes]]:
