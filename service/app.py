@@ -15,6 +15,7 @@ from service.endpoints.account import AccountEndpoint
 from service.endpoints.account_requests import AccountRequestsEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
+from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
@@ -38,7 +39,6 @@ from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
-from service.http.key_proofs import TokenGuard
 from service.http.remembered_answers import RememberedAnswers
 from service.identity.access import GrantedAccess
 from service.identity.providers.logout import ProviderLogout
@@ -170,12 +170,14 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For holders of access tokens, and for API resources that introspect them."""
     shared, tokens, clients = parts.shared, parts.tokens, parts.clients
     return (
+        CheckEndpoint(
+            client_auth=clients.authentication,
+            guard=pages.guard,
+            registry=shared.registry,
+            emit=shared.emit,
+        ),
         UserinfoEndpoint(
-            guard=TokenGuard(
-                active_tokens=tokens.active_tokens,
-                credentials=pages.credentials,
-                proofs=pages.proofs,
-            ),
+            guard=pages.guard,
             subjects=parts.sign_in.subjects,
             identifiers=tokens.identifiers,
             keys=parts.keys.of_clients,

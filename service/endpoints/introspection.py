@@ -13,9 +13,10 @@ from service.http.endpoint import Answer, Direct, Message, Route, json_answer, j
 from service.http.parameters import JSON, form_params
 from service.http.remembered_answers import RememberedAnswers, key_of
 from service.keys.jwe import DEFAULT_ENC
+from service.model.api_events import TokenIntrospected
 from service.model.authorization import token_type
 from service.model.client import Client
-from service.model.events import ClientRefused, Emit, TokenIntrospected
+from service.model.events import ClientRefused, Emit
 from service.model.registry import Api, ApiResource, ApiScope, LiveRegistry
 from service.protocol.authorization_details import PARAMETER, Detail, put_details
 from service.protocol.errors import InvalidClient

@@ -19,6 +19,8 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: CIMultiDictProxy[str]
     body: bytes
     remote: str | None
+    query: str = ""
+    """Behind the question mark, as it was sent."""
     peer_certificates: tuple[bytes, ...] = ()
     """The client's certificates of the TLS handshake, as DER, its own first."""
 
@@ -106,25 +108,46 @@ CLIENT_ORIGINS = ScriptAccess(any_origin=False)
 
 
 class Direct(NamedTuple):
-    """A route with an exact path, which the fast lane serves as well as aiohttp (`server/fast_lane.py`)."""
+    """A route that the fast lane serves as well as aiohttp (`server/fast_lane.py`)."""
 
     method: str
+    """`*` for every method, with `below`."""
     path: str
     handler: Callable[[Message], Awaitable[Answer]]
     head: bool = False
     """Whether HEAD is answered, too."""
     scripts: ScriptAccess | None = None
+    below: bool = False
+    """Whether it is the route of every path that begins with this one."""
 
     def for_aiohttp(self) -> web.RouteDef:
         async def handle(request: web.Request) -> web.Response:
             return (await self.handler(request)).for_aiohttp()
 
+        if self.below:
+            return web.route(self.method, self.path + "{below:.*}", handle)
         if self.method == "GET":
             return web.get(self.path, handle, allow_head=self.head)
         return web.route(self.method, self.path, handle)
 
 
 Route = Direct | web.RouteDef
+
+
+class DirectRoutes:
+    """Finds the route of a method and a path, without a router."""
+
+    def __init__(self, routes: Iterable[Direct]) -> None:
+        exact = [route for route in routes if not route.below]
+        self._exact = {(route.method, route.path): route for route in exact}
+        self._below = [route for route in routes if route.below]
+
+    def find(self, method: str, path: str) -> Direct | None:
+        """Return the route; None for one that only aiohttp serves, and for HEAD, whose answers have no body."""
+        found = self._exact.get((method, path))
+        if found is None and method != "HEAD":
+            return next((route for route in self._below if path.startswith(route.path)), None)
+        return found
 
 
 class Endpoint(Protocol):

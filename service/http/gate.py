@@ -18,7 +18,16 @@ from aiohttp import HttpVersion11, web
 
 from service.http.admission import reason_to_refuse
 from service.http.cors import Cors
-from service.http.endpoint import NOSNIFF, Answer, Fields, Message, WholeRequest, json_answer
+from service.http.endpoint import (
+    NOSNIFF,
+    Answer,
+    Direct,
+    DirectRoutes,
+    Fields,
+    Message,
+    WholeRequest,
+    json_answer,
+)
 from service.model.events import Emit, RequestAnswered
 from service.model.request_context import current_client_key, current_request_id
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
@@ -85,8 +94,8 @@ class Gate:
     bottom (docs/performance.md).
     """
 
-    direct: Mapping[tuple[str, str], DirectHandler]
-    """The fast lane's handlers by method and exact path; aiohttp's router finds all others."""
+    direct: DirectRoutes
+    """The fast lane's routes; aiohttp's router finds all others."""
     cors: Cors
     security_headers: SecurityHeaders
     draining: asyncio.Event
@@ -104,10 +113,9 @@ class Gate:
             return await answering
         return await _trace(self.span(request.method, request.headers), answering)
 
-    def answer_whole(self, request: WholeRequest) -> Awaitable[Answer]:
-        """Answer a request of the fast lane, whose method and path are in `direct`."""
-        handler = self.direct[request.method, request.path]
-        answering = self._guard(request, request.path, handler, endpoint=request.path)
+    def answer_whole(self, request: WholeRequest, route: Direct) -> Awaitable[Answer]:
+        """Answer a request of the fast lane by its route."""
+        answering = self._guard(request, request.path, route.handler, endpoint=route.path)
         if self.span is None:
             return answering
         return _trace(self.span(request.method, request.headers), answering)
@@ -119,8 +127,8 @@ class Gate:
         refused = reason_to_refuse(request)
         if refused is not None:
             handler = partial(_refuse, refused)
-        elif direct := self.direct.get((request.method, path)):
-            handler, endpoint = partial(_call_direct, direct), path
+        elif direct := self.direct.find(request.method, path):
+            handler, endpoint = partial(_call_direct, direct.handler), direct.path
         elif request.method == "OPTIONS" and self.cors.is_preflight(path, request):
             handler = self.cors.answer_preflight
         answered = await self._guard(request, path, handler, endpoint=endpoint)

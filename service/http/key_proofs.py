@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from service.clock import clock
 from service.http.credentials import CredentialReader, dpop_proofs, presented_token
@@ -31,6 +31,14 @@ from service.protocol.http_headers import token_challenges
 from service.tokens.active import ActiveToken, ActiveTokens
 
 E = TypeVar("E", bound=OAuthError)
+
+
+class OriginalRequest(NamedTuple):
+    """A request that a proxy asks about, as its sender sent it."""
+
+    method: str
+    url: str
+    """Without query and fragment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +80,19 @@ class KeyProofs:
         return certificate.confirmation
 
     async def verify(
-        self, request: Message, client: Client | None, access_token: str | None = None
+        self,
+        request: Message,
+        client: Client | None,
+        access_token: str | None = None,
+        original: OriginalRequest | None = None,
     ) -> Confirmation:
         """Return the key of the proof; raise InvalidDpopProof or UseDpopNonce."""
         allowed = client.accepted_algorithms(SIGNING_ALGORITHMS) if client else SIGNING_ALGORITHMS
         return await self.dpop.verify(
             ProofRequest(
-                method=request.method,
+                method=request.method if original is None else original.method,
                 path=request.path,
+                url=None if original is None else original.url,
                 proofs=dpop_proofs(request),
                 needs_nonce=self.dpop.nonces.are_needed_by(client),
                 algorithms=allowed,
@@ -103,7 +116,15 @@ class TokenGuard:
     async def find_token(self, request: Message) -> ActiveToken:
         """Return the token, which the sender may use; raise an error with challenges otherwise."""
         try:
-            return await self._find(request)
+            return await self._find(request, await _read_token(request), None)
+        except (InvalidRequest, InvalidToken) as error:
+            raise self.add_challenge(error, request) from error
+
+    async def find_token_of(self, request: Message, original: OriginalRequest) -> ActiveToken:
+        """Do the same for a request that a proxy asks about, whose body is not read."""
+        try:
+            text = presented_token(request, "bearer", "dpop")
+            return await self._find(request, text, original)
         except (InvalidRequest, InvalidToken) as error:
             raise self.add_challenge(error, request) from error
 
@@ -121,8 +142,11 @@ class TokenGuard:
         }
         return error
 
-    async def _find(self, request: Message) -> ActiveToken:
-        text = await _read_token(request)
+    async def _find(
+        self, request: Message, text: str | None, original: OriginalRequest | None
+    ) -> ActiveToken:
+        if text is None:
+            raise MissingToken("the request holds no access token")
         token = await self.active_tokens.find(text)
         if token is None:
             raise InvalidToken("the access token is expired, revoked or malformed")
@@ -132,7 +156,7 @@ class TokenGuard:
         if token.cnf is None:
             return token
         proven = (
-            await self._prove_key(request, token, text)
+            await self._prove_key(request, token, text, original)
             if is_dpop
             else self._read_certificate(request)
         )
@@ -146,10 +170,12 @@ class TokenGuard:
             return None
         return certificate.confirmation
 
-    async def _prove_key(self, request: Message, token: ActiveToken, text: str) -> Confirmation:
+    async def _prove_key(
+        self, request: Message, token: ActiveToken, text: str, original: OriginalRequest | None
+    ) -> Confirmation:
         client = await self.active_tokens.clients.find(str(token.claims["client_id"]))
         try:
-            return await self.proofs.verify(request, client, text)
+            return await self.proofs.verify(request, client, text, original)
         except (InvalidDpopProof, UseDpopNonce) as error:
             error.status = HTTPStatus.UNAUTHORIZED
             raise self.add_challenge(error, request, client) from error
@@ -159,14 +185,11 @@ def _is_dpop(request: Message) -> bool:
     return request.headers.get("Authorization", "").partition(" ")[0].lower() == "dpop"
 
 
-async def _read_token(request: Message) -> str:
+async def _read_token(request: Message) -> str | None:
     """Return the token in the header or the form body, never in the query (RFC 6750 §2)."""
     in_header, in_body = presented_token(request, "bearer", "dpop"), None
     if request.method == "POST" and media_type(request) == FORM:
         in_body = (await form_params(request)).get("access_token")
     if in_header and in_body:
         raise InvalidRequest("the access token is sent in more than one way")
-    token = in_header or in_body
-    if token is None:
-        raise MissingToken("the request holds no access token")
-    return token
+    return in_header or in_body

@@ -9,7 +9,7 @@ from service.caching import BoundedCache
 from service.clock import clock
 from service.http.endpoint import Answer, Fields, Message, WholeRequest
 from service.keys.keyring import KeyRing
-from service.model.events import TokenIntrospected
+from service.model.api_events import TokenIntrospected
 from service.model.registry import Api, LiveRegistry, Registry
 from service.store.tracking import Kept, Tracking
 from service.tokens.active import ActiveToken

@@ -141,11 +141,6 @@ class TransactionTokenIssued(msgspec.Struct, frozen=True, kw_only=True):
     """All that have asked for it, the first one first, separated by commas."""
 
 
-class TokenIntrospected(msgspec.Struct, frozen=True, kw_only=True):
-    caller: str
-    active: bool
-
-
 class TokenRevoked(msgspec.Struct, frozen=True, kw_only=True):
     client_id: str
     token_kind: str

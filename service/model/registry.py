@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Protocol
 from pydantic import Field, JsonValue
 
 from service.model import types
+from service.model.check import CheckSettings, Demand
 from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
 from service.model.identity_provider import IdentityProvider
@@ -58,6 +59,10 @@ class ApiResourceEntry(types.Section):
     """true: only requests that name the API by `resource` (RFC 8707) get tokens for it."""
     required_acr: types.Text | None = None
     """The authentication context (acr) that users must meet for tokens for the API, whatever the client asks for; null: none."""
+    check: CheckSettings = field(default_factory=CheckSettings)
+    """The answers to proxies that ask about requests to the API."""
+    checks: dict[types.ShortName, Demand] = field(default_factory=dict)
+    """What requests to the API need, by a name that a proxy asks with."""
     introspection_signed_response: bool = False
     """true: introspection responses to the API are signed JWTs (RFC 9701)."""
     introspection_encrypted_response_alg: types.PublicKeyAlgorithm | None = None

@@ -17,7 +17,8 @@ import orjson
 import structlog
 
 from service.model import ciba_events, events, request_context
-from service.model.events import RequestAnswered, TokenIntrospected
+from service.model.api_events import TokenChecked, TokenIntrospected
+from service.model.events import RequestAnswered
 from service.observe.logs import text_renderer, wants_text
 
 log = structlog.stdlib.get_logger(__name__)
@@ -41,6 +42,9 @@ _encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 """Sets become sorted lists."""
 
 _HAS_MEMBERS = b'{"'
+FREQUENT = (TokenChecked, TokenIntrospected)
+"""Events that come all day; they are written at level debug only."""
+
 _NUMBERS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -157,7 +161,7 @@ class EventLog:
                 level = "warning"
             if _requests.isEnabledFor(_NUMBERS[level]):
                 self._write(_line(event, level, "request_answered", logger="requests"))
-        elif not isinstance(event, TokenIntrospected) or _audit.isEnabledFor(logging.DEBUG):
+        elif not isinstance(event, FREQUENT) or _audit.isEnabledFor(logging.DEBUG):
             kind = type(event)
             known = self._kinds.get(kind) or self._kinds.setdefault(kind, _level_and_name(kind))
             self._write(_line(event, *known, logger="audit"))
@@ -174,7 +178,7 @@ def _line(event: object, level: str, name: str, *, logger: str) -> str:
 
 
 def _level_and_name(kind: type[object]) -> tuple[str, str]:
-    level = "debug" if kind is TokenIntrospected else "warning" if kind in WARNINGS else "info"
+    level = "debug" if kind in FREQUENT else "warning" if kind in WARNINGS else "info"
     return level, event_name(kind)
 
 

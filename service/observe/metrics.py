@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import ciba_events, events, passkey_events, provider_events
+from service.model import api_events, ciba_events, events, passkey_events, provider_events
 from service.model.timings import OthersAnswered, Signed, StoreAnswered
 from service.observe import readings
 from service.observe.readings import NAMESPACE, Readings
@@ -43,6 +43,12 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.TokenIssued: ("tokens_issued", "Token responses.", "grant_type"),
     events.TokenRefused: ("token_refusals", "Refused token requests.", "grant_type", "error"),
+    api_events.TokenChecked: (
+        "token_checks",
+        "Requests that proxies asked about.",
+        "api",
+        "result",
+    ),
     events.ClientRefused: ("client_refusals", "Callers not authenticated.", "endpoint"),
     events.ClientRegistered: ("clients_registered", "Clients that registered themselves."),
     events.RegistrationRefused: ("registration_refusals", "Refused registrations.", "error"),
@@ -90,7 +96,7 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
         "Pings and notes that could not be delivered.",
         "kind",
     ),
-    events.TokenIntrospected: ("introspections", "Answers about tokens.", "active"),
+    api_events.TokenIntrospected: ("introspections", "Answers about tokens.", "active"),
     events.TokenRevoked: ("tokens_revoked", "Tokens revoked by their clients."),
     events.AuthorizationEnded: ("authorizations_ended", "Grants taken back."),
     events.CodeReplayed: ("code_replays", "Authorization codes that came twice."),

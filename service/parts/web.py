@@ -9,9 +9,9 @@ from aiohttp import web
 
 from service.http.cors import Cors
 from service.http.credentials import CredentialReader
-from service.http.endpoint import Direct, Endpoint
+from service.http.endpoint import Direct, DirectRoutes, Endpoint
 from service.http.gate import GATE, Gate, SecurityHeaders, name_endpoint
-from service.http.key_proofs import KeyProofs
+from service.http.key_proofs import KeyProofs, TokenGuard
 from service.http.proxy import ClientAddress
 from service.pages.cookies import Cookies
 from service.pages.error_page import ErrorPages
@@ -49,6 +49,11 @@ class PageParts:
             client_address=self.client_address, certificate_header=server.client_certificate_header
         )
         self.proofs = KeyProofs(dpop=parts.tokens.dpop)
+        self.guard = TokenGuard(
+            active_tokens=parts.tokens.active_tokens,
+            credentials=self.credentials,
+            proofs=self.proofs,
+        )
         self.visits = Visits(
             cookies=cookies,
             sessions=parts.records.sessions,
@@ -81,7 +86,7 @@ def build_application(
     app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
     app[CONNECTIONS] = Connections(shared.metrics.connections, files_reserved=files_reserved)
     app[GATE] = Gate(
-        direct={(each.method, each.path): each.handler for each in direct},
+        direct=DirectRoutes(direct),
         cors=Cors(
             direct,
             registry=shared.registry,

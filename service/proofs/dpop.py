@@ -44,6 +44,8 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
+    url: str | None = None
+    """The whole URL, of a request that a proxy asks about; None for one to this service itself."""
     proofs: tuple[str, ...]
     """The `DPoP` headers."""
     needs_nonce: bool
@@ -84,7 +86,7 @@ class DpopProofs:
         """Return the `jti` of a proof that was made for this request, and not long ago."""
         if claims.get("htm") != request.method:
             raise JwtRefused("htm is not the method of the request")
-        if not self._is_addressed(claims.get("htu"), request.path):
+        if not self._is_addressed(claims.get("htu"), request):
             raise JwtRefused("htu is not the URL of the endpoint")
         now, issued, jti = clock(), time_in(claims, "iat"), claims.get("jti")
         if issued is None:
@@ -99,8 +101,10 @@ class DpopProofs:
             raise JwtRefused("ath is not the hash of the access token")
         return jti
 
-    def _is_addressed(self, htu: object, path: str) -> bool:
-        urls = [base + path for base in self.base_urls]
+    def _is_addressed(self, htu: object, request: ProofRequest) -> bool:
+        urls = [base + request.path for base in self.base_urls]
+        if request.url is not None:
+            urls = [request.url]
         return htu in urls or (isinstance(htu, str) and _normalized(htu) in map(_normalized, urls))
 
     async def _use_up(self, thumbprint: str, jti: str) -> None:

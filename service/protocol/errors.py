@@ -239,6 +239,12 @@ class InsufficientScope(OAuthError, code="insufficient_scope", status=403):
     """The access token lacks a scope that this resource needs (RFC 6750 §3.1)."""
 
 
+class InsufficientUserAuthentication(
+    OAuthError, code="insufficient_user_authentication", status=401
+):
+    """The user did not authenticate well enough, or too long ago (RFC 9470 §3)."""
+
+
 class TemporarilyUnavailable(OAuthError, code="temporarily_unavailable", status=503):
     """The store is away; the same request may be repeated later (RFC 6749 §4.1.2.1)."""
 

@@ -8,7 +8,7 @@ to aiohttp with its connection, from its first byte on (docs/decisions/fast-lane
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from time import time
@@ -18,7 +18,7 @@ from wsgiref.handlers import format_date_time
 import structlog
 
 from service.http.credentials import peer_certificates
-from service.http.endpoint import Answer, WholeRequest
+from service.http.endpoint import Answer, Direct, DirectRoutes, WholeRequest
 from service.server.connections import Connections
 from service.server.whole_requests import LARGEST, WholeRequestReader
 
@@ -33,9 +33,9 @@ _STATUS_LINES = {
 class Lane:
     """The state that the connections of one server share."""
 
-    served: Container[tuple[str, str]]
-    """The methods and paths that are served here."""
-    answer: Callable[[WholeRequest], Awaitable[Answer]]
+    served: DirectRoutes
+    """All that is served here."""
+    answer: Callable[[WholeRequest, Direct], Awaitable[Answer]]
     always: str
     """The header fields of every answer, as they go over the wire."""
     otherwise: Callable[[], asyncio.Protocol]
@@ -47,6 +47,9 @@ class Lane:
     closing: bool = field(default=False, init=False)
     _date: tuple[int, str] = field(default=(0, ""), init=False)
     _sweeping: asyncio.TimerHandle | None = field(default=None, init=False)
+
+    def find(self, request: WholeRequest) -> Direct | None:
+        return self.served.find(request.method, request.path)
 
     def connection(self) -> LaneConnection:
         """Return a protocol for one connection."""
@@ -147,11 +150,13 @@ class LaneConnection(asyncio.Protocol):
                 self._transport.pause_reading()
             return
         request = self._reader.read(data)
-        if request is None or (request.method, request.path) not in self._lane.served:
+        route = None if request is None else self._lane.find(request)
+        if request is None or route is None:
             self._hand_over(data)
             return
         # A name that is given costs less than one that asyncio makes up.
-        self.answering = asyncio.Task(self._answer(request), loop=self._loop, name=request.path)
+        answering = self._answer(request, route)
+        self.answering = asyncio.Task(answering, loop=self._loop, name=route.path)
 
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read its answers."""
@@ -182,9 +187,9 @@ class LaneConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _answer(self, request: WholeRequest) -> None:
+    async def _answer(self, request: WholeRequest, route: Direct) -> None:
         try:
-            answer = await self._lane.answer(request)
+            answer = await self._lane.answer(request, route)
             written = self._serialize(answer)
         except Exception:
             log.exception("an answer could not be written")

@@ -58,9 +58,11 @@ class WholeRequestReader:
             return None
         if parser.get_http_version() != "1.1" or not _is_ordinary(self._headers):
             return None
+        path, _, query = self._url.decode("latin-1").partition("?")
         request = WholeRequest(
             method=parser.get_method().decode(),
-            path=self._url.decode("latin-1").partition("?")[0],
+            path=path,
+            query=query,
             headers=CIMultiDictProxy(self._headers),
             body=self._body,
             remote=self.remote,

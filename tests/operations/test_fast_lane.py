@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.http.endpoint import Answer, Fields
+from service.http.endpoint import Answer, Direct, DirectRoutes, Fields
 from service.observe.readings import ConnectionMetrics
 from service.server.connections import Connections
 from service.server.fast_lane import Lane
@@ -138,7 +138,7 @@ async def test_lower_body_limit_holds_in_the_fast_lane(
 
 async def test_a_connection_that_stays_silent_is_closed() -> None:
     lane = Lane(
-        served=(),
+        served=DirectRoutes(()),
         answer=_never,
         always="",
         otherwise=asyncio.Protocol,
@@ -156,7 +156,7 @@ async def test_a_connection_that_stays_silent_is_closed() -> None:
 async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
     asked, answered, handed_over = asyncio.Semaphore(0), list[bool](), asyncio.Event()
 
-    async def large(_: object) -> Answer:
+    async def large(*_: object) -> Answer:
         await asked.acquire()
         answered.append(True)
         return Answer(Fields({}), b"x" * 2**20)
@@ -166,7 +166,7 @@ async def test_client_that_does_not_read_answers_is_not_read_from() -> None:
         return asyncio.Protocol()
 
     lane = Lane(
-        served={("GET", "/")},
+        served=DirectRoutes([Direct("GET", "/", large)]),
         answer=large,
         always="",
         otherwise=otherwise,
@@ -193,7 +193,7 @@ def _connections() -> Connections:
     return Connections(ConnectionMetrics(CollectorRegistry()), files_reserved=0)
 
 
-async def _never(_: object) -> Never:
+async def _never(*_: object) -> Never:
     raise AssertionError
 
 

@@ -9,10 +9,10 @@ from importlib.metadata import version
 import pytest
 
 from service.clock import clock
+from service.model.api_events import TokenIntrospected
 from service.model.events import (
     CodeReplayed,
     LoginFailed,
-    TokenIntrospected,
     TokenIssued,
     TokenRefused,
 )

@@ -1,0 +1,211 @@
+"""/connect/check/API: tells a proxy whether it may pass a request on to an API (RFC 6750 §3, RFC 9449 §7, RFC 9470 §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+import structlog
+
+from service.client_auth import ClientAuthentication
+from service.clock import clock
+from service.http.endpoint import NOSNIFF, Answer, Direct, Fields, Message, Route, WholeRequest
+from service.http.key_proofs import OriginalRequest, TokenGuard
+from service.model.api_events import TokenChecked
+from service.model.check import Demand
+from service.model.credentials import RequestCredentials
+from service.model.events import ClientRefused, Emit
+from service.model.registry import ApiResource, LiveRegistry
+from service.protocol.errors import (
+    InsufficientScope,
+    InsufficientUserAuthentication,
+    InvalidClient,
+    InvalidRequest,
+    InvalidToken,
+    OAuthError,
+    TemporarilyUnavailable,
+)
+from service.protocol.params import Params
+from service.protocol.scope import format_scope, split_scope
+from service.tokens.active import ActiveToken
+
+PATH = "/connect/check/"
+CREDENTIALS = "X-Check-Authorization"
+
+_VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
+_PER_TOKEN = Fields({"Vary": "Authorization", NOSNIFF: "nosniff"})
+_NOBODY = Fields({"Cache-Control": "no-store", NOSNIFF: "nosniff"})
+_LONGEST_AGE = 9
+"""Digits of max_age."""
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+class _Asked(NamedTuple):
+    api: ApiResource
+    demand: Demand
+    rest: str
+    """The original path, if it came behind the name of a check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckEndpoint:
+    """Believes what a trusted proxy, or one with the API's own credentials, says of a request; fails closed."""
+
+    client_auth: ClientAuthentication
+    guard: TokenGuard
+    registry: LiveRegistry
+    emit: Emit
+
+    def routes(self) -> Iterable[Route]:
+        return (Direct("*", PATH, self.check, below=True),)
+
+    async def check(self, request: Message) -> Answer:
+        """Answer 200, 401, 403, 404 or 503; the body is never read."""
+        name, _, check = request.path.removeprefix(PATH).partition("/")
+        api = self.registry.current.api_resources.get(unquote(name))
+        if not await self._may_ask(request, api):
+            return Answer(_NOBODY, b"", 401)
+        if api is None:
+            return Answer(_NOBODY, b"", 404)
+        asked = _read_named(api, check) if check else _Asked(api, _read_demand(request), "")
+        if asked is None:
+            return Answer(_NOBODY, b"", 404)
+        try:
+            token = await self._find_token(request, asked)
+        except OAuthError as error:
+            if isinstance(error, InvalidRequest):
+                error.status = HTTPStatus.UNAUTHORIZED  # proxies know what to do with that
+            self.emit(TokenChecked(api=api.name, result=error.code))
+            raise
+        self.emit(TokenChecked(api=api.name, result="passed"))
+        return Answer(_PER_TOKEN, b"", 200, _headers(token, asked))
+
+    async def _may_ask(self, request: Message, api: ApiResource | None) -> bool:
+        """Return whether the peer is a trusted proxy, or has the credentials of this API."""
+        credentials = request.headers.get(CREDENTIALS)
+        if credentials is None:
+            return self.guard.credentials.client_address.is_from_proxy(request)
+        shown = RequestCredentials(
+            endpoint=PATH,
+            authorization=credentials,
+            params=Params({}),
+            certificate=None,
+            now=clock(),
+        )
+        try:
+            return api is not None and await self.client_auth.authenticate_caller(shown) is api
+        except (InvalidClient, InvalidRequest) as refused:
+            claimed = refused.claimed if isinstance(refused, InvalidClient) else None
+            cause = refused.description
+            self.emit(ClientRefused(client_id=claimed, endpoint=PATH, cause=cause))
+            return False
+
+    async def _find_token(self, request: Message, asked: _Asked) -> ActiveToken:
+        token = await self.guard.find_token_of(request, _read_original(request, asked.rest))
+        api, demand = asked.api, asked.demand
+        scope = token.scope & api.scopes
+        refusal: OAuthError | None = None
+        if api.name not in token.audience or not scope:
+            refusal = InvalidToken("the access token is not for this API")
+        elif not demand.scope <= scope:
+            refusal = InsufficientScope("the access token lacks a scope that the request needs")
+        elif not self._is_met(demand, token):
+            message = "the user has to authenticate anew, or in another way"
+            refusal = InsufficientUserAuthentication(message)
+        if refusal is None:
+            return token
+        self.guard.add_challenge(refusal, request)
+        refusal.headers = {
+            **refusal.headers,
+            "WWW-Authenticate": refusal.headers["WWW-Authenticate"] + _wishes(refusal, demand),
+        }
+        raise refusal
+
+    def _is_met(self, demand: Demand, token: ActiveToken) -> bool:
+        """Return whether the user has authenticated well enough, and not too long ago (RFC 9470 §6)."""
+        claims = token.claims
+        if demand.max_age is not None:
+            auth_time = claims.get("auth_time")
+            if not isinstance(auth_time, int) or clock() - auth_time > demand.max_age:
+                return False
+        if demand.acr is None or claims.get("acr") == demand.acr:
+            return True
+        methods = claims.get("amr")
+        amr = tuple(map(str, methods)) if isinstance(methods, Collection) else ()
+        return self.registry.current.acr_met(amr, (demand.acr,)) is not None
+
+
+def _read_named(api: ApiResource, path: str) -> _Asked | None:
+    """Return the demand that the first segment names, and the original path behind it."""
+    name, slash, rest = path.partition("/")
+    demand = api.checks.get(unquote(name))
+    return None if demand is None else _Asked(api, demand, slash + rest)
+
+
+def _read_demand(request: Message) -> Demand:
+    """Return what the operator has written into the query; TemporarilyUnavailable if that cannot be understood."""
+    try:
+        if isinstance(request, WholeRequest):
+            return _demand_in(request.query)
+        return _demand_in(request.rel_url.raw_query_string)
+    except InvalidRequest as error:
+        cause = error.description
+        log.error("the query of a check cannot be understood", cause=cause)  # noqa: TRY400 - a traceback adds nothing
+        raise TemporarilyUnavailable("the check is not set up correctly") from error
+
+
+@lru_cache(maxsize=1000)  # a proxy asks with the same few all day
+def _demand_in(query: str) -> Demand:
+    params = Params.parse(query)
+    params.refuse_repeated(frozenset())
+    age = params.get("max_age")
+    if age is not None and not (age.isascii() and age.isdigit() and len(age) <= _LONGEST_AGE):
+        raise InvalidRequest("max_age is not a number of seconds")
+    return Demand(
+        scope=split_scope(params.get("scope") or ""),
+        acr=params.get("acr"),
+        max_age=None if age is None else int(age),
+    )
+
+
+def _read_original(request: Message, rest: str) -> OriginalRequest:
+    """Return method and URL of the request that is asked about, as the proxy tells them."""
+    headers = request.headers
+    method = headers.get("X-Original-Method") or headers.get("X-Forwarded-Method")
+    url = headers.get("X-Original-URL")
+    if url is None or "://" not in url:
+        path = url or headers.get("X-Forwarded-Uri") or rest or "/"
+        host = headers.get("X-Forwarded-Host") or headers.get("Host", "")
+        url = f"{headers.get('X-Forwarded-Proto', 'https')}://{host}{path}"
+    return OriginalRequest(method or request.method, url.partition("?")[0].partition("#")[0])
+
+
+def _wishes(refusal: OAuthError, demand: Demand) -> str:
+    """Return what the challenge says of the token that would do (RFC 6750 §3, RFC 9470 §3)."""
+    if isinstance(refusal, InsufficientScope):
+        return f', scope="{format_scope(demand.scope)}"'
+    if not isinstance(refusal, InsufficientUserAuthentication):
+        return ""
+    acr = f', acr_values="{demand.acr}"' if demand.acr else ""
+    return acr + (f", max_age={demand.max_age}" if demand.max_age is not None else "")
+
+
+def _headers(token: ActiveToken, asked: _Asked) -> dict[str, str]:
+    """Return what the API may be told of the token, and for how long the answer may be used again."""
+    claims, now, age = token.claims, clock(), asked.demand.max_age
+    seconds = min(token.expires_at - now, asked.api.check.cache)
+    if age is not None:
+        seconds = min(seconds, int(str(claims["auth_time"])) + age - now)
+    if token.cnf is not None:  # each request has to prove the key anew
+        seconds = 0
+    return {
+        "X-Token-Subject": quote(str(claims["sub"]), safe=_VISIBLE),
+        "X-Token-Client": quote(str(claims["client_id"]), safe=_VISIBLE),
+        "X-Token-Scope": format_scope(token.scope & asked.api.scopes),
+        "Cache-Control": f"private, max-age={max(seconds, 0)}",
+    }

@@ -1,0 +1,30 @@
+"""What a proxy asks about a request, before it passes it on to an API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from service.model import types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSettings(types.Section):
+    """The answers of `/connect/check` about the API."""
+
+    cache: types.Duration = 0
+    """How long a proxy may use an answer again for the same token, URL and check. A revocation counts that much later. 0: never."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand(types.Section):
+    """What a request to the API needs; proxies that append the original path name it (`/connect/check/API/NAME/…`)."""
+
+    scope: types.Several[types.ScopeValue] = frozenset()
+    """The scope values that the access token must all have."""
+    acr: types.Text | None = None
+    """The authentication context that the user must have met (RFC 9470); null: any."""
+    max_age: Annotated[int, Field(ge=0)] | None = None
+    """How many seconds ago the user may have authenticated at most; null: any time."""

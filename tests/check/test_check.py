@@ -1,0 +1,273 @@
+"""A proxy asks whether it may pass a request on to an API (RFC 6750 §3, RFC 9449 §7, RFC 9470 §3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.model.handle import new_handle, new_selector
+from tests.conftest import Clock, Start
+from tests.driving.dpop import DpopKey
+from tests.driving.registry import client_in
+from tests.driving.service import Answer, RunningService, basic
+
+pytestmark = pytest.mark.rfc("6750#3", "9470#3")
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """A proxy on loopback; api1's answers may be used again for a minute, and it has named checks."""
+    config["server"] = {"trusted_proxies": ["127.0.0.1", "::1"]}
+    api = config["api_resources"][0]
+    api["check"] = {"cache": "1m"}
+    api["checks"] = {
+        "read": {"scope": ["api1.read"]},
+        "anything": {},
+        "strong": {"acr": "urn:example:strong", "max_age": 60},
+    }
+    client_in(config, "frontend")["access_token_lifetime"] = "5m"
+    client_in(config, "opaque")["allowed_scopes"].append("api1.read")
+    return config
+
+
+@pytest.fixture
+async def token(service: RunningService) -> str:
+    return str((await service.user_token())["access_token"])
+
+
+async def check(
+    service: RunningService,
+    token: str | None,
+    path: str = "api1",
+    *,
+    method: str = "GET",
+    scheme: str = "Bearer",
+    **headers: str,
+) -> Answer:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if token is not None:
+        sent["Authorization"] = f"{scheme} {token}"
+    return await service.request(method, f"/connect/check/{path}", headers=sent)
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["jwt", "reference"])
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_good_token_passes_with_any_method(
+    service: RunningService, client: str, method: str
+) -> None:
+    token = (await service.user_token(client, "openid api1 api1.read api2"))["access_token"]
+    answer = await check(service, token, method=method)
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["X-Token-Subject"] == "818727"
+    assert answer.headers["X-Token-Client"] == client
+    assert answer.headers["X-Token-Scope"] == "api1 api1.read"
+    assert answer.headers["Vary"] == "Authorization"
+
+
+async def test_a_body_of_any_type_is_not_read(service: RunningService, token: str) -> None:
+    answer = await service.request(
+        "POST",
+        "/connect/check/api1",
+        data=b"\xff" * 200_000,
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/x-anything"},
+    )
+    assert answer.status == 200
+
+
+async def test_without_a_token_one_is_asked_for(service: RunningService) -> None:
+    answer = await check(service, None)
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith(f'Bearer realm="{service.issuer}"')
+    assert "error=" not in answer.headers["WWW-Authenticate"]
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("spoiled", ["nonsense", "at_" + "x" * 65, "é", "a.b.c"])
+async def test_a_token_that_is_none_is_refused(service: RunningService, spoiled: str) -> None:
+    answer = await check(service, spoiled)
+    assert answer.refusal == (401, "invalid_token")
+    assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
+
+
+async def test_a_revoked_token_is_refused(service: RunningService, token: str) -> None:
+    await service.post("/connect/revocation", auth="frontend", token=token)
+    assert (await check(service, token)).refusal == (401, "invalid_token")
+
+
+async def test_a_token_of_another_api_is_refused(service: RunningService) -> None:
+    token = (await service.user_token(scope="api2"))["access_token"]
+    assert (await check(service, token)).refusal == (401, "invalid_token")
+    assert (await check(service, token, "api2")).status == 200
+
+
+@pytest.mark.parametrize("path", ["api1?scope=api1.read", "api1/read", "api1/read/orders/7"])
+async def test_a_missing_scope_is_named(service: RunningService, token: str, path: str) -> None:
+    answer = await check(service, token, path)
+    assert answer.refusal == (403, "insufficient_scope")
+    assert 'scope="api1.read"' in answer.headers["WWW-Authenticate"]
+    wider = (await service.user_token(scope="api1 api1.read"))["access_token"]
+    assert (await check(service, wider, path)).status == 200
+
+
+async def test_a_scope_of_another_api_does_not_count(service: RunningService) -> None:
+    token = (await service.user_token(scope="api1 api2"))["access_token"]
+    assert (await check(service, token, "api1?scope=api1+api2")).refusal[0] == 403
+
+
+@pytest.mark.rfc("9470#3")
+@pytest.mark.parametrize(
+    "path", ["api1?acr=urn:example:strong&max_age=60", "api1/strong", "api1/strong/?scope=api1"]
+)
+async def test_a_stronger_sign_in_is_asked_for(
+    service: RunningService, token: str, path: str
+) -> None:
+    answer = await check(service, token, path)
+    assert answer.refusal == (401, "insufficient_user_authentication")
+    challenge = answer.headers["WWW-Authenticate"]
+    assert 'acr_values="urn:example:strong", max_age=60' in challenge
+
+
+@pytest.mark.rfc("9470#3")
+async def test_an_old_sign_in_is_not_enough(
+    service: RunningService, token: str, clock: Clock
+) -> None:
+    assert (await check(service, token, "api1?max_age=30")).status == 200
+    clock.forward(seconds=31)
+    answer = await check(service, token, "api1?max_age=30")
+    assert answer.refusal == (401, "insufficient_user_authentication")
+    assert (await check(service, token, "api1?acr=password")).status == 200
+
+
+async def test_a_client_for_itself_has_no_sign_in(service: RunningService) -> None:
+    answer = await service.token("machine", grant_type="client_credentials", scope="api1")
+    token = answer["access_token"]
+    assert (await check(service, token)).headers["X-Token-Subject"] == "machine"
+    assert (await check(service, token, "api1?max_age=60")).status == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "seconds"),
+    [("api1", 60), ("api1?max_age=20", 20), ("api1?max_age=3600", 60), ("api2", 0)],
+)
+async def test_an_answer_may_be_used_again_for_as_long_as_it_is_true(
+    service: RunningService, clock: Clock, path: str, seconds: int
+) -> None:
+    token = (await service.user_token(scope="api1 api2"))["access_token"]
+    answer = await check(service, token, path)
+    told = answer.headers["Cache-Control"]
+    assert told in {f"private, max-age={seconds}", f"private, max-age={max(seconds - 1, 0)}"}
+    clock.forward(seconds=270)
+    if "max_age=20" not in path:
+        left = int((await check(service, token, path)).headers["Cache-Control"].split("=")[1])
+        assert left <= min(30, seconds)
+
+
+@pytest.mark.rfc("9449#7")
+async def test_a_bound_token_needs_a_proof_for_the_original_request(
+    service: RunningService,
+) -> None:
+    key = DpopKey(service.issuer)
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    answer = await service.post("/connect/token", auth="machine", headers=key.header(), **form)
+    token = answer["access_token"]
+    url = "https://shop.example/orders/7"
+
+    async def ask(proof_of: str = url, method: str = "PUT", **headers: str) -> Answer:
+        proof = key.proof("", method, access_token=token, htu=proof_of)
+        return await check(service, token, scheme="DPoP", DPoP=proof, **headers)
+
+    nginx = {"X_Original_URL": f"{url}?page=2", "X_Original_Method": "PUT"}
+    traefik = {
+        "X_Forwarded_Proto": "https",
+        "X_Forwarded_Host": "shop.example",
+        "X_Forwarded_Uri": "/orders/7?page=2",
+        "X_Forwarded_Method": "PUT",
+    }
+    for headers in (nginx, traefik):
+        answer = await ask(**headers)
+        assert answer.status == 200
+        assert answer.headers["Cache-Control"] == "private, max-age=0"
+        assert (await ask("https://shop.example/orders/8", **headers)).status == 401
+        assert (await ask(method="GET", **headers)).status == 401
+        assert (await ask(f"{service.issuer}/connect/check/api1", **headers)).status == 401
+        assert (await check(service, token, **headers)).refusal == (401, "invalid_token")
+    envoy = {"Host": "shop.example", "X_Forwarded_Proto": "https"}
+    proof = key.proof("", "PUT", access_token=token, htu=url)
+    path = "api1/anything/orders/7"
+    sent = {"scheme": "DPoP", "method": "PUT", "DPoP": proof, **envoy}
+    assert (await check(service, token, path, **sent)).status == 200
+    assert (await check(service, token, path, **sent)).refusal[0] == 401  # used before
+
+
+@pytest.mark.parametrize("query", ["scope=a&scope=b", "max_age=soon", "max_age=-1", "acr=a&acr=a"])
+async def test_a_check_that_is_set_up_wrongly_fails_closed(
+    service: RunningService, token: str, query: str
+) -> None:
+    answer = await check(service, token, f"api1?{query}")
+    assert answer.refusal == (503, "temporarily_unavailable")
+
+
+@pytest.mark.parametrize("path", ["api9", "", "api1/unknown", "api1/unknown/orders", "API1", "%00"])
+async def test_an_unknown_api_or_check_is_not_found(
+    service: RunningService, token: str, path: str
+) -> None:
+    answer = await check(service, token, path)
+    assert (answer.status, answer.body) == (404, b"")
+
+
+async def test_head_is_answered_without_a_body(service: RunningService, token: str) -> None:
+    assert (await check(service, token, method="HEAD")).status == 200
+    assert (await check(service, None, method="HEAD")).status == 401
+
+
+class TestStrangers:
+    """Whoever is no trusted proxy learns nothing, whatever the token."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["server"]["trusted_proxies"] = ["192.0.2.1"]
+        return config
+
+    async def test_they_get_an_empty_401(self, service: RunningService, token: str) -> None:
+        for path in ("api1", "api9", "api1/unknown"):
+            for shown in (token, "nonsense", None):
+                answer = await check(service, shown, path)
+                assert (answer.status, answer.body) == (401, b"")
+                assert "WWW-Authenticate" not in answer.headers
+
+    async def test_with_the_credentials_of_the_api_they_are_answered(
+        self, service: RunningService, token: str
+    ) -> None:
+        async def ask(credentials: str) -> int:
+            return (await check(service, token, X_Check_Authorization=credentials)).status
+
+        assert await ask(basic("api1", "api1-secret")) == 200
+        for wrong in (
+            basic("api1", "wrong"),
+            basic("api2", "api2-secret"),  # another API
+            basic("frontend", "frontend-secret"),  # no API
+            "Basic !",
+            "Bearer " + token,
+        ):
+            assert await ask(wrong) == 401
+
+
+async def test_answers_are_counted_by_api(service: RunningService, token: str) -> None:
+    await check(service, token)
+    await check(service, "nonsense")
+    metrics = service.parts.shared.metrics.render().decode()
+    assert 'token_service_token_checks_total{api="api1",result="passed"} 1.0' in metrics
+    assert 'token_service_token_checks_total{api="api1",result="invalid_token"} 1.0' in metrics
+    endpoints = [line for line in metrics.splitlines() if "/connect/check/" in line]
+    assert endpoints
+    assert all('endpoint="/connect/check/"' in line for line in endpoints)
+
+
+@pytest.mark.usefixtures("one_store")
+async def test_while_the_store_is_away_nothing_passes(start: Start, config: dict[str, Any]) -> None:
+    service = await start(config | {"store": {"url": "redis://127.0.0.1:1", "timeout": "1s"}})
+    token = new_handle("access_token", new_selector()).text
+    assert (await check(service, token)).refusal == (503, "temporarily_unavailable")

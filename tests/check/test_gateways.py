@@ -1,0 +1,153 @@
+"""The files of examples/gateways in the real programs: what passes, what is refused, and what callers cannot forge."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, web
+
+from tests.driving.dpop import DpopKey
+from tests.driving.listening import listening
+from tests.driving.ports import lasting_ports
+from tests.driving.program import SECONDS
+from tests.driving.service import RunningService
+
+pytestmark = [
+    pytest.mark.rfc("6750#3", "9449#7"),
+    pytest.mark.needs("nginx", "haproxy", "caddy"),
+    pytest.mark.usefixtures("one_store"),
+]
+
+FILES = Path(__file__).parents[2] / "examples/gateways"
+COMMANDS = {
+    "nginx.conf": ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf"],
+    "haproxy.cfg": ["haproxy", "-db", "-q", "-f", "haproxy.cfg"],
+    "Caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
+}
+TEMPORARY = " ".join(
+    f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+)
+"""Folders of nginx, which otherwise are those of its package."""
+FORGED = {"X-Token-Subject": "root", "X-Token-Client": "root", "X-Token-Scope": "everything"}
+
+
+async def show_headers(request: web.Request) -> web.Response:
+    """The API: it tells what reached it."""
+    shown = [*FORGED, "Authorization", "X-Check-Authorization"]
+    return web.json_response(
+        {name: request.headers[name] for name in shown if name in request.headers}
+    )
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    config["server"] = {"trusted_proxies": ["127.0.0.1"]}
+    return config
+
+
+@pytest.fixture(params=COMMANDS)
+async def gateway(
+    request: pytest.FixtureRequest, service: RunningService, tmp_path: Path
+) -> AsyncIterator[str]:
+    """The URL of a real proxy with its file, at other ports, before the service and an API."""
+    (port,) = lasting_ports(1)
+    async with listening(show_headers) as api:
+        here = {
+            "127.0.0.1:8080": service.issuer.removeprefix("http://").replace(
+                "localhost", "127.0.0.1"
+            ),
+            "127.0.0.1:3002": api.removeprefix("http://"),
+            "127.0.0.1:3001": f"127.0.0.1:{port}",
+            "access_log off;": f"access_log off; {TEMPORARY}",
+        }
+        for file in FILES.iterdir():
+            text = file.read_text()
+            for there, now in here.items():
+                text = text.replace(there, now)
+            (tmp_path / file.name).write_text(text)
+        with running(COMMANDS[request.param], tmp_path) as process:
+            await until_listening(port, process)
+            yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def running(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    environ = os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    process = subprocess.Popen(command, cwd=folder, env=environ)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(SECONDS)
+
+
+async def until_listening(port: int, process: subprocess.Popen[bytes]) -> None:
+    async with asyncio.timeout(SECONDS):
+        while True:
+            assert process.poll() is None
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+                continue
+            writer.close()
+            return
+
+
+async def ask(url: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
+    """The status, what the API saw, and the challenge."""
+    async with (
+        ClientSession() as http,
+        http.request(method, url, headers={**FORGED, **headers}) as answer,
+    ):
+        seen = await answer.json() if answer.status == 200 else {}
+        return answer.status, seen, answer.headers.get("WWW-Authenticate", "")
+
+
+async def test_the_gateway_lets_pass_what_the_token_allows(
+    service: RunningService, gateway: str
+) -> None:
+    token = (await service.user_token(scope="api1"))["access_token"]
+    orders = f"{gateway}/orders/7?page=2"
+    told = {"X-Token-Subject": "818727", "X-Token-Client": "frontend", "X-Token-Scope": "api1"}
+    for method in ("GET", "POST"):
+        assert await ask(orders, method, Authorization=f"Bearer {token}") == (200, told, "")
+    status, _, challenge = await ask(orders)
+    assert (status, challenge.startswith("Bearer realm=")) == (401, True)
+    status, _, challenge = await ask(orders, Authorization="Bearer nonsense")
+    assert (status, 'error="invalid_token"' in challenge) == (401, True)
+    read_only = (await service.user_token(scope="api1.read"))["access_token"]
+    status, _, challenge = await ask(orders, Authorization=f"Bearer {read_only}")
+    assert (status, 'scope="api1"' in challenge) == (403, True)
+    for name in ("X-Check-Authorization", "X-Original-URL", "X-Forwarded-Uri"):
+        status, *_ = await ask(orders, **{name: "https://elsewhere.example/"})
+        assert status == 401
+    await service.post("/connect/revocation", auth="frontend", token=token)
+    assert (await ask(orders, Authorization=f"Bearer {token}"))[0] == 401
+
+
+async def test_the_gateway_lets_pass_a_proof_for_the_callers_own_url(
+    service: RunningService, gateway: str
+) -> None:
+    key = DpopKey(service.issuer)
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    answer = await service.post("/connect/token", auth="machine", headers=key.header(), **form)
+    token = answer["access_token"]
+
+    async def send(url: str, *, forged: str | None = None, htu: str | None = None) -> int:
+        proof = key.proof("", "PUT", access_token=token, htu=htu or url)
+        claimed = {"X-Original-URL": forged, "X-Forwarded-Uri": "/other"} if forged else {}
+        sent = {"Authorization": f"DPoP {token}", "DPoP": proof, **claimed}
+        return (await ask(url, "PUT", **sent))[0]
+
+    orders, other = f"{gateway}/orders/7", f"{gateway}/other"
+    assert await send(orders) == 200
+    assert await send(orders, htu=other) == 401
+    assert await send(orders, htu=other, forged=other) == 401
