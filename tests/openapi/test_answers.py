@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.driving.service import basic
 from tests.openapi.description import DESCRIPTION, SCHEMA
 
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -34,6 +35,8 @@ NEED_A_PROVIDER = {
     ("POST", "/connect/idp/{name}/backchannel_logout", 200),
 }
 """Tests of identity providers see these."""
+CHECK = "/connect/check/{api}"
+"""It takes every method."""
 METADATA = {"redirect_uris": ["https://app.example/callback"]}
 
 
@@ -99,6 +102,9 @@ def tokens(caller: Caller) -> None:
     assert caller.introspect("api1", alice).json()["active"] is True
     assert caller.introspect("api2", alice).json()["active"] is False
     assert caller.introspect("api2", delegated).json()["act"] == {"sub": "api1"}
+    shown = {"X-Check-Authorization": basic("api1", "api1-secret")}
+    headers = bearer(alice) | shown
+    caller.ask("GET", CHECK.format(api="api1"), 200, of=CHECK, headers=headers)
     signed = caller.introspect("api1", alice, Accept="application/token-introspection+jwt")
     assert signed.headers["Content-Type"] == "application/token-introspection+jwt"
     auth = ("frontend", "frontend-secret")
@@ -166,7 +172,7 @@ def test_a_refused_authorization_is_a_page_as_described(caller: Caller) -> None:
     caller.ask("GET", "/connect/authorize", 400, params={"client_id": "unknown"})
 
 
-@pytest.mark.parametrize("path", DESCRIPTION["paths"])
+@pytest.mark.parametrize("path", [path for path in DESCRIPTION["paths"] if path != CHECK])
 def test_a_wrong_method_is_as_described(caller: Caller, path: str) -> None:
     described = next(method for method in DESCRIPTION["paths"][path] if method != "parameters")
     answer = requests.patch(caller.base_url + path.replace("{", "").replace("}", ""), timeout=20)

@@ -44,7 +44,9 @@ def list_served_operations(folder: Path) -> Iterator[tuple[str, str]]:
     file.write_text(yaml.safe_dump(config | {"registration": {"enabled": True}}))
     for route in create_app(load(file, {}, builtin_catalogue()), environ={}).app.router.routes():
         assert route.resource
-        if route.method != "HEAD" and FOR_PROGRAMS.match(route.resource.canonical):
+        if (route.method, route.resource.canonical) == ("*", "/connect/check/{below}"):
+            yield "GET", "/connect/check/{api}"  # every method, and every path below
+        elif route.method != "HEAD" and FOR_PROGRAMS.match(route.resource.canonical):
             yield route.method, route.resource.canonical
 
 
