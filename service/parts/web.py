@@ -49,11 +49,7 @@ class PageParts:
             client_address=self.client_address, certificate_header=server.client_certificate_header
         )
         self.proofs = KeyProofs(dpop=parts.tokens.dpop)
-        self.guard = TokenGuard(
-            active_tokens=parts.tokens.active_tokens,
-            credentials=self.credentials,
-            proofs=self.proofs,
-        )
+        self._active_tokens = parts.tokens.active_tokens
         self.visits = Visits(
             cookies=cookies,
             sessions=parts.records.sessions,
@@ -69,6 +65,13 @@ class PageParts:
             passkeys=parts.factors.passkey_sign_in,
             registry=shared.registry,
             lockout=configuration.limits.lockout,
+        )
+
+    @property
+    def guard(self) -> TokenGuard:
+        """Finds the access tokens of requests."""
+        return TokenGuard(
+            active_tokens=self._active_tokens, credentials=self.credentials, proofs=self.proofs
         )
 
 
