@@ -13,6 +13,7 @@ from aiohttp import web
 from service.config.load import Configuration
 from service.endpoints.account import AccountEndpoint
 from service.endpoints.account_requests import AccountRequestsEndpoint
+from service.endpoints.add_factor import AddFactorEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
 from service.endpoints.check import CheckEndpoint
@@ -33,20 +34,24 @@ from service.endpoints.redirect import CHANGE_PASSWORD, HOME, RedirectEndpoint
 from service.endpoints.register import OPEN_PER_MINUTE, RegisterEndpoint
 from service.endpoints.revocation import RevocationEndpoint
 from service.endpoints.second_factor import SecondFactorEndpoint
+from service.endpoints.security import SecurityEndpoint
 from service.endpoints.select_account import SelectAccountEndpoint
 from service.endpoints.token import TokenEndpoint
 from service.endpoints.userinfo import UserinfoEndpoint
 from service.grants import Grants
 from service.http.client_requests import ClientRequests
 from service.http.endpoint import Endpoint
-from service.http.remembered_answers import RememberedAnswers
-from service.identity.access import GrantedAccess
 from service.identity.providers.logout import ProviderLogout
 from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT
 from service.parts import Parts
-from service.parts.live import background_work, build_grants, connect
+from service.parts.live import (
+    background_work,
+    build_grants,
+    build_remembered_answers,
+    connect,
+)
 from service.parts.shared import Shared
 from service.parts.web import PageParts, build_application
 
@@ -191,17 +196,10 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
             keys=parts.keys.of_clients,
             algorithms=parts.keys.algorithms,
             credentials=pages.credentials,
-            remembered=_remembered_answers(parts),
+            remembered=build_remembered_answers(parts),
             emit=shared.emit,
         ),
     )
-
-
-def _remembered_answers(parts: Parts) -> RememberedAnswers | None:
-    shared, tracking = parts.shared, parts.shared.kv.tracking
-    if tracking is None or shared.configuration.users.source != "file":
-        return None
-    return RememberedAnswers(tracking, shared.registry, parts.keys.ring)
 
 
 def registration_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
@@ -257,16 +255,16 @@ def sign_in_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
 
 def account_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For users who come without a client's request: start page, account and logout."""
-    shared, records = parts.shared, parts.records
+    shared = parts.shared
     return (
         EndSessionEndpoint(
             sign_in=pages.sign_in, logout=parts.user_logout, parking=parts.parked_logouts
         ),
         AccountEndpoint(
-            sign_in=pages.sign_in,
-            logout=parts.user_logout,
-            access=GrantedAccess(consents=records.consents, authorizations=records.authorizations),
+            sign_in=pages.sign_in, logout=parts.user_logout, access=parts.records.access
         ),
+        SecurityEndpoint(sign_in=pages.sign_in, changes=parts.factors.changes),
+        AddFactorEndpoint(sign_in=pages.sign_in, changes=parts.factors.changes),
         CheckSessionEndpoint.reading(pages.visits.cookies.name(Cookie.BROWSER_STATE)),
         _home_endpoint(parts, pages),
         RedirectEndpoint(

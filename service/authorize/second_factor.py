@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.model.factors import Factors
+from service.model.registry import Registry
 from service.protocol.errors import InteractionRequired
 
 ENROLLABLE = frozenset({"otp"})
@@ -38,7 +40,7 @@ def _can_meet_acr(interaction: Interaction) -> bool:
     if session is None:
         return False
     possible = frozenset[str]().union(*interaction.offered_factors.values())
-    if can_enrol(interaction):
+    if can_enrol(interaction.registry, interaction.factors):
         possible |= ENROLLABLE
     methods = (*session.methods, *possible, MFA)
     return bool(possible) and interaction.is_acr_met_by(methods, acr=session.acr)
@@ -49,10 +51,9 @@ def _can_meet_wish(interaction: Interaction) -> bool:
     return interaction.factors.is_enrolled and _can_meet_acr(interaction)
 
 
-def can_enrol(unfinished: Interaction | UnfinishedSignIn) -> bool:
+def can_enrol(registry: Registry, factors: Factors) -> bool:
     """Return whether the user may enrol a factor while signing in: only the first one, and never to add to others."""
-    at_login = unfinished.registry.mfa.enrolment == "at_login"
-    return at_login and not unfinished.factors.is_enrolled
+    return registry.mfa.enrolment == "at_login" and not factors.is_enrolled
 
 
 def find_useful(interaction: Interaction) -> Mapping[str, frozenset[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -259,12 +259,11 @@ def _methods_of(factors: Factors) -> list[str]:
 
 
 def _cell(value: object) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case list():
-            return ", ".join(map(str, value)) or "none"
-        case dict():
-            return "  ".join(f"{name}={each}" for name, each in value.items())
-        case _:
-            return "" if value is None else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, cast("list[object]", value))) or "none"
+    if isinstance(value, dict):
+        claims = cast("dict[str, object]", value)
+        return "  ".join(f"{name}={each}" for name, each in claims.items())
+    return "" if value is None else str(value)

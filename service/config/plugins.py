@@ -68,14 +68,14 @@ def require_user_store(users: object) -> None:
 
 
 def require_notifier_factory(made: object) -> None:
-    """Raise PluginError if this cannot make a Notifier of CIBA requests."""
+    """Raise PluginError if this cannot make a Notifier of CIBA requests, or a UserNotifier."""
     _require_arguments(made, (), "a Notifier is made without arguments")
     if isinstance(made, type):
         require_notifier(made)
 
 
 def require_notifier(notifier: object) -> None:
-    """Raise PluginError if a class, or an instance, cannot tell users of CIBA requests."""
+    """Raise PluginError if a class, or an instance, cannot tell users of anything."""
     _require_method(notifier, "notify", "async def notify(self, notice)")
 
 

@@ -35,7 +35,7 @@ class ConsentEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         visitor, waiting = visit.visitor, await self.sign_in.require_waiting(visit)
-        if visitor.session is None:
+        if visitor.session is None or not await self._is_turn(visit, waiting):
             return await self.sign_in.advance(visit, waiting)
         scopes, claims = self._scopes(waiting.request.scope), waiting.request.claims.beyond_scope
         context = {
@@ -57,7 +57,7 @@ class ConsentEndpoint:
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_form(request)
         waiting, session = await self.sign_in.require_waiting(visit), visit.form_session
-        if session is None:
+        if session is None or not await self._is_turn(visit, waiting):
             return await self.sign_in.advance(visit, waiting)
         allowed = self._read_allowed(visit.params, waiting.request)
         if visit.params.get("action") == "allow" and (
@@ -69,6 +69,11 @@ class ConsentEndpoint:
         client_id = waiting.request.client.client_id
         self.sign_in.flow.emit(ConsentDenied(client_id=client_id, subject=session.subject))
         return response
+
+    async def _is_turn(self, visit: Visit, waiting: WaitingRequest) -> bool:
+        """Return whether the user is to be asked now, and not for another proof of who it is before."""
+        _, step = await self.sign_in.flow.find_step(waiting.parked, visit.visitor)
+        return step is CONSENT
 
     async def _allow(
         self, visit: Visit, waiting: WaitingRequest, session: Session, allowed: Wishes

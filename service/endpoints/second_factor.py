@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from aiohttp import web
 
-from service.authorize.second_factor import SECOND_FACTOR, find_useful
-from service.authorize.steps import LOGIN
+from service.authorize.second_factor import SECOND_FACTOR
 from service.clock import clock
 from service.identity.factors.methods import MFA, FactorAttempt
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
+from service.pages.factor_pages import Turn, find_turn, go_on, lead_to, links_to_others
 from service.pages.sign_in_pages import (
     ACCOUNT,
+    ADD_FACTOR,
     Notice,
     SignInPages,
     Visit,
@@ -25,15 +25,6 @@ from service.pages.sign_in_pages import (
 from service.protocol.errors import AccessDenied
 
 PATH = SECOND_FACTOR.path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What the user has proved so far, and the ways to prove more."""
-
-    sign_in: SignIn
-    offered: Mapping[str, frozenset[str]]
-    """Names of methods, with the `amr` that each can add; empty where the user has none that would do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +40,17 @@ class SecondFactorEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        turn = await self._find_turn(visit, waiting)
+        turn = await find_turn(self.sign_in, self.second_factors, visit, waiting)
         if turn is None:
-            return await self._go_on(visit, waiting)
+            return await go_on(self.sign_in, visit, waiting)
         return await self._show(visit, waiting, turn)
 
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_form(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        turn = await self._find_turn(visit, waiting)
+        turn = await find_turn(self.sign_in, self.second_factors, visit, waiting)
         if turn is None:
-            return await self._go_on(visit, waiting)
+            return await go_on(self.sign_in, visit, waiting)
         if waiting and visit.params.get("action") == "cancel":
             description = "the user cancelled" if turn.offered else "the user has no second factor"
             return await self.sign_in.refuse(visit, waiting, AccessDenied(description))
@@ -78,33 +69,6 @@ class SecondFactorEndpoint:
         notice = await self._tell_of_recovery_codes(name, completed)
         return await self.sign_in.continue_as(visit, waiting, completed, notice=notice)
 
-    async def _find_turn(self, visit: Visit, waiting: WaitingRequest | None) -> Turn | None:
-        """Return what the page has to ask for; None if nothing, or if another step comes first."""
-        flow, visitor = self.sign_in.flow, visit.visitor
-        parked_id = waiting.parked.id if waiting else ""
-        sign_in = visitor.sign_in_for(parked_id)
-        if sign_in is None:
-            return None
-        is_partial = visitor.partial is not None and visitor.partial.parked_id == parked_id
-        if waiting is not None:
-            interaction, step = await flow.find_step(waiting.parked, visitor)
-            if step is SECOND_FACTOR and not is_partial:
-                return Turn(sign_in=sign_in, offered=find_useful(interaction))
-        else:
-            step = await flow.find_missing_step(sign_in, None)
-        if step is not SECOND_FACTOR:
-            return None
-        factors = await self.second_factors.enrolled.find(sign_in.subject)
-        return Turn(sign_in=sign_in, offered=self.second_factors.find_offered(factors))
-
-    async def _go_on(self, visit: Visit, waiting: WaitingRequest | None) -> web.Response:
-        if waiting is not None:
-            return await self.sign_in.advance(visit, waiting)
-        path = return_path(visit.params)
-        if visit.visitor.session is None:
-            return self.sign_in.go_to_login(visit, path, LOGIN)
-        return self.sign_in.go(visit, path)
-
     async def _show(
         self,
         visit: Visit,
@@ -114,25 +78,20 @@ class SecondFactorEndpoint:
         error: str | None = None,
     ) -> web.Response:
         """Return the page for the method that is chosen, or else the first one."""
+        if not turn.offered and turn.can_enrol:
+            return lead_to(self.sign_in, visit, waiting, ADD_FACTOR)
         chosen = visit.params.get("method")
         name = chosen if chosen in turn.offered else next(iter(turn.offered), None)
         method = self.second_factors.find_method(name) if name else None
         subject, browser = turn.sign_in.subject, visit.visitor.browser
         path = return_path(visit.params)
         place = {"request": waiting.parked.id} if waiting else {"return_to": path}
-        context = {
+        context: Mapping[str, object] = {
             "action": PATH,
             "return_to": None if waiting or path == ACCOUNT else path,
             "method": name,
             "form": await method.prepare(subject, browser=browser) if method else {},
-            "others": [
-                {
-                    "name": other,
-                    "href": f"{self.sign_in.pages.url(PATH)}?{urlencode(place | {'method': other})}",
-                }
-                for other in turn.offered
-                if other != name
-            ],
+            "others": links_to_others(self.sign_in, PATH, turn.offered, name, place),
             "can_cancel": waiting is not None,
             "error": error,
         }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization
 from service.model.client import Permissions
 from service.model.registry import LiveRegistry
@@ -144,7 +145,7 @@ class Subjects:
         """Return the user's present claims; InvalidGrant if the user is not active, or may not use the client."""
         return await find_permitted_claims(self.users, self.registry, authorization, permissions)
 
-    async def find_username(self, session: Session) -> str | None:
+    async def find_username(self, session: Session | SignIn) -> str | None:
         if session.idp == LOCAL or "sub" in session.user_claims:
             user = await self.users.by_subject(session.subject)
             return user.username if user is not None else None

@@ -20,6 +20,17 @@ class FactorRemoved(msgspec.Struct, frozen=True, kw_only=True):
     method: str
 
 
+class RecoveryCodesRenewed(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+
+
+class UserNotifierFailed(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    change: str
+    """Of what the user was to be told."""
+    cause: str
+
+
 class FactorAccepted(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     method: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,8 @@ class Totp:
     last_used: int | None = None
     last_step: int = -1
     """The time step of the last code that was accepted; no code of this step or an earlier one is (RFC 6238 §5.2)."""
+    id: ClassVar[str] = "otp"
+    """By which a form names it: a person has one at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,29 @@ class Factors:
     def is_enrolled(self) -> bool:
         """Whether the person has a second factor; recovery codes alone are none."""
         return self.totp is not None or bool(self.passkeys)
+
+
+FactorChange = Literal[
+    "factor_enrolled", "factor_removed", "recovery_codes_renewed", "recovery_code_used"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorNotice:
+    """What a person is told: that somebody, who should be this person, changed how to sign in."""
+
+    subject: str
+    change: FactorChange
+    method: str
+    """otp, passkey, or recovery_code."""
+
+
+class UserNotifier(Protocol):
+    """Tells people of changes to their account; an operator's own class by import path, made once without arguments."""
+
+    async def notify(self, notice: FactorNotice) -> None:
+        """Tell the person, such as by e-mail; the change is made whether this succeeds or fails."""
+        ...
 
 
 class FactorStore(Protocol):

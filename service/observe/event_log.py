@@ -16,7 +16,7 @@ import msgspec
 import orjson
 import structlog
 
-from service.model import ciba_events, events, request_context
+from service.model import ciba_events, events, factor_events, request_context
 from service.model.api_events import TokenChecked, TokenIntrospected
 from service.model.events import RequestAnswered
 from service.observe.logs import text_renderer, wants_text
@@ -32,9 +32,11 @@ WARNINGS = (
     ciba_events.CibaNotifierFailed,
     events.CodeReplayed,
     events.ExtensionGrantFailed,
+    factor_events.FactorLocked,
     events.LoginLocked,
     events.RefreshTokenReused,
     events.RegistryReloadRefused,
+    factor_events.UserNotifierFailed,
 )
 """Events that an operator should look into."""
 

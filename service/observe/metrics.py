@@ -16,7 +16,14 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.exposition import generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.model import api_events, ciba_events, events, passkey_events, provider_events
+from service.model import (
+    api_events,
+    ciba_events,
+    events,
+    factor_events,
+    passkey_events,
+    provider_events,
+)
 from service.model.timings import OthersAnswered, Signed, StoreAnswered
 from service.observe import readings
 from service.observe.readings import NAMESPACE, Readings
@@ -61,6 +68,12 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     events.LoginLocked: ("login_lockouts", "Lockouts after too many failed logins."),
     passkey_events.PasskeySignInSucceeded: ("passkey_logins", "Logins by a passkey alone."),
     passkey_events.PasskeyRejected: ("passkey_refusals", "Passkeys that were refused."),
+    factor_events.FactorEnrolled: ("factors_enrolled", "Second factors added.", "method"),
+    factor_events.FactorRemoved: ("factors_removed", "Second factors removed.", "method"),
+    factor_events.FactorAccepted: ("second_factors", "Second factors given.", "method"),
+    factor_events.FactorRefused: ("second_factor_failures", "Wrong second factors.", "method"),
+    factor_events.FactorLocked: ("second_factor_lockouts", "Lockouts after wrong second factors."),
+    factor_events.UserNotifierFailed: ("user_notifier_failures", "Failed calls of the notifier."),
     provider_events.ProviderSignInFailed: (
         "provider_sign_in_failures",
         "Failed sign-ins at providers.",

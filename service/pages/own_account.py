@@ -33,4 +33,5 @@ async def find_fresh_session(sign_in: SignInPages, visit: Visit) -> Session | No
 
 def ask_for_session(sign_in: SignInPages, visit: Visit, path: str) -> web.Response:
     """Send the browser to the step without which `find_own_session` finds nothing; it leads back to this path."""
-    return sign_in.go_to_login(visit, path, SECOND_FACTOR if visit.visitor.session else LOGIN)
+    at = SECOND_FACTOR if visit.visitor.session else LOGIN
+    return sign_in.go_to_login(visit, path, at.path)

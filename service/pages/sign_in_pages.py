@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from service.authorize.flow import AuthorizeFlow, NextStep, Outcome, Visitor
-from service.authorize.interaction import Step
 from service.authorize.parking import ParkedRequest, mark_in
 from service.authorize.reply_to import ReplyTo
 from service.authorize.request import AuthorizeRequest
@@ -39,7 +38,10 @@ REQUESTS = "/account/requests"
 SECURITY = "/account/security"
 """The page at which the user manages second factors."""
 
-_RETURN_TO = re.compile(rf"{REQUESTS}(/[A-Za-z0-9_-]{{16}})?|{SECURITY}(/[a-z-]{{1,20}})?")
+ADD_FACTOR = f"{SECURITY}/add"
+"""The page at which the user adds one, there or while signing in."""
+
+_RETURN_TO = re.compile(rf"{REQUESTS}(/[A-Za-z0-9_-]{{16}})?|{SECURITY}|{ADD_FACTOR}")
 """The pages that may ask for a sign-in and be returned to."""
 
 
@@ -191,7 +193,7 @@ class SignInPages:
             partial = await keep(sign_in, parked_id=parked_id, browser=browser)
             visit = replace(visit, visitor=replace(visitor, partial=partial))
             if waiting is None:
-                return self.go_to_login(visit, return_path(visit.params), missing)
+                return self.go_to_login(visit, return_path(visit.params), missing.path)
             return self.go(visit, missing.path, parked_id)
         visit = replace(visit, visitor=await visits.sign_in(visit.request, visitor, sign_in))
         response = await self._go_on_signed_in(visit, waiting, notice)
@@ -240,10 +242,10 @@ class SignInPages:
         """Send the browser to another page."""
         return self.send(visit.request, NextStep(path, parked_id), visit.visitor, None)
 
-    def go_to_login(self, visit: Visit, path: str, step: Step = LOGIN) -> web.Response:
-        """Send the browser to the login page, or to another step of it, which leads back to this path."""
+    def go_to_login(self, visit: Visit, path: str, at: str = LOGIN.path) -> web.Response:
+        """Send the browser to the login page, or to another page of the sign-in, which leads back to this path."""
         query = "" if path == ACCOUNT else f"?{urlencode({'return_to': path})}"
-        response = see_other(self.pages.url(step.path) + query)
+        response = see_other(self.pages.url(at) + query)
         return self.visits.mark(visit.request, response, visit.visitor)
 
     def show(

@@ -22,7 +22,7 @@ from service.ciba.requests import PER_MINUTE, CibaRequests
 from service.clients.issuer_keys import IssuerKeys
 from service.clients.published_keys import PublishedKeys
 from service.endpoints.token import PATH as TOKEN_ENDPOINT
-from service.identity.access import Authorizations, Consents
+from service.identity.access import Authorizations, Consents, GrantedAccess
 from service.identity.assertions import ForeignAssertions
 from service.identity.passwords import FairTurns, Passwords
 from service.identity.providers.accounts import ProviderAccounts
@@ -66,6 +66,7 @@ class UserRecords:
         self.partial_sign_ins = PartialSignIns(stores)
         self.consents = Consents(stores=stores, emit=emit)
         self.authorizations = Authorizations(stores=stores, emit=emit)
+        self.access = GrantedAccess(consents=self.consents, authorizations=self.authorizations)
 
 
 def open_directory(shared: Shared) -> Directory:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges
 from service.identity.factors.methods import FactorMethod
+from service.identity.factors.notifying import SafeNotifier, open_user_notifier
 from service.identity.factors.passkey import PasskeyMethod, UsedPasskeys
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.factors.stored import StoredFactors
-from service.identity.factors.totp import TotpMethod
+from service.identity.factors.totp import TotpEnrolment, TotpMethod
 from service.identity.passkey_sign_in import PasskeyOwners, PasskeySignIn
 from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
@@ -22,13 +26,15 @@ class FactorParts:
     """The second factors of users."""
 
     def __init__(self, shared: Shared, users: UserStore) -> None:
+        """Raise CannotServe if the operator's notifier cannot be made."""
         self.seal = Seal(shared.configuration.signing.encryption_key)
         store: FactorStore = StoredFactors(shared.stores, self.seal)
         self.enrolled = EnrolledFactors(store)
         throttle = Throttle(
             kv=shared.kv, prefix=shared.prefix, limits=shared.configuration.limits, name="of"
         )
-        self.emit = shared.emit
+        notifier = open_user_notifier(shared.configuration.users.notifier)
+        self.notifier, self.emit = SafeNotifier(notifier, shared.emit), shared.emit
         self.passkeys = build_passkeys(shared, self.enrolled)
         self.passkey_sign_in: PasskeySignIn | None = None
         if self.passkeys is not None:
@@ -43,8 +49,26 @@ class FactorParts:
             enrolled=self.enrolled,
             methods=second_factor_methods(self),
             throttle=throttle,
+            notifier=self.notifier,
             emit=shared.emit,
         )
+        self.changes = build_changes(shared, self)
+
+
+def build_changes(shared: Shared, parts: FactorParts) -> FactorChanges:
+    """Build what adds and removes factors."""
+    return FactorChanges(
+        second_factors=parts.second_factors,
+        methods=enrolment_methods(shared, parts),
+        notifier=parts.notifier,
+        emit=shared.emit,
+    )
+
+
+def enrolment_methods(shared: Shared, parts: FactorParts) -> tuple[EnrolmentMethod, ...]:
+    """Return the kinds of factors that users can add; the first one is offered first."""
+    host = urlsplit(shared.issuer).netloc
+    return (TotpEnrolment(enrolled=parts.enrolled, seal=parts.seal, host=host),)
 
 
 def second_factor_methods(parts: FactorParts) -> tuple[FactorMethod, ...]:

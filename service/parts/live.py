@@ -14,6 +14,7 @@ from service.endpoints.token import PATH as TOKEN_ENDPOINT
 from service.grants import GrantParts, Grants
 from service.grants.token_exchange.subject_tokens import SubjectTokens
 from service.grants.token_exchange.transaction_token import TransactionTokens
+from service.http.remembered_answers import RememberedAnswers
 from service.keys.key_source import KeyFileError, follow_keys
 from service.model.registry import Registry
 from service.observe.metrics import Metrics
@@ -61,6 +62,14 @@ def build_grants(parts: Parts) -> Grants:
             transaction_tokens=transaction_tokens,
         )
     )
+
+
+def build_remembered_answers(parts: Parts) -> RememberedAnswers | None:
+    """Build what introspection may answer without asking Redis, which tells of changes; None where that is not certain."""
+    shared, tracking = parts.shared, parts.shared.kv.tracking
+    if tracking is None or shared.configuration.users.source != "file":
+        return None
+    return RememberedAnswers(tracking, shared.registry, parts.keys.ring)
 
 
 def connect(parts: Parts, grants: Grants) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from service.model import ciba_events, events
+from service.model import ciba_events, events, factor_events
 from service.observe.event_log import WARNINGS, event_name
 from service.observe.metrics import COUNTED
 from tests.driving.service import RunningService
@@ -25,7 +25,7 @@ ROWS = re.findall(r"^\| `(\w+)` \|([^|]*)\|", OPERATIONS, re.MULTILINE)
 DOCUMENTED = {name: set(re.findall(r"`(\w+)`", members)) for name, members in ROWS}
 EVENTS = [
     kind
-    for module in (events, ciba_events)
+    for module in (events, ciba_events, factor_events)
     for _, kind in inspect.getmembers(module, inspect.isclass)
     if members_of(kind)
 ]

@@ -167,6 +167,48 @@ SCREENS: dict[str, dict[str, Any]] = {
             )
         ],
     },
+    "add_factor.html": {
+        "action": "/account/security/add",
+        "client": CLIENT,
+        "tenant": None,
+        "method": "otp",
+        "form": {
+            "secret": "JBSW Y3DP EHPK 3PXP",
+            "uri": "otpauth://totp/op.example:alice?secret=JBSWY3DPEHPK3PXP&issuer=op.example",
+            "qr": '<svg viewBox="0 0 4 4"><path fill="#fff" d="M0 0h4v4h-4z"/></svg>',
+            "sealed": "gAAAAA",
+        },
+        "others": [SimpleNamespace(name="passkey", href="/account/security/add?method=passkey")],
+        "cancel_href": None,
+        "error": "invalid_factor",
+        **FORM,
+    },
+    "recovery_codes.html": {
+        "codes": [f"aaaa-bbbb-cccc-ddd{n}" for n in range(10)],
+        "continue_href": "/account/security",
+        "tenant": None,
+    },
+    "security.html": {
+        "action": "/account/security",
+        "csrf": "anti-forgery",
+        "session_id": "S" * 16,
+        "user": ALICE,
+        "factors": [
+            SimpleNamespace(
+                method="otp",
+                id="otp",
+                name="<My phone>",
+                created_at=1_750_000_000,
+                last_used=1_750_003_600,
+            ),
+            SimpleNamespace(
+                method="passkey", id="a-b_c", name="", created_at=1_750_000_000, last_used=None
+            ),
+        ],
+        "addable": [SimpleNamespace(name="passkey", href="/account/security/add?method=passkey")],
+        "recovery_codes_left": 7,
+        "error": "last_factor",
+    },
 }
 each_screen = pytest.mark.parametrize("template", SCREENS)
 

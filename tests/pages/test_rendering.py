@@ -24,6 +24,9 @@ IDS = {
     "logged_out.html": {"logout-success"},
     "error.html": {"error", "error-description", "request-id"},
     "account.html": {"logout"},
+    "add_factor.html": {"otp", "totp-secret", "totp-qr", "use-another-method", "login-error"},
+    "recovery_codes.html": {"recovery-codes", "continue"},
+    "security.html": {"add-passkey", "recovery-codes-left", "login-error"},
 }
 
 

@@ -20,6 +20,7 @@ from tests.users.database import CHANGED, SETTINGS, Database
 
 pytestmark = [pytest.mark.rfc("openid-connect-core-1_0#5.3"), pytest.mark.usefixtures("one_store")]
 
+BOBS_UUID = "0f0d0b09-0000-4000-8000-00000000000b"
 WRONG = (400, "invalid_grant")
 
 
@@ -228,15 +229,46 @@ class TestNumbers:
         assert [await users.by_subject(sub) for sub in ("02", "2x", "٢", "9" * 30)] == [None] * 4
 
 
+@pytest.fixture
+async def postgres(servers: dict[type[DatabaseServer], DatabaseServer]) -> Database:
+    """A PostgreSQL with people."""
+    database = Database(servers[PostgresServer].url)
+    await database.fill()
+    return database
+
+
+@pytest.mark.needs("postgres", "initdb")
+class TestUuids:
+    """Identifiers of a type that only some databases have."""
+
+    @pytest.fixture
+    async def database(self, postgres: Database) -> Database:
+        await postgres.execute("DELETE FROM people WHERE login <> 'bob'")
+        await postgres.execute("UPDATE people SET id = :sub", sub=BOBS_UUID)
+        await postgres.execute("ALTER TABLE people ALTER id TYPE UUID USING id::UUID")
+        return postgres
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        config["users"]["sql"]["sub_type"] = "uuid"
+        return config
+
+    async def test_a_uuid_is_found_as_it_is_written_in_tokens_and_not_otherwise(
+        self, service: RunningService
+    ) -> None:
+        assert await service.is_active((await sign_in(service, "bob"))["access_token"])
+        users = service.parts.sign_in.users
+        others = (BOBS_UUID.upper(), BOBS_UUID.replace("-", ""), "2")
+        assert [await users.by_subject(sub) for sub in others] == [None] * 3
+
+
 @pytest.mark.needs("postgres", "initdb")
 class TestRestart:
     """Connections that the database has closed."""
 
     @pytest.fixture
-    async def database(self, servers: dict[type[DatabaseServer], DatabaseServer]) -> Database:
-        database = Database(servers[PostgresServer].url)
-        await database.fill()
-        return database
+    def database(self, postgres: Database) -> Database:
+        return postgres
 
     async def test_a_database_that_was_restarted_in_between_costs_no_request(
         self, service: RunningService, servers: dict[type[DatabaseServer], DatabaseServer]

@@ -17,7 +17,7 @@ _ON_PATH = "install its package, or set PYTHONPATH to the folder that holds it"
 
 
 def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
-    """Handlers, the UserStore and the notifier can be imported, and called as documented; no instance is made before the start."""
+    """Handlers, the UserStore and the notifiers can be imported, and called as documented; no instance is made before the start."""
     if ":" in file.users.source:
         yield from _check(
             ("users", "source"), file.users.source, plugins.require_user_store_factory
@@ -25,6 +25,10 @@ def plugins_have_their_signatures(file: ConfigurationFile) -> Iterator[Finding]:
     if file.ciba.notifier != "builtin":
         yield from _check(
             ("ciba", "notifier"), file.ciba.notifier, plugins.require_notifier_factory
+        )
+    if file.users.notifier is not None:
+        yield from _check(
+            ("users", "notifier"), file.users.notifier, plugins.require_notifier_factory
         )
     for at, entry in enumerate(file.extension_grants):
         location = ("extension_grants", at, "handler")

@@ -123,5 +123,8 @@ class Users(types.Section):
     """The service of yours, for source: http."""
     ldap: Ldap | None = None
     """The directory, for source: ldap."""
+    notifier: types.PluginName | None = None
+    """Who tells users that their second factors were changed: the import path of a class of your own, such as
+    my_package.mail:MyNotifier. null: nobody; the audit log has every change."""
     list: types.Many[User] = ()
     """The users, for source: file."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.methods import FactorAttempt, FactorMethod
+from service.identity.factors.notifying import SafeNotifier
+from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.sign_in import Throttle
 from service.model.events import Emit
 from service.model.factor_events import (
@@ -15,7 +17,7 @@ from service.model.factor_events import (
     FactorLocked,
     FactorRefused,
 )
-from service.model.factors import Factors
+from service.model.factors import FactorNotice, Factors
 from service.model.handle import digest
 
 
@@ -26,6 +28,7 @@ class SecondFactors:
     """The first one that a person has enrolled is asked for first."""
     throttle: Throttle
     """Its counters are not those of passwords: a right password must not clear them."""
+    notifier: SafeNotifier
     emit: Emit
 
     def find_offered(self, factors: Factors) -> Mapping[str, frozenset[str]]:
@@ -50,6 +53,11 @@ class SecondFactors:
         if amr is not None:
             await self.throttle.give_back(account, address)
             self.emit(FactorAccepted(subject=who, method=name, address=address))
+            if (
+                name == RecoveryCodeMethod.name
+            ):  # which its owner needs rarely, and a thief has found
+                notice = FactorNotice(subject=who, change="recovery_code_used", method=name)
+                await self.notifier.notify(notice)
             return amr
         reason: FactorFailure = "wrong" if left >= 0 else "locked"
         self.emit(FactorRefused(subject=who, method=name, address=address, reason=reason))

@@ -145,21 +145,20 @@ class SqlUserStore:
     def _typed(self, sub: str) -> object:
         """Return the identifier as the column's type; None where it cannot be one of that type."""
         try:
-            match self._sub_type:
-                case "integer":
-                    return int(sub) if sub.isascii() and len(sub) < 20 else None  # noqa: PLR2004 - of 64 bits
-                case "uuid":
-                    return (
-                        UUID(sub) if self._engine.dialect.name == "postgresql" else str(UUID(sub))
-                    )
-                case "text":
-                    return sub
+            if self._sub_type == "integer":
+                return int(sub) if sub.isascii() and len(sub) < 20 else None  # noqa: PLR2004 - of 64 bits
+            if self._sub_type == "uuid":
+                return UUID(sub) if self._engine.dialect.name == "postgresql" else str(UUID(sub))
         except ValueError:
             return None
+        return sub
 
     async def _select(self, name: str, **values: object) -> Sequence[Mapping[str, Any]]:
         rows = (await self._execute(name, values)).mappings().all()
-        return [{self._claims.get(name, name): row[name] for name in row} for row in rows]
+        return [
+            {self._claims.get(name, name): value for name, value in row.items()}
+            for row in map(_plain, rows)
+        ]
 
     async def _write(self, name: str, **values: object) -> int:
         return int((await self._execute(name, values)).rowcount)
@@ -181,6 +180,11 @@ class SqlUserStore:
     async def _execute_once(self, query: TextClause, values: Mapping[str, object]) -> Any:
         async with self._engine.connect() as connection:
             return await connection.execute(query, values)
+
+
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a row by the names of its columns."""
+    return {str(name): value for name, value in row.items()}
 
 
 def _parameters_of(query: TextClause) -> frozenset[str]:

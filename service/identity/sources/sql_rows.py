@@ -37,7 +37,7 @@ def _claims(row: Mapping[str, object]) -> Mapping[str, Any]:
     claims: dict[str, object] = {}
     for name, value in row.items():
         if name == CLAIMS and value is not None:
-            members: object = json.loads(_text(value)) if not isinstance(value, dict) else value
+            members = cast("object", value if isinstance(value, dict) else json.loads(_text(value)))
             claims |= cast("dict[str, object]", members)
         elif name not in _FACTS and value is not None:
             claims[name] = _claim(name, value)
@@ -55,8 +55,7 @@ def _claim(name: str, value: object) -> object:
         return value.isoformat()
     if isinstance(value, Decimal):
         return int(value) if value == int(value) else float(value)
-    is_plain = isinstance(value, str | int | float | list | dict)
-    return value if is_plain else _text(value)
+    return value if _is_json(value) else _text(value)
 
 
 def _seconds(value: datetime | str) -> int:
@@ -77,7 +76,11 @@ def _truth(value: object) -> bool:
     return word in _TRUE
 
 
+def _is_json(value: object) -> bool:
+    return isinstance(value, str | int | float | list | dict)
+
+
 def _text(value: object) -> str:
-    return (
-        bytes(value).decode() if isinstance(value, bytes | bytearray | memoryview) else str(value)
-    )
+    if isinstance(value, memoryview):
+        return value.tobytes().decode()
+    return value.decode() if isinstance(value, bytes | bytearray) else str(value)

@@ -1,0 +1,100 @@
+"""/account/security: the user sees, names and removes the own second factors, and gets new recovery codes (ASVS 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from service.identity.factors.enrolment import FactorChanges, read_name
+from service.model.factors import Factors, Passkey, Totp
+from service.model.session import Session
+from service.pages.factor_pages import notice_of_recovery_codes
+from service.pages.own_account import ask_for_session, find_fresh_session, find_own_session
+from service.pages.sign_in_pages import ADD_FACTOR, SECURITY, SignInPages, Visit
+from service.protocol.errors import InvalidRequest
+
+PATH = SECURITY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityEndpoint:
+    """Changes need a login of the last minutes; a change that comes too late leads to the login, and is made by another click."""
+
+    sign_in: SignInPages
+    changes: FactorChanges
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        return self.sign_in.errors.page_and_form(PATH, self.page, self.submit)
+
+    async def page(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_page(request)
+        session = await find_own_session(self.sign_in, visit)
+        if session is None:
+            return ask_for_session(self.sign_in, visit, PATH)
+        return await self._show(visit, session)
+
+    async def submit(self, request: web.Request) -> web.Response:
+        visit = await self.sign_in.open_form(request)
+        session = await find_fresh_session(self.sign_in, visit)
+        if session is None or visit.form_session is None:
+            return self.sign_in.go_to_login(visit, PATH)
+        sub, params = session.subject, visit.params
+        match params.get("action"):
+            case "remove":
+                if await self._is_last_needed(session, params.require("factor")):
+                    return await self._show(visit, session, error="last_factor")
+                await self.changes.remove(sub, params.require("factor"))
+            case "rename":
+                name = read_name(params.get("name"))
+                await self.changes.rename(sub, params.require("factor"), name)
+            case "renew-recovery-codes":
+                codes = await self.changes.renew_recovery_codes(sub)
+                if notice := notice_of_recovery_codes(self.sign_in, codes):
+                    return notice(visit, None)
+            case _:
+                raise InvalidRequest("action is not remove, rename or renew-recovery-codes")
+        return self.sign_in.go(visit, PATH)
+
+    async def _is_last_needed(self, session: Session, factor_id: str) -> bool:
+        """Return whether the user could not sign in again without this factor."""
+        mfa = self.sign_in.flow.registry.current.mfa
+        factors = await self.changes.second_factors.enrolled.find(session.subject)
+        listed = [each["id"] for each in _list(factors)]
+        return (mfa.required, mfa.enrolment, listed) == ("always", "account", [factor_id])
+
+    async def _show(
+        self, visit: Visit, session: Session, *, error: str | None = None
+    ) -> web.Response:
+        factors = await self.changes.second_factors.enrolled.find(session.subject)
+        context = {
+            "action": PATH,
+            "user": await self.sign_in.visits.shown_user(visit.visitor),
+            "factors": _list(factors),
+            "recovery_codes_left": len(factors.recovery_codes),
+            "addable": [
+                {"name": name, "href": f"{self.sign_in.pages.url(ADD_FACTOR)}?method={name}"}
+                for name in self.changes.find_addable(factors)
+            ],
+            "error": error,
+        }
+        return self.sign_in.show(visit, "security.html", context=context)
+
+
+def _list(factors: Factors) -> list[Mapping[str, object]]:
+    """Return the factors as the page shows them."""
+    listed: list[tuple[str, str, Totp | Passkey]] = []
+    if factors.totp is not None:
+        listed.append(("otp", factors.totp.id, factors.totp))
+    listed += [("passkey", each.credential_id, each) for each in factors.passkeys]
+    return [
+        {
+            "method": method,
+            "id": factor_id,
+            "name": factor.name,
+            "created_at": factor.created_at,
+            "last_used": factor.last_used,
+        }
+        for method, factor_id, factor in listed
+    ]

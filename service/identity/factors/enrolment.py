@@ -1,0 +1,154 @@
+"""Adds, names and removes the second factors of a person; who may do so, the pages decide (NIST SP 800-63B §6.1.2).
+
+To add a kind of factor: a class with the methods of `EnrolmentMethod`, an entry in `enrolment_methods` of
+`parts/factors.py`, and a template `templates/add_factor_NAME.html` with the fields of its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+from service.identity.factors.methods import FactorAttempt
+from service.identity.factors.notifying import SafeNotifier
+from service.identity.factors.recovery_codes import hash_code, new_codes
+from service.identity.factors.second_factors import SecondFactors
+from service.model.events import Emit
+from service.model.factor_events import FactorEnrolled, FactorRemoved, RecoveryCodesRenewed
+from service.model.factors import FactorChange, FactorNotice, Factors
+from service.protocol.params import Params
+
+MAX_NAME = 60
+"""Characters of the name that a person gives to a factor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """The person who adds a factor."""
+
+    sub: str
+    username: str
+    """The name that the authenticator shows next to the factor."""
+
+
+class EnrolmentMethod(Protocol):
+    """A kind of factor that people can add by themselves."""
+
+    name: ClassVar[str]
+    """That of the `FactorMethod`."""
+
+    def can_add(self, factors: Factors) -> bool:
+        """Return whether the person may have one more."""
+        ...
+
+    async def prepare(self, owner: Owner, params: Params, *, browser: str) -> Mapping[str, object]:
+        """Return what its template is given as `form`; a secret in it is sealed where the browser sends it back.
+
+        After a wrong proof `params` are those of the form.
+        """
+        ...
+
+    async def add(self, attempt: FactorAttempt, *, name: str) -> tuple[str, ...] | None:
+        """Store a factor whose possession is proved, by `EnrolledFactors.change`; return the `amr` of that proof.
+
+        None where the proof is wrong. `name` is what the person calls it, perhaps nothing.
+        """
+        ...
+
+    async def remove(self, sub: str, factor_id: str) -> bool:
+        """Remove the person's factor; False if it is none of this kind."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedFactor:
+    """A factor that was added just now."""
+
+    amr: tuple[str, ...]
+    recovery_codes: Sequence[str]
+    """Made with the first factor, and shown once; empty if the person has some already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorChanges:
+    """Every change is an event, and the person is told of it."""
+
+    second_factors: SecondFactors
+    methods: tuple[EnrolmentMethod, ...]
+    notifier: SafeNotifier
+    emit: Emit
+
+    def find_addable(self, factors: Factors) -> Mapping[str, EnrolmentMethod]:
+        """Return what the person can add, by name."""
+        return {method.name: method for method in self.methods if method.can_add(factors)}
+
+    async def add(self, method: EnrolmentMethod, attempt: FactorAttempt) -> AddedFactor | None:
+        """Add a factor; None if the proof of its possession is wrong."""
+        amr = await method.add(attempt, name=read_name(attempt.params.get("name")))
+        if amr is None:
+            return None
+        codes = new_codes()
+        stored = await self.second_factors.enrolled.change(
+            attempt.sub, lambda factors: None if factors.recovery_codes else _with(factors, codes)
+        )
+        self.emit(FactorEnrolled(subject=attempt.sub, method=method.name))
+        await self._tell(attempt.sub, "factor_enrolled", method.name)
+        return AddedFactor(amr=amr, recovery_codes=codes if stored else ())
+
+    async def remove(self, sub: str, factor_id: str) -> bool:
+        """Remove a factor, and with the last one the recovery codes; False if the person has no such factor."""
+        for method in self.methods:
+            if await method.remove(sub, factor_id):
+                await self.second_factors.enrolled.change(sub, _without_idle_codes)
+                self.emit(FactorRemoved(subject=sub, method=method.name))
+                await self._tell(sub, "factor_removed", method.name)
+                return True
+        return False
+
+    async def rename(self, sub: str, factor_id: str, name: str) -> None:
+        """Give a factor another name; nothing happens if the person has no such factor."""
+        await self.second_factors.enrolled.change(
+            sub, lambda factors: _renamed(factors, factor_id, name)
+        )
+
+    async def renew_recovery_codes(self, sub: str) -> Sequence[str]:
+        """Return new recovery codes in the place of all earlier ones; none for a person without a factor."""
+        codes = new_codes()
+        stored = await self.second_factors.enrolled.change(
+            sub, lambda factors: _with(factors, codes) if factors.is_enrolled else None
+        )
+        if stored is None:
+            return ()
+        self.emit(RecoveryCodesRenewed(subject=sub))
+        await self._tell(sub, "recovery_codes_renewed", "recovery_code")
+        return codes
+
+    async def _tell(self, sub: str, change: FactorChange, method: str) -> None:
+        await self.notifier.notify(FactorNotice(subject=sub, change=change, method=method))
+
+
+def read_name(text: str | None) -> str:
+    """Return what a person calls a factor, without what cannot be seen, and not too long."""
+    return " ".join((text or "").split())[:MAX_NAME] if (text or "").isprintable() else ""
+
+
+def _with(factors: Factors, codes: Sequence[str]) -> Factors:
+    return replace(factors, recovery_codes=tuple(map(hash_code, codes)))
+
+
+def _without_idle_codes(factors: Factors) -> Factors | None:
+    """Return the factors without recovery codes that stand for nothing any more."""
+    if factors.is_enrolled or not factors.recovery_codes:
+        return None
+    return replace(factors, recovery_codes=())
+
+
+def _renamed(factors: Factors, factor_id: str, name: str) -> Factors | None:
+    if factors.totp is not None and factor_id == factors.totp.id:
+        return replace(factors, totp=replace(factors.totp, name=name))
+    passkeys = tuple(
+        replace(one, name=name) if one.credential_id == factor_id else one
+        for one in factors.passkeys
+    )
+    return None if passkeys == factors.passkeys else replace(factors, passkeys=passkeys)

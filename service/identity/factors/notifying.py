@@ -1,0 +1,56 @@
+"""Tells people of changes to their second factors, by the operator's own class, and never lets it fail a request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import structlog
+
+from service.config import plugins
+from service.config.problem import CannotServe, Finding
+from service.model.events import Emit
+from service.model.factor_events import UserNotifierFailed
+from service.model.factors import FactorNotice, UserNotifier
+
+log = structlog.stdlib.get_logger(__name__)
+
+TIMEOUT = 10
+"""Seconds that a notifier may take; the person's page waits as long."""
+
+_LOCATION = ("users", "notifier")
+
+
+def open_user_notifier(name: str | None) -> UserNotifier | None:
+    """Return the operator's notifier, made once without arguments; CannotServe if that fails, None if there is none."""
+    if name is None:
+        return None
+    try:
+        made = cast("Callable[[], UserNotifier]", plugins.load_plugin(name))()
+        plugins.require_notifier(made)
+    except plugins.PluginError as error:
+        raise CannotServe(Finding(_LOCATION, f"{name} {error}", error.hint)) from error
+    except (Exception, SystemExit) as error:  # the operator's code may raise anything
+        message = f"{name} cannot be made: {plugins.describe_exception(error)}"
+        raise CannotServe(Finding(_LOCATION, message)) from error
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class SafeNotifier:
+    notifier: UserNotifier | None
+    emit: Emit
+
+    async def notify(self, notice: FactorNotice) -> None:
+        """Tell the person; a failure is an event, because the change is made in any case."""
+        if self.notifier is None:
+            return
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await self.notifier.notify(notice)
+        except Exception as error:
+            log.exception("the user notifier failed", change=notice.change)
+            cause = plugins.describe_exception(error)
+            self.emit(UserNotifierFailed(subject=notice.subject, change=notice.change, cause=cause))

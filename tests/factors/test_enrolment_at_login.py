@@ -1,0 +1,180 @@
+"""Who needs a second factor and has none enrols one while signing in, or is told so (mfa.required, mfa.enrolment)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Clock, Start
+from tests.driving.browser import Browser
+from tests.driving.client_app import ClientApp
+from tests.driving.registry import client_in, fresh_configuration
+from tests.driving.service import RunningService, claims_in
+from tests.factors.conftest import PATH
+from tests.factors.phone import ALICE, Phone
+from tests.factors.test_enrolment import ADD, phone_of
+
+STRONG = {"acr": "strong", "any_of": [["pwd", "otp"], ["swk", "user"], ["hwk", "user"]]}
+INSISTING = json.dumps({"id_token": {"acr": {"essential": True, "value": "strong"}}})
+
+
+@pytest.fixture
+def config(request: pytest.FixtureRequest) -> dict[str, Any]:
+    mfa = getattr(request, "param", {"required": "always", "enrolment": "at_login"})
+    contexts = [{"acr": "password", "amr": ["pwd"]}, STRONG]
+    return fresh_configuration() | {"mfa": mfa, "authentication_contexts": contexts}
+
+
+def with_mfa(**mfa: str) -> pytest.MarkDecorator:
+    """Run the test with this section."""
+    return pytest.mark.parametrize("config", [mfa], indirect=True)
+
+
+async def test_first_factor_is_enrolled_while_signing_in(app: ClientApp, browser: Browser) -> None:
+    page = await app.login()
+    assert page.path == ADD
+    assert "sid" not in browser.cookies
+    codes = await browser.submit(page, otp=phone_of(page).code())
+    assert codes.has("recovery-codes")
+    done = await browser.get(codes.element("continue")["href"] or "")
+    claims = claims_in((await app.redeem(done.parameters["code"]))["id_token"])
+    assert (claims["amr"], claims["acr"]) == (["pwd", "otp", "mfa"], "strong")
+
+
+async def test_first_factor_is_enrolled_on_the_way_to_the_own_account(browser: Browser) -> None:
+    page = await browser.log_in(await browser.get("/account"))
+    assert page.path == ADD
+    codes = await browser.submit(page, otp=phone_of(page).code())
+    assert (await browser.get(codes.element("continue")["href"] or "")).path == "/account"
+
+
+async def test_person_without_the_code_gets_no_session(app: ClientApp, browser: Browser) -> None:
+    page = await app.login()
+    assert (await browser.submit(page, otp=phone_of(page).wrong_code())).path == ADD
+    assert "sid" not in browser.cookies
+    assert (await browser.submit(page, action="cancel")).error == "access_denied"
+
+
+async def test_nobody_who_has_a_factor_enrols_another_one_while_signing_in(
+    app: ClientApp, browser: Browser, service: RunningService
+) -> None:
+    phone = Phone()
+    page = await app.login()
+    await phone.enrol(service)
+    assert (await browser.submit(page, otp=phone_of(page).code())).path == PATH
+    factors = await service.parts.factors.enrolled.find(ALICE)
+    assert factors.totp is not None
+    assert factors.totp.secret == phone.secret
+
+
+@with_mfa(required="enrolled", enrolment="at_login")
+async def test_essential_acr_offers_the_enrolment(app: ClientApp, browser: Browser) -> None:
+    page = await app.login(claims=INSISTING)
+    assert page.path == ADD
+    codes = await browser.submit(page, otp=phone_of(page).code())
+    done = await browser.get(codes.element("continue")["href"] or "")
+    assert claims_in((await app.redeem(done.parameters["code"]))["id_token"])["acr"] == "strong"
+
+
+@with_mfa(required="enrolled", enrolment="at_login")
+async def test_old_session_enrols_nothing_without_the_password(
+    app: ClientApp, browser: Browser, clock: Clock
+) -> None:
+    await app.login()
+    clock.forward(minutes=5, seconds=1)
+    page = await app.authorize(claims=INSISTING)
+    assert page.path == "/account/login"
+    assert (
+        await browser.get(f"{ADD}?request={page.parameters['request']}")
+    ).path == "/account/login"
+    assert (await browser.log_in(page)).path == ADD
+
+
+@with_mfa(required="enrolled", enrolment="at_login")
+async def test_wished_acr_enrols_nothing(app: ClientApp) -> None:
+    assert "code" in (await app.login(acr_values="strong")).parameters
+
+
+@with_mfa(required="enrolled")
+async def test_essential_acr_without_enrolment_at_login_is_unmet(app: ClientApp) -> None:
+    page = await app.login(claims=INSISTING)
+    assert page.error == "unmet_authentication_requirements"
+
+
+@with_mfa(required="always")
+async def test_person_who_cannot_enrol_here_is_told_so_and_refused_at_the_client(
+    app: ClientApp, browser: Browser
+) -> None:
+    page = await app.login()
+    assert (page.path, page.has("no-second-factor")) == (PATH, True)
+    assert (await browser.get(f"{ADD}?{page.url.partition('?')[2]}")).path == PATH
+    assert "sid" not in browser.cookies
+    refused = await browser.submit(page, action="cancel")
+    assert refused.error == "access_denied"
+
+
+@with_mfa(required="always")
+async def test_last_factor_is_kept_where_everybody_needs_one(
+    browser: Browser, service: RunningService
+) -> None:
+    phone = Phone()
+    await phone.enrol(service)
+    half = await browser.log_in(await browser.get("/account/security"))
+    page = await browser.submit(half, otp=phone.code())
+    assert (await browser.submit(page, 1, action="remove")).has("login-error")
+    assert (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+
+
+@with_mfa(required="never")
+async def test_nobody_is_asked_at_a_client_where_no_factor_is_required(
+    app: ClientApp, browser: Browser, service: RunningService
+) -> None:
+    await Phone().enrol(service)
+    assert "code" in (await app.login()).parameters
+    assert (await browser.get("/account")).path == PATH
+
+
+@pytest.mark.parametrize(
+    ("required", "at_client", "enrolled", "asked"),
+    [
+        ("never", "enrolled", True, PATH),
+        ("never", "enrolled", False, None),
+        ("never", "always", False, PATH),
+        ("enrolled", "never", True, None),
+        ("enrolled", "always", False, PATH),
+        ("always", "enrolled", False, None),
+        ("always", "never", True, None),
+    ],
+)
+async def test_client_says_for_itself_who_needs_a_factor(
+    start: Start, required: str, at_client: str, enrolled: bool, asked: str | None
+) -> None:
+    configuration = fresh_configuration() | {"mfa": {"required": required}}
+    client_in(configuration, "web")["mfa_required"] = at_client
+    service = await start(configuration)
+    if enrolled:
+        await Phone().enrol(service)
+    browser = Browser(service.issuer)
+    page = await ClientApp(service, browser).login()
+    assert page.path == asked if asked else "code" in page.parameters
+    await browser.close()
+
+
+async def test_session_that_began_at_a_client_that_asks_less_is_completed_elsewhere(
+    start: Start,
+) -> None:
+    configuration = fresh_configuration()
+    client_in(configuration, "web")["mfa_required"] = "never"
+    service = await start(configuration)
+    await Phone().enrol(service)
+    browser = Browser(service.issuer)
+    assert "code" in (await ClientApp(service, browser).login()).parameters
+    other = ClientApp(service, browser, "consenting")
+    assert (await other.authorize(prompt="none")).error == "interaction_required"
+    page = await other.authorize()
+    assert page.path == PATH
+    consent = await browser.get(f"/account/consent?request={page.parameters['request']}")
+    assert consent.path == PATH
+    await browser.close()
