@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.identity.sources import circuit
+from tests.cli.conftest import command  # noqa: F401 - the fixture
 from tests.driving.slapd import Slapd
 from tests.ldap.people import EVERYBODY
 
