@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from urllib.parse import quote, unquote
 
 import structlog
@@ -135,8 +135,7 @@ class CheckEndpoint:
                 return False
         if demand.acr is None or claims.get("acr") == demand.acr:
             return True
-        methods = claims.get("amr")
-        amr = tuple(map(str, methods)) if isinstance(methods, Collection) else ()
+        amr = tuple(map(str, cast("list[object]", claims.get("amr", ()))))
         return self.registry.current.acr_met(amr, (demand.acr,)) is not None
 
 
