@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
@@ -147,8 +148,8 @@ class LocalSignIn:
             async with self.turns.turn(here):  # first, so that a burst cannot outrun the counters
                 began = monotonic()
                 locked = await self.throttle.is_locked(username, address)
-                await self._learn_costs()
                 user = await self.users.by_username(username)
+                await self._learn_costs()
                 failure = _find_failure(user, locked=locked, tenants=tenants)
                 given = password if is_plain_text(password, longest=MAX_PASSWORD) else ""
                 # A password that nobody can have takes as long as that of an unknown user.
@@ -179,12 +180,9 @@ class LocalSignIn:
         """Look once at some hashes of another system: the first unknown user's refusal costs as much as a known one's."""
         if self.passwords.has_learned or self.users.verifies_passwords:
             return
-        try:
+        sample: Sequence[User] = ()
+        with suppress(NotImplementedError, UsersUnavailable):
             sample = await self.users.list_users("", SAMPLE)
-        except NotImplementedError:
-            sample = ()
-        except UsersUnavailable:
-            return
         self.passwords.learn_costs(sample)
 
     async def _replace_outdated_hash(self, user: User, password: str) -> None:

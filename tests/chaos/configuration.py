@@ -17,7 +17,9 @@ REUSE_INTERVAL = "5m"
 """Longer than any scenario: a lenient client's repetition is never refused."""
 
 
-def configuration(store_url: str, **store: object) -> Mapping[str, Any]:
+def configuration(
+    store_url: str, users: Mapping[str, object], **store: object
+) -> Mapping[str, Any]:
     """The tests' registry, with one more client, whose refresh tokens may be repeated."""
     whole = fresh_configuration()
     client_in(whole, STRICT)["allowed_grant_types"] += [DEVICE_CODE, CIBA]
@@ -32,6 +34,7 @@ def configuration(store_url: str, **store: object) -> Mapping[str, Any]:
     }
     client_in(whole, "api1")["allowed_grant_types"].append(GRANT_TYPE)
     return whole | {
+        "users": users or whole["users"],
         "token_exchange": [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}],
         "clients": [*whole["clients"], lenient],
         "store": {

@@ -69,7 +69,7 @@ def installation(scenario: Scenario) -> Iterator[tuple[Any, Fleet]]:
         scenario.open_store(Path(folder, "store")) as store,
         fleet_running(
             Path(folder),
-            configuration(store.url, **scenario.settings),
+            configuration(store.url, scenario.users_of(store), **scenario.settings),
             REPLICAS,
             balancer={"retries": 3, "redispatch": True},
             environ={"SERVICE_LOG_LEVEL": "error"},

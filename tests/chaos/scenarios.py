@@ -31,6 +31,7 @@ from tests.chaos.store_faults import (
     tracking_table_full,
 )
 from tests.chaos.stores import distant_redis, one_redis, sentinels, three_masters
+from tests.chaos.user_faults import database_frozen, database_killed, people_in_postgres
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class Scenario:
     run: Callable[[Stage[Any]], Awaitable[None]]
     open_store: Callable[[Path], AbstractContextManager[Any]] = one_redis
     """Scenarios that follow one another on the same kind of store share it, and the replicas."""
+    users_of: Callable[[Any], Mapping[str, object]] = lambda _: {}
+    """What `users` in the configuration says, by what open_store has opened; nothing leaves the file's users."""
     store_settings: Mapping[str, object] = field(default_factory=dict)
     """What `store` in the configuration says besides."""
     tracked: bool = False
@@ -85,6 +88,18 @@ SCENARIOS: Sequence[Scenario] = (
         },
     ),
     Scenario(run=redis_slow, open_store=distant_redis),
+    *(
+        Scenario(
+            run=fault,
+            open_store=people_in_postgres,
+            users_of=lambda opened: opened.users,
+            excuses={
+                "honest": frozenset({Kind.UNAVAILABLE}),
+                "spared": frozenset({"client_credentials", "revoke"}),
+            },
+        )
+        for fault in (database_killed, database_frozen)
+    ),
     *(
         Scenario(
             run=sentinel_failover,

@@ -115,18 +115,18 @@ class PostgresServer(DatabaseServer):
 
     def _answers(self) -> bool:
         """Return whether it takes questions, which it does not while it looks through its files after a crash."""
-        command = ["pg_isready", "-q", "-h", str(self.folder)]
+        command = [program("pg_isready"), "-q", "-h", str(self.folder)]
         return subprocess.run(command, check=False).returncode == 0
 
     def _prepare(self) -> None:
-        made = ["initdb", "-D", "database", "-U", "tester", "-A", "trust", "--no-sync"]
+        made = [program("initdb"), "-D", "database", "-U", "tester", "-A", "trust", "--no-sync"]
         how = ["--encoding", "UTF8", "--locale", "C.UTF-8", "--no-instructions"]
         with self._options() as options:
             subprocess.run([*made, *how], check=True, **options)
 
     def _command(self) -> list[str]:
         fast = ["-c", "fsync=off", "-c", "max_connections=100"]
-        return ["postgres", "-D", "database", "-k", str(self.folder), "-h", "", *fast]
+        return [program("postgres"), "-D", "database", "-k", str(self.folder), "-h", "", *fast]
 
 
 class MariaServer(DatabaseServer):
@@ -158,7 +158,16 @@ class MariaServer(DatabaseServer):
             "--skip-networking",
         ]
         access = ["--skip-grant-tables", "--character-set-server=utf8mb4"]
-        return ["mariadbd", "--no-defaults", *where, *access]
+        return [program("mariadbd"), "--no-defaults", *where, *access]
+
+
+def program(name: str) -> str:
+    """Return the path of a server's program; Debian keeps PostgreSQL's apart from all others."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    folders = [os.environ["PATH"], *map(str, debian), "/usr/sbin"]
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    assert found is not None, f"{name} is not installed; scripts/system-packages installs it"
+    return found
 
 
 def _children_of(pid: int) -> list[int]:
