@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from service.model.client import Client
@@ -10,7 +10,6 @@ from service.model.registry import Registry
 from service.model.session import Session
 from service.protocol.authorization_details import Detail
 from service.protocol.claims import ClaimsParameter
-from service.protocol.params import Params
 from service.tokens.authorization_details import resources_of
 from service.tokens.scope import required_contexts
 
@@ -70,17 +69,17 @@ def combine_acr(
 
 
 def find_required_acr(
-    params: Params,
     client: Client,
     registry: Registry,
     scope: frozenset[str],
-    details: Collection[Detail],
+    resources: Iterable[str],
+    details: Iterable[Detail],
 ) -> frozenset[str]:
     """Return what registrations demand of users, for the client and for all that it asks for.
 
     Without `resource`, a token request may name any API that understands something of the scope.
     """
     nameable = [each.name for one in scope for each in registry.resources_by_scope.get(one, ())]
-    resources = params.every("resource") or nameable
-    required = required_contexts(registry, scope, {*resources, *resources_of(registry, details)})
+    apis = {*(resources or nameable), *resources_of(registry, details)}
+    required = required_contexts(registry, scope, apis)
     return required | {client.required_acr} if client.required_acr is not None else required

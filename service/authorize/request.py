@@ -125,7 +125,7 @@ async def read_request(
         acr=combine_acr(
             [value for value in acr_values if not value.startswith((_IDP, _TENANT))],
             claims,
-            find_required_acr(params, client, registry, scope, details),
+            find_required_acr(client, registry, scope, params.every("resource"), details),
         ),
         idp=_find_provider(acr_values, client, registry, tenants),
         tenant=tenant,

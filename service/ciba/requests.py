@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from service.authorize.acr import AskedAcr
+from service.authorize.acr import AskedAcr, find_required_acr
 from service.ciba.hints import Hints
 from service.ciba.messages import Messages
 from service.ciba.request import CibaRequest
@@ -43,6 +43,14 @@ class PendingRequest(msgspec.Struct, frozen=True):
     @property
     def place(self) -> PolledPlace:
         return PolledPlace(self.ref, self.shown.digest)
+
+    def asked_acr(self, client: Client, registry: Registry) -> AskedAcr:
+        """Return what the client wishes for, and what registrations demand."""
+        polled = self.polled
+        required = find_required_acr(
+            client, registry, polled.scope, polled.resources, polled.authorization_details
+        )
+        return AskedAcr(values=self.shown.acr_values, required=required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +123,18 @@ class CibaRequests:
         polled = await self.polling.find_pending(PolledPlace(ref, shown.digest))
         return None if polled is None else PendingRequest(ref, shown, polled)
 
-    async def approve(self, pending: PendingRequest, session: Session, registry: Registry) -> None:
+    async def approve(
+        self, pending: PendingRequest, session: Session, client: Client, registry: Registry
+    ) -> None:
         """Let the client have its tokens; raise AlreadyAnswered if the user has answered before."""
-        shown, polled = pending.shown, pending.polled
+        polled = pending.polled
         authorization = new_authorization(
             session,
             client_id=polled.client_id,
             scope=polled.scope,
             resources=polled.resources,
             authorization_details=polled.authorization_details,
-            acr=AskedAcr(values=shown.acr_values).met_by(session, registry),
+            acr=pending.asked_acr(client, registry).met_by(session, registry),
             grant_type=polled.grant_type,
         )
         await self.polling.approve(pending.place, polled, authorization, *self._end(pending))

@@ -18,7 +18,7 @@ from service.model.catalogue import Catalogue
 _FILE = TypeAdapter(ConfigurationFile)
 _ROUNDS = 4
 """Without a malformed value a required key may be missing, and its parent may then be empty."""
-_STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid", "amr": ["missing"]}
+_STANDS_FOR_MISSING: Mapping[str, Value] = {"issuer": "https://issuer.invalid"}
 _SETS_OF_WORDS = ("allowed_grant_types", "allowed_response_types", "allowed_scopes")
 
 

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from service.authorize.acr import AskedAcr
 from service.ciba.requests import CibaRequests, PendingRequest
 from service.clock import clock
+from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.identity.providers.claims import with_trusted_methods
 from service.identity.sign_in import AMR
 from service.model.ciba_events import CibaApproved, CibaDenied
 from service.model.client import Client
+from service.model.factors import Factors
 from service.model.session import Session
 from service.pages.display import shown_details, shown_scopes
 from service.pages.error_page import SignInOver, WayOn
 from service.pages.own_account import ask_for_session, find_own_session
-from service.pages.sign_in_pages import REQUESTS, SignInPages, Visit
+from service.pages.sign_in_pages import REQUESTS, SECURITY, SignInPages, Visit
 from service.protocol.errors import AlreadyAnswered, InvalidRequest, LoginRequired
 from service.tokens.permitted import may_use
 
@@ -60,12 +62,14 @@ class AccountRequestsEndpoint:
         """Show one request, or the login page first."""
         visit = await self.sign_in.open_page(request)
         path = f"{REQUESTS}/{request.match_info['ref']}"
-        session = await find_own_session(self.sign_in, visit)
+        session = await self._find_session(visit)
         if session is None:
             return ask_for_session(self.sign_in, visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):
             return self.sign_in.go_to_login(visit, path)
+        if self._lacks_factor(pending, client, session):
+            return self._explain_factor(visit)
         registry = self.sign_in.flow.registry.current
         context = {
             "action": path,
@@ -82,13 +86,17 @@ class AccountRequestsEndpoint:
         """Keep the answer; the first one counts, whichever browser and replica it comes from."""
         visit = await self.sign_in.open_form(request)
         path = f"{REQUESTS}/{request.match_info['ref']}"
-        session = await find_own_session(self.sign_in, visit)
+        session = await self._find_session(visit)
         if session is None or visit.form_session is None:
             return self.sign_in.go(visit, path)
         pending, client = await self._require(request, session)
         if self._needs_login(pending, client, session):
             return self.sign_in.go_to_login(visit, path)
         try:
+            if visit.params.get("action") == "allow" and self._lacks_factor(
+                pending, client, session
+            ):
+                return self._explain_factor(visit)
             return await self._answer(visit, pending, session, client)
         except AlreadyAnswered as error:
             raise self._over() from error
@@ -101,7 +109,7 @@ class AccountRequestsEndpoint:
         flow, shown = self.sign_in.flow, pending.shown
         match visit.params.get("action"):
             case "allow" if self._may_use(client, visit):
-                await self.requests.approve(pending, session, flow.registry.current)
+                await self.requests.approve(pending, session, client, flow.registry.current)
                 event = CibaApproved(
                     client_id=shown.client_id,
                     subject=shown.subject,
@@ -159,12 +167,36 @@ class AccountRequestsEndpoint:
         bounds = [client.default_max_age, client.user_sso_lifetime]
         age = clock() - session.auth_time
         return any(bound is not None and age >= bound for bound in bounds) or self._lacks_acr(
-            pending, session
+            pending, client, session
         )
 
-    def _lacks_acr(self, pending: PendingRequest, session: Session) -> bool:
+    def _lacks_acr(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether a password could meet an authentication context that the session does not meet."""
-        values, registry = pending.shown.acr_values, self.sign_in.flow.registry.current
-        if not values or AskedAcr(values=values).met_by(session, registry) is not None:
-            return False
-        return registry.acr_met(AMR, values) is not None
+        registry = self.sign_in.flow.registry.current
+        asked = pending.asked_acr(client, registry)
+
+        def is_met(amr: tuple[str, ...], acr: str | None) -> bool:
+            return asked.is_satisfied_by(amr, registry, acr=acr) and asked.is_wish_met_by(
+                amr, registry, acr=acr
+            )
+
+        return not is_met(session.methods, session.acr) and is_met(AMR, None)
+
+    def _lacks_factor(self, pending: PendingRequest, client: Client, session: Session) -> bool:
+        """Return whether the client, or what it asks for, needs more than the user has given.
+
+        Whoever has a second factor has given one to come here: others would have to be enrolled first.
+        """
+        registry = self.sign_in.flow.registry.current
+        lacks = lacks_second_factor(session.methods, Factors(), find_requirement(registry, client))
+        asked = pending.asked_acr(client, registry)
+        return lacks or not asked.is_satisfied_by(session.methods, registry, acr=session.acr)
+
+    def _explain_factor(self, visit: Visit) -> web.Response:
+        context = {"action": REQUESTS, "method": None, "security_path": SECURITY}
+        return self.sign_in.show(visit, "second_factor.html", context=context)
+
+    async def _find_session(self, visit: Visit) -> Session | None:
+        """Return the session, without the word of an identity provider that is not trusted."""
+        session = await find_own_session(self.sign_in, visit)
+        return session and with_trusted_methods(session, self.sign_in.flow.registry.current)

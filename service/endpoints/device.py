@@ -14,7 +14,7 @@ from service.authorize.user_codes import format_user_code, parse_user_code
 from service.model.events import ConsentGiven
 from service.pages.display import shown_details, shown_scopes
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
-from service.protocol.errors import InvalidRequest
+from service.protocol.errors import InvalidRequest, UnmetAuthenticationRequirements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +77,8 @@ class DeviceEndpoint:
         interaction, step = await flow.read_device(waiting.parked, visit.visitor)
         if step is not CONFIRM:
             return self._go_on(visit, waiting, step.path)
+        if interaction.lacks_acr:
+            return await self._refuse(visit, waiting)
         request, registry = interaction.request, flow.registry.current
         context = {
             "action": PATH,
@@ -94,6 +96,8 @@ class DeviceEndpoint:
         polled = await flow.devices.find(parked)
         if session is None or step is not CONFIRM or polled is None:
             return self._go_on(visit, waiting, step.path)
+        if interaction.lacks_acr:
+            return await self._refuse(visit, waiting)
         with self.sign_in.explain_end(parked.id):
             if visit.params.get("action") == "allow":
                 await flow.devices.allow(parked, polled, interaction)
@@ -101,6 +105,11 @@ class DeviceEndpoint:
             else:
                 await flow.devices.deny(parked, subject=session.subject)
         return self._go_on(visit, waiting, PATH)
+
+    async def _refuse(self, visit: Visit, waiting: WaitingRequest) -> web.Response:
+        """Deny what needs an acr that the user has no way to meet, and say so."""
+        error = UnmetAuthenticationRequirements("the requested acr was not satisfied")
+        return await self.sign_in.refuse(visit, waiting, error)
 
     def _go_on(self, visit: Visit, waiting: WaitingRequest, path: str) -> web.Response:
         step = NextStep(path, waiting.parked.id)

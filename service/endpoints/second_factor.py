@@ -10,12 +10,14 @@ from aiohttp import web
 from service.authorize.second_factor import SECOND_FACTOR
 from service.clock import clock
 from service.identity.factors.methods import MFA, FactorAttempt
+from service.identity.factors.policy import find_requirement
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
 from service.pages.factor_pages import Turn, find_turn, go_on, lead_to, links_to_others
 from service.pages.sign_in_pages import (
     ACCOUNT,
     ADD_FACTOR,
+    SECURITY,
     Notice,
     SignInPages,
     Visit,
@@ -92,10 +94,16 @@ class SecondFactorEndpoint:
             "method": name,
             "form": await method.prepare(subject, browser=browser) if method else {},
             "others": links_to_others(self.sign_in, PATH, turn.offered, name, place),
+            "security_path": SECURITY if self._can_enrol_at_account() else None,
             "can_cancel": waiting is not None,
             "error": error,
         }
         return self.sign_in.show(visit, "second_factor.html", waiting, context=context)
+
+    def _can_enrol_at_account(self) -> bool:
+        """Return whether a user without a factor can come to the page where one is enrolled."""
+        registry = self.sign_in.flow.registry.current
+        return find_requirement(registry, None) != "always"
 
     async def _tell_of_recovery_codes(self, method: str, sign_in: SignIn) -> Notice | None:
         """Return the page that says how many recovery codes are left, after one was used."""

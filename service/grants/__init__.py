@@ -18,6 +18,7 @@ from service.grants.token_exchange import TokenExchangeGrant
 from service.grants.token_exchange.subject_tokens import SubjectTokens
 from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.identity.assertions import ForeignAssertions
+from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_in import LocalSignIn
 from service.model.registry import Registry
 from service.tokens.granting import Grant, GrantServices
@@ -29,6 +30,7 @@ from service.tokens.polling import Polling
 class GrantParts:
     services: GrantServices
     sign_in: LocalSignIn
+    second_factors: SecondFactors
     revocation: Revocation
     polling: Polling
     assertions: ForeignAssertions
@@ -50,7 +52,9 @@ BUILTIN_GRANTS: Mapping[type[BuiltinGrant], Callable[[GrantParts], Grant]] = {
     ClientCredentialsGrant: lambda parts: ClientCredentialsGrant(parts.services.registry),
     JwtBearerGrant: lambda parts: JwtBearerGrant(parts.assertions, parts.services.registry),
     DeviceCodeGrant: lambda parts: DeviceCodeGrant(parts.polling),
-    PasswordGrant: lambda parts: PasswordGrant(parts.sign_in, parts.services.registry),
+    PasswordGrant: lambda parts: PasswordGrant(
+        parts.sign_in, parts.second_factors, parts.services.registry
+    ),
     TokenExchangeGrant: lambda parts: TokenExchangeGrant(
         registry=parts.services.registry,
         tokens=parts.subject_tokens,

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from service.identity.factors.methods import MFA, FactorAttempt
+from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.identity.factors.second_factors import SecondFactors
+from service.identity.factors.totp import TotpMethod
 from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.tenants import find_tenant
 from service.model.registry import LiveRegistry
+from service.model.user import User
 from service.protocol.errors import InvalidGrant, InvalidRequest
 from service.tokens.granting import GrantResult, ScopeRule, TokenRequest
 
@@ -21,6 +26,7 @@ class PasswordGrant:
     scope_rule: ClassVar[ScopeRule] = ScopeRule.DEFAULTED
     takes_authorization_details: ClassVar[bool] = False
     sign_in: LocalSignIn
+    second_factors: SecondFactors
     registry: LiveRegistry
 
     async def handle(self, request: TokenRequest) -> GrantResult:
@@ -33,6 +39,21 @@ class PasswordGrant:
         user = await self.sign_in.verify(
             username, password, address=request.address, tenants=asked.tenants
         )
-        if user is None:
-            return InvalidGrant("the user name or password is wrong")
-        return request.granted_to(user.sub, amr=AMR, acr=self.registry.current.acr_met(AMR))
+        amr = None if user is None else await self._find_methods(user, request)
+        if user is None or amr is None:
+            return InvalidGrant("the user name or password is wrong, or otp is missing or wrong")
+        return request.granted_to(user.sub, amr=amr, acr=self.registry.current.acr_met(amr))
+
+    async def _find_methods(self, user: User, request: TokenRequest) -> tuple[str, ...] | None:
+        """Return how the user has authenticated; None where the second factor is missing or wrong.
+
+        It can be the code of an app only: nobody can answer a page here.
+        """
+        factors = await self.second_factors.enrolled.find(user.sub)
+        method = self.second_factors.find_method(TotpMethod.name)
+        if method is not None and factors.totp is not None and request.params.get("otp"):
+            attempt = FactorAttempt(sub=user.sub, params=request.params, browser="")
+            amr = await self.second_factors.verify(method, attempt, address=request.address)
+            return None if amr is None else (*AMR, *amr, MFA)
+        requirement = find_requirement(self.registry.current, request.client)
+        return None if lacks_second_factor(AMR, factors, requirement) else AMR

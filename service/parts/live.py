@@ -55,6 +55,7 @@ def build_grants(parts: Parts) -> Grants:
         GrantParts(
             services=services,
             sign_in=parts.sign_in.local,
+            second_factors=parts.factors.second_factors,
             revocation=tokens.revocation,
             polling=tokens.polling,
             assertions=parts.sign_in.assertions,

@@ -25,6 +25,7 @@ MAX_LENGTH: Mapping[str, int] = {
     "acr_values": 300,
     "username": 254,
     "password": 200,
+    "otp": 64,
     "passkey": 8192,
     "code": 256,
     "code_verifier": 128,

@@ -59,6 +59,7 @@ class TokenIssuer:
         if isinstance(grant, ExchangedGrant):
             return await self._issue_exchanged(request, grant, user_claims)
         authorization = grant.authorization
+        self._require_acr(grant, request.client)
         if isinstance(grant, ContinuedGrant):
             issued = await self._issue_continued(grant, request.client, user_claims)
         else:
@@ -85,6 +86,18 @@ class TokenIssuer:
             members = grant.members
             response |= {name: members[name] for name in members if name not in _STANDARD_MEMBERS}
         return response
+
+    def _require_acr(self, grant: NewGrant | ContinuedGrant | DerivedGrant, client: Client) -> None:
+        """Raise InvalidGrant, before anything is used up, if the user has to authenticate in a stronger way."""
+        origin, targets = grant.authorization, self.access_tokens.targets
+        if isinstance(grant, ContinuedGrant):
+            narrowed = (grant.scope, grant.resources, grant.authorization_details)
+            target, _ = targets.find(origin, *narrowed)
+        else:
+            target, _ = targets.find(origin, None, None, None)
+        if isinstance(grant, DerivedGrant):  # whose own `amr` says how it was derived
+            origin = grant.source.authorization or origin
+        targets.require_acr(client, target, origin)
 
     async def _issue_exchanged(
         self, request: TokenRequest, grant: ExchangedGrant, user_claims: Mapping[str, object]

@@ -11,7 +11,7 @@ from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import ApiResource, ApiScope, LiveRegistry, Registry
 from service.protocol.authorization_details import Detail
-from service.protocol.errors import InvalidScope, InvalidTarget, RefusedValue
+from service.protocol.errors import InvalidGrant, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.params import Params
 from service.protocol.scope import OFFLINE_ACCESS, parse_scope
 from service.tokens.authorization_details import details_for, resources_of
@@ -190,6 +190,20 @@ class Targets:
             understanding = understanding.intersection(resources or understanding)
             details = details_for(registry, details, understanding)
         return self._find(registry, (scope, resources, understanding)), details
+
+    def require_acr(self, client: Client, target: Target, origin: Authorization) -> None:
+        """Raise InvalidGrant if the user's authentication is weaker than the client or the target demands (RFC 9470 §5).
+
+        `origin` is the authorization in which the user has authenticated.
+        """
+        required = target.required_acr
+        if client.required_acr is not None:
+            required |= {client.required_acr}
+        if origin.subject is None or not required:
+            return
+        met = self._registry.current.acr_met
+        if not all(met(origin.amr, (one,), acr=origin.acr) for one in required):
+            raise InvalidGrant("the user has not authenticated as strongly as is required here")
 
     def claims_to_keep(
         self, authorization: Authorization, user_claims: Mapping[str, object]

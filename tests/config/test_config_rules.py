@@ -87,9 +87,28 @@ IMPOSSIBLE = {
         client(frontchannel_logout_uri="https://app:8443/frontchannel"),
         "clients[web].frontchannel_logout_uri",
     ),
-    "registration beside key files in a shared store": (
+    "an authentication context without methods": (
+        {"authentication_contexts": [{"acr": "strong"}]},
+        "authentication_contexts[strong].amr",
+    ),
+    "an authentication context that says in two ways what it needs": (
+        {"authentication_contexts": [{"acr": "strong", "amr": ["pwd"], "any_of": [["otp"]]}]},
+        "authentication_contexts[strong].any_of",
+    ),
+    "a client for a context that nobody can meet": (
+        client(required_acr="pasword"),
+        "clients[web].required_acr",
+    ),
+    "a scope for a context that nobody can meet": (
+        {**API, "api_scopes": [{"name": "api", "required_acr": "strong"}]},
+        "api_scopes[api].required_acr",
+    ),
+    "an API for a context that nobody can meet": (
+        {"api_resources": [API["api_resources"][0] | {"required_acr": "strong"}]},
+        "api_resources[api].required_acr",
+    ),
+    "key files beside a shared store that keeps second factors": (
         {
-            "registration": {"enabled": True, "allowed_scopes": ["openid"]},
             "store": {"url": "redis://localhost"},
             "signing": {"source": "files", "keys": [{"path": "key.pem"}]},
         },
@@ -303,6 +322,11 @@ def test_what_cannot_be_is_an_error(problems: Callable[..., Any], content: str, 
 
 
 DOUBTFUL = {
+    "a second factor that nobody can enrol": ({"mfa": {"required": "always"}}, "mfa.required"),
+    "a client's second factor that nobody can enrol there": (
+        client(mfa_required="always"),
+        "clients[web].mfa_required",
+    ),
     "a provider's secret that is not used": (
         provider(**BY_KEY, client_secret="x"),
         "identity_providers[p].client_secret",

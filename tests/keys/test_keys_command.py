@@ -160,7 +160,8 @@ def test_an_unknown_option_is_a_usage_error(config: Path) -> None:
 def test_keys_from_files_are_not_the_stores(config: Path) -> None:
     (config.parent / "key.pem").write_bytes(orjson.dumps(Key.generate("RS256").private_jwk))
     config.write_text(
-        "issuer: http://localhost:8080\nsigning: {source: files, keys: [{path: key.pem}]}\n"
+        "issuer: http://localhost:8080\nsigning: {source: files, keys: [{path: key.pem}], "
+        "encryption_key: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8}\n"
     )
     refused = keys(config, "redis://127.0.0.1:1", "list")
     assert (refused.exit_code, "the operator's own" in refused.stderr) == (1, True)

@@ -54,7 +54,10 @@ async def test_every_refusal_of_a_person_reads_alike(
         "frontend", grant_type="password", username=username, password=password, scope="api1"
     )
     assert answer.refusal == (400, "invalid_grant")
-    assert answer["error_description"] == "the user name or password is wrong"
+    assert (
+        answer["error_description"]
+        == "the user name or password is wrong, or otp is missing or wrong"
+    )
 
 
 async def test_a_locked_account_looks_like_a_wrong_password(service: RunningService) -> None:

@@ -92,8 +92,8 @@ def keys_are_kept_safely(file: ConfigurationFile) -> Iterator[Finding]:
     if needs_key and signing.source == "store":
         message = "is required with a shared store, which keeps the signing keys"
         yield Finding(("signing", "encryption_key"), message, _NEW_KEY)
-    elif needs_key and file.registration.enabled:
-        message = "is required for registration; it encrypts the clients' secrets in the store"
+    elif needs_key:
+        message = "is required with a shared store, which keeps second factors and clients' secrets"
         yield Finding(("signing", "encryption_key"), message, _NEW_KEY)
     if signing.source == "files" and not any(key.use == "sig" for key in signing.keys):
         yield Finding(("signing", "keys"), "source: files needs a key with use: sig")

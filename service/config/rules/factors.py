@@ -1,0 +1,55 @@
+"""Rules on second factors and authentication contexts (RFC 8176, OIDC Core §5.5.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from service.config.problem import Finding, Location, warning
+from service.config.schema.file import ConfigurationFile
+from service.config.schema.findings import nearest
+
+
+def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
+    """Each authentication context says in one way what it needs; without that nobody could meet it."""
+    for at, context in enumerate(file.authentication_contexts):
+        location = ("authentication_contexts", at)
+        if not context.amr and not context.any_of:
+            message = "is missing, and so is any_of: nobody could meet this context"
+            yield Finding((*location, "amr"), message, "such as amr: [pwd]")
+        if context.amr and context.any_of:
+            message = "is given next to amr, which is one list of methods"
+            yield Finding(
+                (*location, "any_of"), message, "put that list into any_of, and remove amr"
+            )
+
+
+def required_contexts_exist(file: ConfigurationFile) -> Iterator[Finding]:
+    """A required_acr is one of authentication_contexts; otherwise nobody could meet it."""
+    known = [context.acr for context in file.authentication_contexts]
+    for location, acr in _required(file):
+        if acr is not None and acr not in known:
+            message = f"{acr} is none of authentication_contexts"
+            yield Finding(location, message, nearest(acr, known))
+
+
+def _required(file: ConfigurationFile) -> Iterator[tuple[Location, str | None]]:
+    for section in ("clients", "api_scopes", "api_resources"):
+        for at, entry in enumerate(getattr(file, section)):
+            yield (section, at, "required_acr"), entry.required_acr
+
+
+def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
+    """Where everybody needs a second factor, those who have none can enrol one."""
+    if file.mfa.enrolment == "at_login":
+        return
+    hint = "set mfa.enrolment: at_login"
+    if file.mfa.required == "always":
+        message = "users without a second factor can sign in nowhere, not even to enrol one"
+        yield warning(("mfa", "required"), message, hint)
+    for at, client in enumerate(file.clients):
+        if client.mfa_required == "always":
+            message = "users without a second factor cannot use this client until they enrol one"
+            yield warning(("clients", at, "mfa_required"), message, f"{hint}, or tell them so")
+
+
+FILE_RULES = (contexts_name_their_methods, required_contexts_exist, factors_can_be_enrolled)
