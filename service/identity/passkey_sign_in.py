@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from service.identity.factors.methods import MFA
-from service.identity.factors.passkey import UsedPasskeys
+from service.identity.factors.passkey import UserPasskeys
 from service.identity.passkeys import Answer, Asking, PasskeyRefused
 from service.identity.sign_in import Throttle, is_of_tenants
 from service.model.events import Emit
@@ -15,35 +15,11 @@ from service.model.handle import digest
 from service.model.passkey_events import PasskeyRejected, PasskeySignInSucceeded
 from service.model.user import User, UserStore
 from service.protocol.errors import TooManyRequests
-from service.store.stores import Stores
-
-
-@dataclass(frozen=True, slots=True)
-class PasskeyOwners:
-    """Knows whose passkey it is; an authenticator that names a passkey names no user of ours."""
-
-    stores: Stores
-
-    async def claim(self, credential_id: str, sub: str) -> bool:
-        """Note whose passkey it is; False if it is another user's (§7.1)."""
-        records, kv = self.stores.passkey_owners, self.stores.kv
-        key = digest(credential_id)
-        is_new = await kv.replace(records.key(key), old=None, new=records.encode(sub))
-        return is_new or await self.find(credential_id) == sub
-
-    async def find(self, credential_id: str) -> str | None:
-        """Return the subject identifier of the passkey's user."""
-        (sub,) = await self.stores.kv.read(self.stores.passkey_owners.read(digest(credential_id)))
-        return sub
-
-    async def release(self, credential_id: str) -> None:
-        await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasskeySignIn:
-    used: UsedPasskeys
-    owners: PasskeyOwners
+    used: UserPasskeys
     users: UserStore
     throttle: Throttle
     """That of second factors: its counters are not those of passwords."""
@@ -83,7 +59,7 @@ class PasskeySignIn:
         counted = digest(answer.unverified_credential_id)
         if await self.throttle.take_attempt(counted, address) < 0:
             raise PasskeyRefused("locked", "too many attempts have failed")
-        sub = await self.owners.find(answer.unverified_credential_id)
+        sub = await self.used.owners.find(answer.unverified_credential_id)
         user = await self.users.by_subject(sub) if sub is not None else None
         if user is None or not user.enabled or not is_of_tenants(user, tenants):
             raise PasskeyRefused("unknown", "no user who may sign in has this passkey")

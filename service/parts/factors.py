@@ -8,12 +8,17 @@ from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges
 from service.identity.factors.methods import FactorMethod
 from service.identity.factors.notifying import SafeNotifier, open_user_notifier
-from service.identity.factors.passkey import PasskeyMethod, UsedPasskeys
+from service.identity.factors.passkey import (
+    PasskeyEnrolment,
+    PasskeyMethod,
+    PasskeyOwners,
+    UserPasskeys,
+)
 from service.identity.factors.recovery_codes import RecoveryCodeMethod
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.factors.stored import StoredFactors
 from service.identity.factors.totp import TotpEnrolment, TotpMethod
-from service.identity.passkey_sign_in import PasskeyOwners, PasskeySignIn
+from service.identity.passkey_sign_in import PasskeySignIn
 from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
 from service.keys.sealing import Seal
@@ -40,7 +45,6 @@ class FactorParts:
         if self.passkeys is not None:
             self.passkey_sign_in = PasskeySignIn(
                 used=self.passkeys,
-                owners=PasskeyOwners(shared.stores),
                 users=users,
                 throttle=throttle,
                 emit=shared.emit,
@@ -68,7 +72,8 @@ def build_changes(shared: Shared, parts: FactorParts) -> FactorChanges:
 def enrolment_methods(shared: Shared, parts: FactorParts) -> tuple[EnrolmentMethod, ...]:
     """Return the kinds of factors that users can add; the first one is offered first."""
     host = urlsplit(shared.issuer).netloc
-    return (TotpEnrolment(enrolled=parts.enrolled, seal=parts.seal, host=host),)
+    passkeys = (PasskeyEnrolment(used=parts.passkeys, emit=parts.emit),) if parts.passkeys else ()
+    return (TotpEnrolment(enrolled=parts.enrolled, seal=parts.seal, host=host), *passkeys)
 
 
 def second_factor_methods(parts: FactorParts) -> tuple[FactorMethod, ...]:
@@ -77,13 +82,15 @@ def second_factor_methods(parts: FactorParts) -> tuple[FactorMethod, ...]:
     return (*passkeys, TotpMethod(parts.enrolled), RecoveryCodeMethod(parts.enrolled))
 
 
-def build_passkeys(shared: Shared, enrolled: EnrolledFactors) -> UsedPasskeys | None:
+def build_passkeys(shared: Shared, enrolled: EnrolledFactors) -> UserPasskeys | None:
     """Return what asks for passkeys and verifies them; None where browsers have none for this issuer."""
     party = find_relying_party(shared.issuer, shared.registry.current.mfa.webauthn.rp_id)
     if party is None:
         return None
     per_minute = shared.configuration.limits.parked_requests_per_minute
     limit = shared.rate_limit("passkey", per_minute)
-    return UsedPasskeys(
-        passkeys=Passkeys(party=party, stores=shared.stores, rate_limit=limit), enrolled=enrolled
+    return UserPasskeys(
+        passkeys=Passkeys(party=party, stores=shared.stores, rate_limit=limit),
+        owners=PasskeyOwners(shared.stores),
+        enrolled=enrolled,
     )

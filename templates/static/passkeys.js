@@ -1,6 +1,7 @@
 /* Passkeys (WebAuthn Level 3 §5.1). Without this file, or in a browser without passkeys, its buttons stay hidden.
    <form> with <input type="hidden" name="passkey">, <button type="button" data-passkey="get or create" data-options="JSON" hidden>,
-   and elements [data-passkey-error="name of a DOMException, or nothing for all others"], hidden. */
+   and elements [data-passkey-error="name of a DOMException, or nothing for all others"], hidden, those for all others first.
+   With data-takes-focus the button has the focus; with data-asks-at-once nobody has to press it. */
 "use strict";
 
 /* The JSON methods of PublicKeyCredential are missing in older browsers, and in what some password managers put in its place. */
@@ -44,6 +45,11 @@ const prepare = async (button) => {
     ask({}).catch((error) => show(error.name));
   });
   button.hidden = false;
+  if ("takesFocus" in button.dataset) button.focus();
+  if ("asksAtOnce" in button.dataset) {
+    // The browser may want a press of the button first.
+    ask({}).catch((error) => error.name === "NotAllowedError" || show(error.name));
+  }
   if (!form.querySelector('[autocomplete~="webauthn"]')) return;
   if (await PublicKeyCredential.isConditionalMediationAvailable?.()) {
     ask({ mediation: "conditional", signal: waiting.signal }).catch(() => {}); // the user has chosen another way

@@ -56,12 +56,12 @@ async def use(browser: Browser, page: Page, mine: Authenticator) -> Page:
     return await send(browser, page, mine.use(options_in(page)))
 
 
-async def send(browser: Browser, page: Page, response: Any) -> Page:
+async def send(browser: Browser, page: Page, response: Any, **fields: str) -> Page:
     """Post a response of an authenticator, as the script does."""
-    return await browser.submit(page, passkey=json.dumps(response))
+    return await browser.submit(page, 0, **{"passkey": json.dumps(response), **fields})
 
 
 def _parts(service: RunningService) -> Any:
     sign_in = service.parts.factors.passkey_sign_in
     assert sign_in is not None
-    return sign_in.used.passkeys, sign_in.owners
+    return sign_in.used.passkeys, sign_in.used.owners

@@ -1,4 +1,4 @@
-"""Passkeys as a second factor (WebAuthn Level 3 §7.2)."""
+"""Passkeys as factors of users: adding, using and removing them (WebAuthn Level 3 §7)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,48 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from service.identity.factors.enrolled import EnrolledFactors
+from service.identity.factors.enrolment import Owner
 from service.identity.factors.methods import FactorAttempt
 from service.identity.passkeys import Answer, Asking, PasskeyRefused, Passkeys
 from service.model.events import Emit
 from service.model.factors import Factors, Passkey
+from service.model.handle import digest
 from service.model.passkey_events import PasskeyRejected
+from service.protocol.params import Params
+from service.store.stores import Stores
+
+MAX_PASSKEYS = 20
+"""Of one user; all of them are named to the browser each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class PasskeyOwners:
+    """Knows whose passkey it is; an authenticator that names a passkey names no user of ours."""
+
+    stores: Stores
+
+    async def claim(self, credential_id: str, sub: str) -> bool:
+        """Note whose passkey it is; False if it is another user's (§7.1)."""
+        records, kv = self.stores.passkey_owners, self.stores.kv
+        key = digest(credential_id)
+        is_new = await kv.replace(records.key(key), old=None, new=records.encode(sub))
+        return is_new or await self.find(credential_id) == sub
+
+    async def find(self, credential_id: str) -> str | None:
+        """Return the subject identifier of the passkey's user."""
+        (sub,) = await self.stores.kv.read(self.stores.passkey_owners.read(digest(credential_id)))
+        return sub
+
+    async def release(self, credential_id: str) -> None:
+        await self.stores.kv.write(self.stores.passkey_owners.drop(digest(credential_id)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsedPasskeys:
-    """Verifies uses of the passkeys that users have, each of which counts once over all replicas."""
+class UserPasskeys:
+    """The passkeys that users have; each change of one is made once over all replicas."""
 
     passkeys: Passkeys
+    owners: PasskeyOwners
     enrolled: EnrolledFactors
 
     async def use(self, sub: str, answer: Answer, *, alone: bool) -> Passkey:
@@ -41,7 +71,7 @@ class UsedPasskeys:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasskeyMethod:
     name: ClassVar[str] = "passkey"
-    used: UsedPasskeys
+    used: UserPasskeys
     emit: Emit
 
     def find_amr(self, factors: Factors) -> frozenset[str]:
@@ -59,12 +89,76 @@ class PasskeyMethod:
             answer = await self.used.passkeys.open(asking, response)
             return (await self.used.use(attempt.sub, answer, alone=False)).amr
         except PasskeyRefused as refused:
-            self.emit(
-                PasskeyRejected(
-                    subject=attempt.sub, address=None, reason=refused.reason, cause=str(refused)
-                )
-            )
+            self.emit(_rejection(attempt.sub, refused))
             return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasskeyEnrolment:
+    """Adds and removes passkeys (WebAuthn Level 3 §7.1)."""
+
+    name: ClassVar[str] = PasskeyMethod.name
+    used: UserPasskeys
+    emit: Emit
+
+    def can_add(self, factors: Factors) -> bool:
+        return len(factors.passkeys) < MAX_PASSKEYS
+
+    async def prepare(self, owner: Owner, params: Params, *, browser: str) -> Mapping[str, object]:
+        """Let the browser ask at once where the user has chosen passkeys, and has not tried yet."""
+        factors = await self.used.enrolled.find(owner.sub)
+        username = owner.username or owner.sub
+        options = await self.used.passkeys.ask_for_new(
+            _asking_for_new(owner.sub, browser, factors),
+            username=username,
+            display_name=username,
+            known=factors.passkeys,
+        )
+        has_chosen = params.get("method") == self.name and params.get("passkey") is None
+        return {"options": options, "asks_at_once": has_chosen}
+
+    async def add(self, attempt: FactorAttempt, *, name: str) -> tuple[str, ...] | None:
+        try:
+            return (await self._register(attempt, name)).amr
+        except PasskeyRefused as refused:
+            self.emit(_rejection(attempt.sub, refused))
+            return None
+
+    async def _register(self, attempt: FactorAttempt, name: str) -> Passkey:
+        factors = await self.used.enrolled.find(attempt.sub)
+        asking = _asking_for_new(attempt.sub, attempt.browser, factors)
+        answer = await self.used.passkeys.open(asking, attempt.params.get("passkey") or "")
+        passkey = self.used.passkeys.register(asking, answer, name=name)
+
+        def add(factors: Factors) -> Factors | None:
+            is_known = any(one.credential_id == passkey.credential_id for one in factors.passkeys)
+            full = is_known or not self.can_add(factors)
+            return None if full else replace(factors, passkeys=(*factors.passkeys, passkey))
+
+        if not await self.used.owners.claim(passkey.credential_id, attempt.sub):
+            raise PasskeyRefused("unverified", "the passkey is another user's")
+        if await self.used.enrolled.change(attempt.sub, add) is None:
+            raise PasskeyRefused("unverified", "the passkey is known, or there are too many")
+        return passkey
+
+    async def remove(self, sub: str, factor_id: str) -> bool:
+        def without(factors: Factors) -> Factors | None:
+            left = tuple(one for one in factors.passkeys if one.credential_id != factor_id)
+            return None if left == factors.passkeys else replace(factors, passkeys=left)
+
+        if await self.used.enrolled.change(sub, without) is None:
+            return False
+        await self.used.owners.release(factor_id)
+        return True
+
+
+def _rejection(sub: str, refused: PasskeyRefused) -> PasskeyRejected:
+    return PasskeyRejected(subject=sub, address=None, reason=refused.reason, cause=str(refused))
+
+
+def _asking_for_new(sub: str, browser: str, factors: Factors) -> Asking:
+    handle = factors.passkeys[0].user_handle if factors.passkeys else ""
+    return Asking(purpose="enrolment", browser=browser, subject=sub, user_handle=handle)
 
 
 def _asking(sub: str, browser: str) -> Asking:
