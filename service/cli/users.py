@@ -173,11 +173,14 @@ def reset_factors(settings: Configuration, person: Person) -> None:
         directory = open_directory(shared)
         try:
             subject = await person.find_subject(directory)
-            enrolled = FactorParts(shared, directory).enrolled
-            methods = _methods_of(await enrolled.find(subject))
-            await enrolled.change(subject, lambda _: Factors())
+            parts = FactorParts(shared, directory)
+            removed = await parts.enrolled.find(subject)
+            await parts.enrolled.change(subject, lambda _: Factors())
+            for passkey in removed.passkeys:
+                await parts.passkey_owners.release(passkey.credential_id)
         finally:
             await directory.close()
+        methods = _methods_of(removed)
         for method in methods:
             shared.emit(FactorRemoved(subject=subject, method=method))
         return ", ".join(methods) or "none"

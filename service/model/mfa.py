@@ -17,7 +17,7 @@ class Webauthn(types.Section):
 
     rp_id: types.Text | None = None
     """The domain that passkeys belong to. null: the host of the issuer. A parent domain of it, such as example.com for
-    login.example.com, lets other services of that domain use the same passkeys; if you change it, all passkeys are lost."""
+    login.example.com, lets other services of that domain use the same passkeys. A change takes effect at a restart, and all passkeys are lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

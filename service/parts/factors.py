@@ -40,7 +40,8 @@ class FactorParts:
         )
         notifier = open_user_notifier(shared.configuration.users.notifier)
         self.notifier, self.emit = SafeNotifier(notifier, shared.emit), shared.emit
-        self.passkeys = build_passkeys(shared, self.enrolled)
+        self.passkey_owners = PasskeyOwners(shared.stores)
+        self.passkeys = build_passkeys(shared, self)
         self.passkey_sign_in: PasskeySignIn | None = None
         if self.passkeys is not None:
             self.passkey_sign_in = PasskeySignIn(
@@ -82,7 +83,7 @@ def second_factor_methods(parts: FactorParts) -> tuple[FactorMethod, ...]:
     return (*passkeys, TotpMethod(parts.enrolled), RecoveryCodeMethod(parts.enrolled))
 
 
-def build_passkeys(shared: Shared, enrolled: EnrolledFactors) -> UserPasskeys | None:
+def build_passkeys(shared: Shared, parts: FactorParts) -> UserPasskeys | None:
     """Return what asks for passkeys and verifies them; None where browsers have none for this issuer."""
     party = find_relying_party(shared.issuer, shared.registry.current.mfa.webauthn.rp_id)
     if party is None:
@@ -91,6 +92,6 @@ def build_passkeys(shared: Shared, enrolled: EnrolledFactors) -> UserPasskeys | 
     limit = shared.rate_limit("passkey", per_minute)
     return UserPasskeys(
         passkeys=Passkeys(party=party, stores=shared.stores, rate_limit=limit),
-        owners=PasskeyOwners(shared.stores),
-        enrolled=enrolled,
+        owners=parts.passkey_owners,
+        enrolled=parts.enrolled,
     )

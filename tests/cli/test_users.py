@@ -13,6 +13,7 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import fresh_configuration
 from tests.driving.service import RunningService
+from tests.factors.keyring import enrol as enrol_passkey
 from tests.factors.phone import ALICE, Phone
 from tests.users.database import SETTINGS, Database
 
@@ -46,8 +47,11 @@ async def test_a_user_is_shown_with_factors_and_sessions_and_without_a_secret(
 
 async def test_lost_factors_are_removed(command: Command, service: RunningService) -> None:
     await Phone().enrol(service)
+    passkey = await enrol_passkey(service)
     result = await command("users", "reset-factors", "--username", "alice")
-    assert result.stdout == "second factors removed: otp\n"
+    assert result.stdout == "second factors removed: otp, passkey\n"
+    theirs = await enrol_passkey(service, sub="88421113", credential_id=passkey.credential_id)
+    assert theirs.credential_id == passkey.credential_id
     found: Factors = await service.parts.factors.enrolled.find(ALICE)
     assert not found.is_enrolled
     assert not found.recovery_codes

@@ -271,6 +271,31 @@ async def test_issuer_on_an_address_offers_no_passkeys(start: Start) -> None:
     assert service.parts.factors.passkey_sign_in is None
 
 
+@pytest.mark.rfc("9470#4")
+@pytest.mark.parametrize("flags", [0, ELIGIBLE], ids=["bound", "synced"])
+async def test_step_up_to_a_security_key_asks_for_one_that_cannot_be_copied(
+    start: Start, flags: int
+) -> None:
+    contexts = [
+        {"acr": "password", "amr": ["pwd"]},
+        {"acr": "security_key", "amr": ["hwk", "mfa"]},
+    ]
+    mfa = {"mfa": {"required": "never"}, "authentication_contexts": contexts}
+    service = await start(fresh_configuration() | mfa)
+    app = ClientApp(service, Browser(service.issuer))
+    assert "code" in (await app.login()).parameters
+    mine = await enrol(service, flags=PRESENT | VERIFIED | flags)
+    essential = {"acr": {"essential": True, "values": ["security_key"]}}
+    page = await app.authorize(claims=json.dumps({"id_token": essential}))
+    if not flags:
+        tokens = await app.redeem((await use(app.browser, page, mine)).parameters["code"])
+        assert claims_in(tokens["id_token"])["acr"] == "security_key"
+    else:
+        page = await app.browser.log_in(page)  # as somebody who could meet it might
+        assert page.error == "unmet_authentication_requirements"
+    await app.browser.close()
+
+
 async def test_no_response_of_an_authenticator_is_in_the_events(
     app: ClientApp, mine: Authenticator, events: list[object]
 ) -> None:

@@ -21,6 +21,7 @@ from service.config.rules import (
     identity_providers,
     mutual_tls,
     names,
+    passkeys,
     profiles,
     service,
     supported,
@@ -78,6 +79,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         profiles.clients_meet_their_profiles,
         ciba.ciba_settings_fit,
         *mutual_tls.FILE_RULES,
+        passkeys.rp_id_covers_the_issuer,
         of_each_client(
             *client_rules(catalogue),
             clients.cors_origins_are_origins,
