@@ -14,7 +14,7 @@ from playwright.async_api import Page
 
 from service.pages.templates import BUILT_IN
 from tests.driving.chromium import CHROMIUM
-from tests.pages.screens import SCREENS, Browser
+from tests.pages.screens import PASSKEY, SCREENS, Browser
 
 pytestmark = pytest.mark.needs(CHROMIUM)
 
@@ -39,6 +39,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     | {"method": "recovery_code"},
     "second_factor.html without any": SCREENS["second_factor.html"]
     | {"method": None, "others": [], "error": None},
+    "add_factor.html with a passkey": SCREENS["add_factor.html"]
+    | {"method": "passkey", "form": {"options": PASSKEY}},
 }
 """Pages that show something else, each under its template and what that is."""
 SHOWN = SCREENS | FURTHER | VARIANTS
