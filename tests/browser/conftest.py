@@ -19,6 +19,10 @@ from tests.driving.registry import client_in, fresh_configuration, secret_of
 from tests.driving.service import RunningService, basic
 
 CLIENT_ID = "consenting"
+FASTER_THAN_A_PERSON = (
+    "Autofocus processing was blocked because a document already has a focused element."
+)
+"""What Chromium notes where a test fills in a field before the page has chosen the first one."""
 PHONE = {"width": 360, "height": 740}
 DESKTOP = {"width": 1280, "height": 900}
 
@@ -212,4 +216,4 @@ async def person(
     page.on("pageerror", lambda error: person.complaints.append(str(error)))
     yield person
     await context.close()
-    assert person.complaints == []
+    assert [one for one in person.complaints if one != FASTER_THAN_A_PERSON] == []

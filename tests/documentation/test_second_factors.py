@@ -22,13 +22,14 @@ VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 async def test_the_example_asks_for_more_where_more_is_needed(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    example, reading, paying, notifier, notified = blocks(PAGE)
+    example, reading, paying, security_keys, notifier, notified = blocks(PAGE)
     (tmp_path / "my_mail.py").write_text(notifier.text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     configuration: dict[str, Any] = yaml.safe_load(example.text)
     configuration |= {"issuer": "http://localhost:0", "signing": {"algorithms": ["ES256"]}}
     configuration["users"] |= yaml.safe_load(notified.text)["users"]
+    await start(configuration | yaml.safe_load(security_keys.text) | {"api_scopes": []})
     service = await start(configuration)
     browser = Browser(service.issuer)
 
