@@ -33,7 +33,7 @@ async def test_the_login_page_has_the_themes_texts(browser: Browser) -> None:
 
 async def test_the_themes_static_files_are_served(browser: Browser) -> None:
     page = await browser.get("/account/login")
-    for name in ("custom.css", "accent.css", "service-logo.svg"):
+    for name in ("custom.css", "colours.css", "service-logo.svg"):
         pattern = re.escape(name).replace(r"\.", r"\.[0-9a-f]{12}\.")
         (path,) = re.findall(rf'"(/static/{pattern})"', page.text)
         assert (await browser.get(path)).status == 200

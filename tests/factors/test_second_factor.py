@@ -52,7 +52,7 @@ async def test_code_of_another_time_is_refused(
 
 
 @pytest.mark.parametrize(
-    "otp", [None, "", "0", "12345", "1234567", "１２３４５６", "abcdef", "9" * 190]
+    "otp", [None, "", "0", "12345", "1234567", "１２３４５６", "abcdef", "9" * 60]
 )
 async def test_what_is_no_code_is_refused(
     app: ClientApp, half: Page, otp: str | None, events: list[object]

@@ -178,7 +178,11 @@ class Connections:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self._settings.ca_file)
+        tls = ssl.create_default_context(cafile=self._settings.ca_file)
+        tls.minimum_version = (
+            ssl.TLSVersion.TLSv1_2
+        )  # whatever Python was built with (RFC 9325 §3.1.1)
+        return tls
 
     async def _resolve(self, host: str, port: int) -> Addresses:
         return await self._in_thread(
