@@ -135,7 +135,7 @@ async def test_a_failure_is_an_error_of_the_span_without_its_words(
         raise StoreUnavailable("in words")
 
     token = (await service.user_token("opaque"))["access_token"]
-    monkeypatch.setattr(type(service.parts.shared.kv), "read", fail)
+    monkeypatch.setattr(type(service.parts.shared.kv), "_ask", fail)
     assert (await service.introspect(token)).status == 503
     failed = traced.named("POST /connect/introspect")
     assert not failed.status.is_ok
