@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from service.catalogue import builtin_catalogue
-from service.cli.settings import FILE, load_settings
+from service.cli.settings import FILE, load_settings, store_option
 from service.cli.table import format_option, print_json
 from service.cli.ways.changes import gained_ways
 from service.cli.ways.drawing import Edge, edge_members
@@ -18,6 +18,7 @@ from service.cli.ways.finding import find_ways
 from service.cli.ways.places import Places
 from service.config.changes import registry_changes, settings_changes
 from service.config.load import inspect
+from service.config.problem import Problem
 from service.config.rules.profiles import PROFILES, stricter_rules
 from service.config.schema.json_schema import included_json_schema, json_schema
 from service.start_rules import START_RULES
@@ -25,17 +26,19 @@ from service.start_rules import START_RULES
 
 @click.command("check")
 @click.argument("file", type=FILE, envvar="SERVICE_CONFIG", default="config.yaml")
+@store_option
 @format_option
 @click.option(
     "--profile",
     type=click.Choice(sorted(PROFILES)),
     help="A security profile whose stricter rules are checked, too; fapi2 is fapi2_security.",
 )
-def check(file: Path, output: str, profile: str | None) -> None:
+def check(file: Path, output: str, profile: str | None, **flags: str | None) -> None:
     """Check a configuration file as `serve` would.
 
-    Prints the place of every mistake, and how to correct it. Nothing is written, and no other server is contacted. Python classes that the file names
-    (extension grants, users.source) are imported and not called.
+    Prints the place of every mistake, and how to correct it. Nothing is written, and no other server is contacted but the
+    store, where --store names it: then what a retired signing.encryption_key encrypts is counted. Python classes that the
+    file names (extension grants, users.source) are imported and not called.
 
     \b
     Example:
@@ -43,8 +46,12 @@ def check(file: Path, output: str, profile: str | None) -> None:
     """
     catalogue = builtin_catalogue()
     stricter = stricter_rules(profile) if profile else ()
-    problems = inspect(file, os.environ, catalogue, (*START_RULES, *stricter))
-    valid = all(problem.severity == "warning" for problem in problems)
+    given = {name: value for name, value in flags.items() if value is not None}
+    problems = inspect(file, {**os.environ, **given}, catalogue, (*START_RULES, *stricter))
+    valid = _is_valid(problems)
+    if given and valid:
+        problems += _look_into_store(file, given)
+        valid = _is_valid(problems)
     if output == "json":
         print_json({"valid": valid, "problems": [asdict(each) for each in problems]})
     else:
@@ -54,6 +61,16 @@ def check(file: Path, output: str, profile: str | None) -> None:
         found = (_count(errors, "error"), _count(len(problems) - errors, "warning"))
         click.echo(f"{file}: {', '.join(found)}", err=True)
     raise SystemExit(0 if valid else 1)
+
+
+def _is_valid(problems: Iterable[Problem]) -> bool:
+    return all(problem.severity == "warning" for problem in problems)
+
+
+def _look_into_store(file: Path, given: Mapping[str, str]) -> tuple[Problem, ...]:
+    from service.cli.reencrypting import find_problems  # noqa: PLC0415 - for the few checks that need a store
+
+    return find_problems(load_settings(file, given))
 
 
 def _count(count: int, what: str) -> str:

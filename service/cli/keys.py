@@ -1,4 +1,4 @@
-"""`keys`: lists, rotates and retires the service's keys in the store."""
+"""`keys`: lists, rotates and retires the service's keys in the store, and encrypts anew what is stored encrypted."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 
 import click
 
+from service.cli.reencrypting import UNREADABLE, open_reencryption
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store
-from service.cli.table import format_option, print_rows
+from service.cli.table import format_option, print_json, print_rows, print_table
 from service.clock import clock
 from service.config.load import Configuration
 from service.keys.jose import ENCRYPTION_ALGORITHMS
@@ -22,7 +23,7 @@ _COLUMNS = ("key", "algorithm", "state", "used_from", "retired_at")
 
 @click.group("keys")
 def keys() -> None:
-    """List, rotate and retire signing keys.
+    """List, rotate and retire signing keys, and encrypt anew.
 
     The keys are in the store. Every replica of the service follows within 10 seconds.
 
@@ -81,6 +82,33 @@ def retire(settings: Configuration, kid: str) -> None:
       python -m service keys retire ComdC5d71e83sBYYhXlNmq4dAB3WGd2Y_-xkYWloBP0
     """
     _print_after(settings, lambda stored: stored.retire(kid))
+
+
+@keys.command("reencrypt")
+@pass_settings
+@format_option
+def reencrypt(settings: Configuration, output: str) -> None:
+    """Encrypt anew what a retired signing.encryption_key still encrypts.
+
+    These are second factors, clients' secrets and signing keys in the store. Run it once all replicas
+    have started with the new key in the first place; they may go on serving. Then the others can be
+    removed. The exit code is 1 where a record can be decrypted with none of the keys.
+
+    \b
+    Example:
+      python -m service keys reencrypt
+    """
+    tallies = on_store(settings, lambda shared: open_reencryption(shared).renew())
+    columns = {"kind": "kind", "reencrypted": "retired", "current": "current"}
+    columns["unreadable"] = "unreadable"
+    rows = [{name: getattr(each, of) for name, of in columns.items()} for each in tallies]
+    if output == "json":
+        print_json(rows)
+    else:
+        cells = [[str(cell) for cell in row.values()] for row in rows]
+        print_table([[name.upper() for name in columns], *cells])
+    if any(each.unreadable for each in tallies):
+        raise click.ClickException(f"some records {UNREADABLE}")
 
 
 async def _read(stored: StoredKeys) -> Keys:

@@ -163,7 +163,8 @@ def _rule_that_notes_files(files: FilesRead, at_start_only: FilesRead) -> FileRu
 
 
 def _places(file: ConfigurationFile, source: Source) -> Mapping[Location, Problem]:
-    kept: list[Location] = [(), ("server", "tls"), ("signing", "keys"), ("users", "source")]
+    kept: list[Location] = [(), ("server", "tls"), ("signing", "keys")]
+    kept += [("signing", "encryption_key"), ("users", "source")]
     kept += [("users", name) for name in SOURCES if name == file.users.source]
     kept += [("extension_grants", at, "handler") for at in range(len(file.extension_grants))]
     return {location: source.problem(Finding(location, "")) for location in kept}

@@ -160,7 +160,7 @@ class KeyValue:
         return value
 
     async def replace(self, key: str, *, old: bytes | None, new: bytes) -> bool:
-        """Compare and set a key that never expires; return whether it was `old` and is now `new`."""
+        """Compare and set a key, which keeps its expiry if it has one; return whether it was `old` and is now `new`."""
         (replaced,) = await self.write(verbs.replace(key, old, new))
         return bool(replaced)
 

@@ -50,7 +50,7 @@ return early"""
 
 REPLACE = """\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2])
+redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 return 1"""
 
 DROP = """\
@@ -116,7 +116,10 @@ def uncount(key: str) -> Command:
 
 
 def replace(key: str, old: bytes | None, new: bytes) -> Command:
-    """Put a lasting value in the place of `old`, None if nothing was stored; answers whether `old` was there."""
+    """Put a value in the place of `old`, for the time that it has left; answers whether `old` was there.
+
+    With None nothing must be stored yet, and the value stays.
+    """
     if old is None:
         return ("SET", key, new, "NX")
     return ("EVAL", REPLACE, 1, key, old, new)

@@ -101,6 +101,14 @@ def keys_are_kept_safely(file: ConfigurationFile) -> Iterator[Finding]:
         yield warning(("signing", "keys"), "are not used with source: store", "set source: files")
 
 
+def retired_encryption_keys_leave(file: ConfigurationFile) -> Iterator[Finding]:
+    """An encryption key that is listed only for what it once encrypted is there no longer than that needs."""
+    for at in range(1, len(file.signing.encryption_key)):
+        message = "is retired: what it encrypted has to be encrypted anew before it is removed"
+        hint = "start all replicas with the first key, run `python -m service keys reencrypt`, remove it"
+        yield warning(("signing", "encryption_key", at), message, hint)
+
+
 def lifetimes_fit_together(file: ConfigurationFile) -> Iterator[Finding]:
     """Keys are published for as long as they are used, and sessions and processes end in order."""
     signing, session, server = file.signing, file.session, file.server
@@ -158,6 +166,7 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
 FILE_RULES = (
     issuer_is_a_secure_base,
     keys_are_kept_safely,
+    retired_encryption_keys_leave,
     lifetimes_fit_together,
     server_is_set_up_safely,
     settings_are_used,
