@@ -53,7 +53,7 @@ async def registered(service: RunningService, browser: Browser) -> RegisteredApp
 @pytest.fixture
 async def next_release(start: Start, registered: RegisteredApp, phone: Phone) -> RunningService:
     """A replica that has a newer key in the first place, after people and clients came with the old one."""
-    assert registered, phone
+    assert registered.client_id != phone.secret
     return await start(configuration(NEW_KEY, ENCRYPTION_KEY))
 
 
