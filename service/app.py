@@ -16,7 +16,6 @@ from service.endpoints.account_requests import AccountRequestsEndpoint
 from service.endpoints.add_factor import AddFactorEndpoint
 from service.endpoints.authorize import AuthorizeEndpoint
 from service.endpoints.backchannel_authentication import BackchannelAuthenticationEndpoint
-from service.endpoints.check import CheckEndpoint
 from service.endpoints.check_session import CheckSessionEndpoint
 from service.endpoints.consent import ConsentEndpoint
 from service.endpoints.demonstration import DemonstrationEndpoint
@@ -46,6 +45,7 @@ from service.model.events import Emit
 from service.pages.cookies import Cookie
 from service.pages.sign_in_pages import ACCOUNT
 from service.parts import Parts
+from service.parts.gateway import gateway_endpoints
 from service.parts.live import (
     background_work,
     build_grants,
@@ -175,12 +175,7 @@ def resource_endpoints(parts: Parts, pages: PageParts) -> tuple[Endpoint, ...]:
     """For holders of access tokens, and for API resources that introspect them."""
     shared, tokens, clients = parts.shared, parts.tokens, parts.clients
     return (
-        CheckEndpoint(
-            client_auth=clients.authentication,
-            guard=pages.guard,
-            registry=shared.registry,
-            emit=shared.emit,
-        ),
+        *gateway_endpoints(parts, pages.guard),
         UserinfoEndpoint(
             guard=pages.guard,
             subjects=parts.sign_in.subjects,

@@ -13,6 +13,7 @@ from service.model import registry
 from service.model.client import Client, Permissions, client_mark
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsType
+from service.model.extension_grant import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.profiles import FAPI2, FAPI2_ALGORITHMS
 from service.model.tenant import Tenant
@@ -22,7 +23,7 @@ from service.protocol.redirect_uri import origin_of
 
 Named = TypeVar("Named", IdentityProvider, Tenant)
 
-DELEGATION = registry.ExtensionGrantRegistration(
+DELEGATION = ExtensionGrantRegistration(
     handler="service.grants.delegation:DelegationGrant", timeout=10, options={"source_scopes": []}
 )
 
@@ -61,6 +62,7 @@ def build_registry(
         trust_domains={entry.name: entry for entry in file.trust_domains},
         mfa=file.mfa,
         users=file.users.list,
+        apis_by_identifier={**{api.url: api for api in resources.values() if api.url}, **resources},
         resources_by_scope=by_scope,
         clients_by_mark={
             client_mark(client.client_id): client
@@ -97,7 +99,7 @@ def _exchange_rules(file: ConfigurationFile, positions: Iterable[str]) -> tuple[
     return tuple([ExchangeRule(**_values(rule, position=position)) for rule, position in rules])
 
 
-def _extension_grants(file: ConfigurationFile) -> tuple[registry.ExtensionGrantRegistration, ...]:
+def _extension_grants(file: ConfigurationFile) -> tuple[ExtensionGrantRegistration, ...]:
     """Return those of the file, and delegation, which need not be listed."""
     listed = file.extension_grants
     is_listed = any(grant.handler == DELEGATION.handler for grant in listed)

@@ -13,7 +13,16 @@ import structlog
 
 from service.client_auth import ClientAuthentication
 from service.clock import clock
-from service.http.endpoint import NOSNIFF, Answer, Direct, Fields, Message, Route, WholeRequest
+from service.http.endpoint import (
+    NOSNIFF,
+    Answer,
+    Direct,
+    Fields,
+    Message,
+    Route,
+    WholeRequest,
+    raw_path,
+)
 from service.http.key_proofs import OriginalRequest, TokenGuard
 from service.model.api_events import TokenChecked
 from service.model.check import Demand
@@ -30,6 +39,7 @@ from service.protocol.errors import (
     TemporarilyUnavailable,
 )
 from service.protocol.params import Params
+from service.protocol.protected_resource import metadata_url
 from service.protocol.scope import format_scope, split_scope
 from service.tokens.active import ActiveToken
 
@@ -66,7 +76,7 @@ class CheckEndpoint:
 
     async def check(self, request: Message) -> Answer:
         """Answer 200, 401, 403, 404 or 503; the body is never read."""
-        name, _, check = request.path.removeprefix(PATH).partition("/")
+        name, _, check = raw_path(request).removeprefix(PATH).partition("/")
         api = self.registry.current.api_resources.get(unquote(name))
         if not await self._may_ask(request, api):
             return Answer(_NOBODY, b"", 401)
@@ -106,11 +116,12 @@ class CheckEndpoint:
             return False
 
     async def _find_token(self, request: Message, asked: _Asked) -> ActiveToken:
-        token = await self.guard.find_token_of(request, _read_original(request, asked.rest))
         api, demand = asked.api, asked.demand
+        original = _read_original(request, asked.rest, self._name_metadata(api))
+        token = await self.guard.find_token_of(request, original)
         scope = token.scope & api.scopes
         refusal: OAuthError | None = None
-        if api.name not in token.audience or not scope:
+        if not api.is_in(token.audience) or not scope:
             refusal = InvalidToken("the access token is not for this API")
         elif not demand.scope <= scope:
             refusal = InsufficientScope("the access token lacks a scope that the request needs")
@@ -119,12 +130,14 @@ class CheckEndpoint:
             refusal = InsufficientUserAuthentication(message)
         if refusal is None:
             return token
-        self.guard.add_challenge(refusal, request)
-        refusal.headers = {
-            **refusal.headers,
-            "WWW-Authenticate": refusal.headers["WWW-Authenticate"] + _wishes(refusal, demand),
-        }
-        raise refusal
+        parameters = _wishes(refusal, demand) + original.challenge
+        raise self.guard.add_challenge(refusal, request, parameters=parameters)
+
+    def _name_metadata(self, api: ApiResource) -> str:
+        """Return the parameter of challenges that leads to the metadata of an API with a URL (RFC 9728 §5.1)."""
+        if api.url is None:
+            return ""
+        return f', resource_metadata="{metadata_url(self.guard.active_tokens.issuer, api.name)}"'
 
     def _is_met(self, demand: Demand, token: ActiveToken) -> bool:
         """Return whether the user has authenticated well enough, and not too long ago (RFC 9470 §6)."""
@@ -172,7 +185,7 @@ def _demand_in(query: str) -> Demand:
     )
 
 
-def _read_original(request: Message, rest: str) -> OriginalRequest:
+def _read_original(request: Message, rest: str, challenge: str) -> OriginalRequest:
     """Return method and URL of the request that is asked about, as the proxy tells them."""
     headers = request.headers
     method = headers.get("X-Original-Method") or headers.get("X-Forwarded-Method")
@@ -181,7 +194,8 @@ def _read_original(request: Message, rest: str) -> OriginalRequest:
         path = url or headers.get("X-Forwarded-Uri") or rest or "/"
         host = headers.get("X-Forwarded-Host") or headers.get("Host", "")
         url = f"{headers.get('X-Forwarded-Proto', 'https')}://{host}{path}"
-    return OriginalRequest(method or request.method, url.partition("?")[0].partition("#")[0])
+    url = url.partition("?")[0].partition("#")[0]
+    return OriginalRequest(method or request.method, url, challenge)
 
 
 def _wishes(refusal: OAuthError, demand: Demand) -> str:

@@ -136,7 +136,7 @@ class IntrospectionEndpoint:
         """Return the token's claims, with scope and user claims cut to those of this API."""
         granted, audience = token.scope, token.audience
         scope, details = granted & api.scopes, self._find_details(token, api)
-        if not (scope or details) or (isinstance(api, ApiResource) and api.name not in audience):
+        if not (scope or details) or (isinstance(api, ApiResource) and not api.is_in(audience)):
             return INACTIVE
         others = foreign_claims(self.registry.current, audience, granted, api)
         claims = {name: value for name, value in token.claims.items() if name not in others}

@@ -30,6 +30,7 @@ class DelegationGrant:
         """Read `source_scopes`: a client that is not an API exchanges only tokens with one of them."""
         self._source_scopes = frozenset(cast("list[str]", options.get("source_scopes", ())))
         self._active_tokens = services.active_tokens
+        self._registry = services.registry
 
     async def handle(self, request: TokenRequest) -> DerivedGrant | OAuthError:
         """Grant the user's subject to the calling client, for as long as the token lives at most."""
@@ -54,5 +55,5 @@ class DelegationGrant:
         """An API resource has to be in the audience; for other clients a source scope decides."""
         resource = client.api_resource
         if resource is not None:
-            return resource in source.audience
+            return resource in self._registry.current.api_names(source.audience)
         return not self._source_scopes or not self._source_scopes.isdisjoint(source.scope)

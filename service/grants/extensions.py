@@ -14,7 +14,7 @@ from service.config import plugins
 from service.config.problem import CannotServe, Finding
 from service.model.authorization import Authorization
 from service.model.events import Emit, ExtensionGrantFailed
-from service.model.registry import ExtensionGrantRegistration
+from service.model.extension_grant import ExtensionGrantRegistration
 from service.protocol.errors import InvalidGrant, OAuthError
 from service.tokens.granting import (
     DerivedGrant,

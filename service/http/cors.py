@@ -29,19 +29,23 @@ class Cors:
         self._registered = registered
         self._access: dict[str, ScriptAccess] = {}
         self._methods: dict[str, list[str]] = {}
+        self._below: list[str] = []
         for route in routes:
             if route.scripts is not None:
                 self._access[route.path] = route.scripts
                 self._methods.setdefault(route.path, []).append(route.method)
+                self._below += [route.path] if route.below else []
         self._configured: tuple[Registry | None, frozenset[str]] = (None, frozenset())
 
     def is_preflight(self, path: str, request: web.Request) -> bool:
         """Return whether a browser asks what it may send to a path that scripts may call."""
-        return path in self._access and "Access-Control-Request-Method" in request.headers
+        return (
+            self._place(path) in self._access and "Access-Control-Request-Method" in request.headers
+        )
 
     async def answer_preflight(self, request: web.Request) -> web.Response:
         """Return methods and headers; `add_headers` adds the origin."""
-        path = request.rel_url.raw_path
+        path = self._place(request.rel_url.raw_path)
         headers = {
             "Access-Control-Allow-Methods": ", ".join(self._methods[path]),
             "Access-Control-Allow-Headers": ", ".join(self._access[path].request_headers),
@@ -53,7 +57,7 @@ class Cors:
         self, path: str, request: Message, headers: MutableMapping[str, str]
     ) -> str | None:
         """Allow the request's origin to read the answer; return it if `add_registered` has to decide."""
-        access = self._access.get(path)
+        access = self._access.get(self._place(path))
         if access is None:
             return None
         if access.any_origin:
@@ -74,7 +78,13 @@ class Cors:
             return
         with suppress(StoreUnavailable):
             if await self._registered.includes(origin):
-                _allow(origin, self._access[path], headers)
+                _allow(origin, self._access[self._place(path)], headers)
+
+    def _place(self, path: str) -> str:
+        """Return the path of the route that may have those below it, too."""
+        if path in self._access:
+            return path
+        return next((each for each in self._below if path.startswith(each)), path)
 
     def _configured_origins(self) -> frozenset[str]:
         registry, origins = self._registry.current, self._configured[1]

@@ -28,6 +28,11 @@ class WholeRequest(msgspec.Struct, frozen=True, kw_only=True):
 Message = web.Request | WholeRequest
 
 
+def raw_path(request: Message) -> str:
+    """Return the path with its percent-encoding."""
+    return request.path if isinstance(request, WholeRequest) else request.rel_url.raw_path
+
+
 class Fields:
     """Header fields that many answers share, with how they go over the wire."""
 
@@ -69,8 +74,8 @@ def json_answer(
     return Answer(_JSON, orjson.dumps(content), status, headers or {})
 
 
-def empty_answer() -> Answer:
-    return Answer(_EMPTY, b"")
+def empty_answer(status: int = 200) -> Answer:
+    return Answer(_EMPTY, b"", status)
 
 
 def jwt_fields(media_type: str) -> Fields:
@@ -111,7 +116,7 @@ class Direct(NamedTuple):
     """A route that the fast lane serves as well as aiohttp (`server/fast_lane.py`)."""
 
     method: str
-    """`*` for every method, with `below`."""
+    """`*` for every method."""
     path: str
     handler: Callable[[Message], Awaitable[Answer]]
     head: bool = False
@@ -124,11 +129,10 @@ class Direct(NamedTuple):
         async def handle(request: web.Request) -> web.Response:
             return (await self.handler(request)).for_aiohttp()
 
-        if self.below:
-            return web.route(self.method, self.path + "{below:.*}", handle)
+        path = self.path + "{below:.*}" if self.below else self.path
         if self.method == "GET":
-            return web.get(self.path, handle, allow_head=self.head)
-        return web.route(self.method, self.path, handle)
+            return web.get(path, handle, allow_head=self.head)
+        return web.route(self.method, path, handle)
 
 
 Route = Direct | web.RouteDef
@@ -146,7 +150,8 @@ class DirectRoutes:
         """Return the route; None for one that only aiohttp serves, and for HEAD, whose answers have no body."""
         found = self._exact.get((method, path))
         if found is None and method != "HEAD":
-            return next((route for route in self._below if path.startswith(route.path)), None)
+            below = (route for route in self._below if path.startswith(route.path))
+            return next((route for route in below if route.method in {"*", method}), None)
         return found
 
 

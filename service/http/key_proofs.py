@@ -39,6 +39,8 @@ class OriginalRequest(NamedTuple):
     method: str
     url: str
     """Without query and fragment."""
+    challenge: str
+    """Further parameters of the challenge if it is refused, each after a comma."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +128,11 @@ class TokenGuard:
             text = presented_token(request, "bearer", "dpop")
             return await self._find(request, text, original)
         except (InvalidRequest, InvalidToken) as error:
-            raise self.add_challenge(error, request) from error
+            raise self.add_challenge(error, request, parameters=original.challenge) from error
 
-    def add_challenge(self, error: E, request: Message, client: Client | None = None) -> E:
+    def add_challenge(
+        self, error: E, request: Message, client: Client | None = None, *, parameters: str = ""
+    ) -> E:
         """Ask for a token that does not cause this error, by the scheme of the request (RFC 9449 §7.1)."""
         error.headers = {
             **error.headers,
@@ -137,6 +141,7 @@ class TokenGuard:
                 error,
                 algorithms=SIGNING_ALGORITHMS,
                 is_dpop=_is_dpop(request),
+                parameters=parameters,
             ),
             **self.proofs.nonce_for(request, client),
         }
@@ -178,7 +183,8 @@ class TokenGuard:
             return await self.proofs.verify(request, client, text, original)
         except (InvalidDpopProof, UseDpopNonce) as error:
             error.status = HTTPStatus.UNAUTHORIZED
-            raise self.add_challenge(error, request, client) from error
+            parameters = "" if original is None else original.challenge
+            raise self.add_challenge(error, request, client, parameters=parameters) from error
 
 
 def _is_dpop(request: Message) -> bool:

@@ -39,7 +39,7 @@ def find_access(assertion: ForeignAssertion, request: TokenRequest, registry: Re
     if resources:
         understood = scopes_of(registry, resources)
         resources = tuple(
-            [name for name in resources if registry.api_resources[name].scopes & scope]
+            [one for one in resources if registry.apis_by_identifier[one].scopes & scope]
         )
         scope -= frozenset(registry.api_scopes) - understood
         if not resources:
@@ -80,9 +80,9 @@ def _find_resources(
     named = cast("list[object]", claim) if isinstance(claim, list) else [claim]
     if not all(isinstance(name, str) for name in named):
         raise JwtRefused("its resource is neither a text nor a list of texts")
-    granted = [str(name) for name in named if name in registry.api_resources]
+    granted = [str(name) for name in named if name in registry.apis_by_identifier]
     for name in request.resources:
-        if name not in granted:
+        if registry.api_names((name,)).isdisjoint(registry.api_names(granted)):
             refused = RefusedValue("resource", name)
             raise InvalidTarget("resource is not one of the ID-JAG", refused=refused)
     if not granted:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from service.model import types
+from service.model.authentication_context import AuthenticationContext
 from service.model.check import CheckSettings, Demand
 from service.model.client import Client, Permissions
 from service.model.details_type import AuthorizationDetailsType
+from service.model.extension_grant import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.mfa import Mfa
 from service.model.secret import Secret
@@ -45,6 +46,9 @@ class ApiResourceEntry(types.Section):
 
     name: types.ClientId
     """The audience (`aud`) of access tokens for the API, and its user name at the introspection endpoint."""
+    url: types.WebUrl | None = None
+    """The URL of the API, if clients may name it by that, too (`resource`, RFC 8707). Tokens that a client asks for by the URL have
+    the URL as audience. With a URL, metadata say how to get tokens for the API (RFC 9728)."""
     display_name: types.Texts | None = None
     """The name that users see."""
     secrets: types.Many[Secret] = ()
@@ -85,6 +89,10 @@ class ApiResource(ApiResourceEntry):
     """The algorithm of introspection responses to the API; None: the service's first."""
     dynamically_registered: ClassVar[bool] = False
     """The operator names the URL of its keys, which may therefore lead anywhere."""
+
+    def is_in(self, audience: Collection[str]) -> bool:
+        """Return whether a token with this audience is for the API."""
+        return self.name in audience or self.url in audience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,34 +145,6 @@ class IdentityResource(Scope):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuthenticationContext(types.Section):
-    """An authentication context (acr) and the authentication methods that meet it."""
-
-    acr: Annotated[str, Field(pattern=r"^[^\s]{1,200}$")]
-    """The value in acr_values and in the `acr` claim."""
-    amr: types.Several[types.Text] = frozenset()
-    """The authentication methods (RFC 8176) that a user must have used, all of them. Give this or any_of."""
-    any_of: types.Many[Annotated[types.Several[types.Text], Field(min_length=1)]] = ()
-    """Several such lists, such as [[pwd, otp], [swk, user]]: one of them is enough, if all of its methods were used."""
-
-    def is_met_by(self, amr: AbstractSet[str]) -> bool:
-        """Return whether these methods are enough."""
-        return any(way <= amr for way in (self.amr, *self.any_of) if way)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionGrantRegistration(types.Section):
-    """A handler of a further grant type (RFC 6749 §4.5)."""
-
-    handler: types.PluginName
-    """The handler's import path, or its name in the entry point group token_service.grants."""
-    timeout: types.Timeout = 10
-    """The longest time for one request; a request that takes longer is refused."""
-    options: dict[str, JsonValue] = field(default_factory=dict)
-    """The first argument of the handler's class."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
     """Clients, resources, scopes, providers, tenants and users, each by name."""
 
@@ -190,6 +170,8 @@ class Registry:
     """Derived: the tenants that list each identity provider."""
     tenant_logos: Mapping[str, bytes]
     """Derived: the content of the tenants' logos that are files."""
+    apis_by_identifier: Mapping[str, ApiResource]
+    """Derived: the API resources by all that `resource` and `aud` may call them: names and URLs."""
     resources_by_scope: Mapping[str, tuple[ApiResource, ...]]
     """Derived: the API resources of each scope value."""
     longest_token: int
@@ -208,6 +190,11 @@ class Registry:
     def permissions_of(self, client: Client) -> Permissions:
         """Return the permissions of an enabled client, which dynamic registration may have made."""
         return self.permissions.get(client.client_id) or client.permissions
+
+    def api_names(self, identifiers: Iterable[str]) -> frozenset[str]:
+        """Return the names of the API resources that these names and URLs identify, without unknown ones."""
+        apis = self.apis_by_identifier
+        return frozenset([apis[one].name for one in identifiers if one in apis])
 
     @property
     def grant_types(self) -> frozenset[str]:

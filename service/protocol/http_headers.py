@@ -37,23 +37,32 @@ def basic_challenge(realm: str) -> Mapping[str, str]:
     return {"WWW-Authenticate": f'Basic realm="{_quote(realm)}", charset="UTF-8"'}
 
 
-def bearer_challenge(realm: str, error: OAuthError) -> Mapping[str, str]:
+def bearer_challenge(realm: str, error: OAuthError, parameters: str = "") -> Mapping[str, str]:
     """Ask for a bearer token, and name the error unless the request held no token (RFC 6750 §3)."""
     challenge = f'Bearer realm="{_quote(realm)}"'
     if not isinstance(error, MissingToken):
         challenge += f', error="{error.code}", error_description="{_quote(error.description)}"'
-    return {"WWW-Authenticate": challenge}
+    return {"WWW-Authenticate": challenge + parameters}
 
 
 def token_challenges(
-    realm: str, error: OAuthError, *, algorithms: Iterable[str], is_dpop: bool
+    realm: str,
+    error: OAuthError,
+    *,
+    algorithms: Iterable[str],
+    is_dpop: bool,
+    parameters: str = "",
 ) -> Mapping[str, str]:
-    """Ask for a bearer or a DPoP-bound token, and name the error of the scheme that was used (RFC 9449 §7.1)."""
+    """Ask for a bearer or a DPoP-bound token, and name the error of the scheme that was used (RFC 9449 §7.1).
+
+    `parameters` are further ones for that scheme, each after a comma.
+    """
     dpop = f'DPoP algs="{" ".join(algorithms)}"'
     if not is_dpop:
-        return {"WWW-Authenticate": f"{bearer_challenge(realm, error)['WWW-Authenticate']}, {dpop}"}
+        bearer = bearer_challenge(realm, error, parameters)["WWW-Authenticate"]
+        return {"WWW-Authenticate": f"{bearer}, {dpop}"}
     named = f'error="{error.code}", error_description="{_quote(error.description)}"'
-    return {"WWW-Authenticate": f'Bearer realm="{_quote(realm)}", {dpop}, {named}'}
+    return {"WWW-Authenticate": f'Bearer realm="{_quote(realm)}", {dpop}, {named}{parameters}'}
 
 
 def _quote(text: str) -> str:

@@ -73,7 +73,7 @@ class ActiveToken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def audience(self) -> tuple[str, ...]:
-        """The names of the API resources that it is for."""
+        """The names or URLs of the API resources that it is for."""
         audience = self.claims["aud"]
         return (audience,) if isinstance(audience, str) else tuple(cast("list[str]", audience))
 

@@ -54,7 +54,7 @@ def claims_of_scope(registry: Registry, scope: Iterable[str]) -> list[str]:
 
 def api_claims(registry: Registry, scope: Iterable[str], audience: Iterable[str]) -> frozenset[str]:
     """Return the names of the user claims that these API scopes and resources ask for."""
-    scopes, apis = registry.api_scopes, registry.api_resources
+    scopes, apis = registry.api_scopes, registry.apis_by_identifier
     names = [
         *[scopes[name].user_claims for name in scope if name in scopes],
         *[apis[name].user_claims for name in audience if name in apis],

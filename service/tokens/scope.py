@@ -99,16 +99,15 @@ def check_resources(
     """Refuse a resource that is unknown, or understands nothing of scope and details (RFC 8707 §2)."""
     _check_known(registry, resources)
     for name in resources:
-        if registry.api_resources[name].scopes.isdisjoint(scope) and not details_for(
-            registry, details, (name,)
-        ):
+        api = registry.apis_by_identifier[name]
+        if api.scopes.isdisjoint(scope) and not details_for(registry, details, (api.name,)):
             message = "resource understands nothing of what is asked for"
             raise InvalidTarget(message, refused=RefusedValue("resource", name))
 
 
 def _check_known(registry: Registry, resources: Collection[str]) -> None:
     for name in resources:
-        if name not in registry.api_resources:
+        if name not in registry.apis_by_identifier:
             message = "resource names no API resource of this service"
             raise InvalidTarget(message, refused=RefusedValue("resource", name))
 
@@ -127,11 +126,11 @@ def narrowed_resources(
     """
     granted = authorization.resources
     if asked:
-        if granted and not set(asked) <= set(granted):
+        if granted and not registry.api_names(asked) <= registry.api_names(granted):
             raise InvalidTarget("resource is not one that was granted")
         check_resources(registry, asked, scope, details)
         return asked
-    left = tuple([name for name in granted if name in registry.api_resources])
+    left = tuple([one for one in granted if one in registry.apis_by_identifier])
     if granted and not left:
         raise InvalidTarget("the API resources that were granted are gone")
     return left
@@ -146,7 +145,7 @@ class Target(msgspec.Struct, frozen=True):
 
     scope: frozenset[str]
     audience: tuple[str, ...]
-    """Names of API resources, sorted; empty where the token is for this service alone."""
+    """Names or URLs of API resources, sorted; empty where the token is for this service alone."""
     signing_algorithm: str | None
     """The one that all these resources ask for, if they agree on one."""
     user_claims: tuple[str, ...]
@@ -187,7 +186,8 @@ class Targets:
         understanding: frozenset[str] = frozenset()
         if details:
             understanding = resources_of(registry, details)
-            understanding = understanding.intersection(resources or understanding)
+            if resources:
+                understanding &= registry.api_names(resources)
             details = details_for(registry, details, understanding)
         return self._find(registry, (scope, resources, understanding)), details
 
@@ -233,18 +233,21 @@ def _find_target(
     """Cut a scope to the resources asked for, or find the resources that the scope belongs to.
 
     A resource with `require_resource_indicator` is in the audience only where it is named, by itself or
-    by the type of a detail; one that understands nothing of scope and details never is.
+    by the type of a detail; one that understands nothing of scope and details never is. The audience has the
+    URLs of those that are asked for by URL, and the names of all others.
     """
-    apis = registry.api_resources
+    apis = registry.apis_by_identifier
     nameable: set[str] = set()
     if resources:
         scope -= frozenset(registry.api_scopes) - scopes_of(registry, resources)
-        audience = {name for name in resources if name in apis and apis[name].scopes & scope}
+        named = registry.api_names(resources)
+        names = {name for name in named if apis[name].scopes & scope}
     else:
         known = registry.resources_by_scope
         nameable = {each.name for value in scope for each in known.get(value, ())}
-        audience = {name for name in nameable if not apis[name].require_resource_indicator}
-    audience |= understanding
+        names = {name for name in nameable if not apis[name].require_resource_indicator}
+    by_url = {apis[one].name: one for one in resources if one in apis and one == apis[one].url}
+    audience = {by_url.get(name, name) for name in names | understanding}
     algorithms = {apis[name].access_token_signing_algorithm for name in audience}
     return Target(
         scope,
@@ -262,12 +265,17 @@ def required_contexts(
     """Return the authentication contexts that users must meet for these scope values and APIs (required_acr)."""
     named: list[ApiScope | ApiResource] = [
         *(registry.api_scopes[one] for one in scope if one in registry.api_scopes),
-        *(registry.api_resources[one] for one in resources if one in registry.api_resources),
+        *(
+            registry.apis_by_identifier[one]
+            for one in resources
+            if one in registry.apis_by_identifier
+        ),
     ]
     return frozenset([one.required_acr for one in named if one.required_acr is not None])
 
 
 def scopes_of(registry: Registry, resources: Collection[str]) -> frozenset[str]:
     """Every scope value that one of these API resources understands."""
-    known = (registry.api_resources[name] for name in resources if name in registry.api_resources)
+    apis = registry.apis_by_identifier
+    known = (apis[one] for one in resources if one in apis)
     return frozenset(value for resource in known for value in resource.scopes)

@@ -508,6 +508,28 @@ def test_a_scope_of_two_apis_names_both_places(problems: Callable[..., Any], fil
     assert f"first at {file}:3:9" in found["api_resources[b].scopes[api]"].message
 
 
+@pytest.mark.rfc("8707#2")
+@pytest.mark.parametrize(
+    ("other", "place"),
+    [("{name: a, url: 'https://api/'}", "3:18"), ("{name: 'https://api/'}", "3:10")],
+)
+def test_a_url_of_two_apis_names_both_places(
+    problems: Callable[..., Any], file: Path, other: str, place: str
+) -> None:
+    found = problems(f"api_resources:\n- {other}\n- {{name: b, url: 'https://api/'}}\n")
+    problem = found["api_resources[b].url"]
+    assert (problem.severity, problem.line) == ("error", 4)
+    assert f"already, first at {file}:{place}" in problem.message
+
+
+@pytest.mark.rfc("8707#2")
+def test_a_url_of_an_api_has_no_fragment(problems: Callable[..., Any]) -> None:
+    found = problems("api_resources:\n- {name: 'https://api/', url: 'https://api/'}\n")
+    assert "api_resources[https://api/].url" not in found
+    found = problems("api_resources:\n- {name: b, url: 'https://api/#x'}\n")
+    assert found["api_resources[b].url"].severity == "error"
+
+
 def test_an_issuer_with_a_slash_at_its_end_is_a_warning(file: Path) -> None:
     file.write_text("issuer: https://auth.example.com/\n")
     (problem,) = inspect(file, {}, builtin_catalogue())

@@ -43,6 +43,7 @@ REGISTRY = Registry(
     mfa=Mfa(),
     users=(ALICE, BOB, CAROL, DAVE),
     client_authorities=None,
+    apis_by_identifier={},
     resources_by_scope={},
     clients_by_mark={},
     permissions={},

@@ -46,6 +46,9 @@ def list_served_operations(folder: Path) -> Iterator[tuple[str, str]]:
         assert route.resource
         if (route.method, route.resource.canonical) == ("*", "/connect/check/{below}"):
             yield "GET", "/connect/check/{api}"  # every method, and every path below
+        elif route.resource.canonical == "/.well-known/oauth-protected-resource/{below}":
+            if route.method == "GET":
+                yield "GET", "/.well-known/oauth-protected-resource/{api}"
         elif route.method != "HEAD" and FOR_PROGRAMS.match(route.resource.canonical):
             yield route.method, route.resource.canonical
 

@@ -48,6 +48,24 @@ def names_are_registered_once(file: ConfigurationFile) -> Iterator[Finding]:
             first.setdefault(name, at)
 
 
+def urls_are_of_one_api(file: ConfigurationFile) -> Iterator[Finding]:
+    """`resource` identifies one API: no URL is that of another one, or its name, or has a fragment (RFC 8707 §2)."""
+    owners: dict[str, tuple[int, str]] = {
+        api.name: (at, "name") for at, api in enumerate(file.api_resources)
+    }
+    for at, api in enumerate(file.api_resources):
+        if api.url is None:
+            continue
+        location = ("api_resources", at, "url")
+        if "#" in api.url:
+            yield Finding(location, "it has a fragment (RFC 8707 §2)", "leave out what follows #")
+        owner, key = owners.setdefault(api.url, (at, "url"))
+        if owner != at:
+            message = f"{api.url} identifies {file.api_resources[owner].name} already"
+            hint = "give each API a URL of its own"
+            yield Finding(location, message, hint, first=("api_resources", owner, key))
+
+
 def scopes_are_of_one_kind(file: ConfigurationFile) -> Iterator[Finding]:
     """A scope value is for an API or for claims of the user, and offline_access for neither (OIDC Core §11)."""
     identity = {*IDENTITY_RESOURCES, *(entry.name for entry in file.identity_resources)}
@@ -149,6 +167,7 @@ def pairwise_subjects_can_be_made(file: ConfigurationFile) -> Iterator[Finding]:
 
 FILE_RULES = (
     names_are_registered_once,
+    urls_are_of_one_api,
     scopes_are_of_one_kind,
     scopes_belong_to_one_api,
     references_are_registered,

@@ -203,9 +203,9 @@ def signed_introspection(file: ConfigurationFile, clients: Clients) -> Iterator[
 
 def apis_by_url(file: ConfigurationFile, clients: Clients) -> Iterator[Finding]:
     """MCP clients send the URL of an API as `resource` (RFC 8707 §2), and look for offline_access in discovery."""
-    if not any("://" in api.name for api in file.api_resources):
-        message = "no API is named by its URL, which MCP clients send as resource (RFC 8707)"
-        yield Finding(("api_resources",), message, "name: https://mcp.example.com/mcp")
+    if not any(api.url or "://" in api.name for api in file.api_resources):
+        message = "no API has a URL, which MCP clients send as resource (RFC 8707)"
+        yield Finding(("api_resources",), message, "url: https://mcp.example.com/mcp")
     offline = any(client.allow_offline_access for client in clients)
     if not offline and OFFLINE_ACCESS not in file.registration.allowed_scopes:
         message = "no client may ask for offline_access, so discovery does not list it"

@@ -21,8 +21,10 @@ from service.config.schema.server import (
 from service.config.schema.store import Store
 from service.config.schema.users import Users
 from service.model import registry, types
+from service.model.authentication_context import AuthenticationContext
 from service.model.client_entry import ClientEntry
 from service.model.details_type import AuthorizationDetailsTypeEntry
+from service.model.extension_grant import ExtensionGrantRegistration
 from service.model.identity_provider import IdentityProvider
 from service.model.mfa import Mfa
 from service.model.profiles import with_profile_defaults
@@ -135,7 +137,7 @@ class ConfigurationFile(Settings):
     or change these."""
     clients: types.Many[Annotated[ClientEntry, BeforeValidator(with_profile_defaults)]] = ()
     """The applications that may get tokens."""
-    extension_grants: types.Many[registry.ExtensionGrantRegistration] = ()
+    extension_grants: types.Many[ExtensionGrantRegistration] = ()
     """Handlers of further grant types; `delegation` is built in."""
     token_exchange: types.Many[ExchangeRuleEntry] = ()
     """The rules by which clients exchange tokens for others (RFC 8693). Nothing is allowed that no rule allows; the first rule
@@ -154,8 +156,8 @@ class ConfigurationFile(Settings):
     tenants_required: bool = False
     """true: authorization requests have to name a tenant, unless their client has only one; false: users of all tenants may
     answer a request without one."""
-    authentication_contexts: types.Many[registry.AuthenticationContext] = (
-        registry.AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
+    authentication_contexts: types.Many[AuthenticationContext] = (
+        AuthenticationContext(acr="password", amr=frozenset({"pwd"})),
     )
     """The authentication contexts (acr) that a sign-in can meet, the weakest first."""
     authorization_details_types: types.Many[AuthorizationDetailsTypeEntry] = ()

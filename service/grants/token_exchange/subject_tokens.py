@@ -90,9 +90,9 @@ class SubjectTokens:
             raise InvalidRequest("subject_token is not an active token of a user")
         client = asked.token_request.client
         own = frozenset([client.api_resource] if client.api_resource else [])
-        if (own if rule.subject_audience is None else rule.subject_audience).isdisjoint(
-            token.audience
-        ):
+        allowed = own if rule.subject_audience is None else rule.subject_audience
+        registry = self.active_tokens.clients.registry.current
+        if allowed.isdisjoint(registry.api_names(token.audience)):
             raise InvalidRequest(
                 "subject_token is not for an audience whose tokens the client may exchange"
             )

@@ -1,0 +1,79 @@
+"""GET /.well-known/oauth-protected-resource/API: tells clients how to get tokens for an API (RFC 9728)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import orjson
+
+from service.http.endpoint import (
+    ANY_ORIGIN,
+    Answer,
+    Direct,
+    Message,
+    Route,
+    document_fields,
+    empty_answer,
+    raw_path,
+)
+from service.keys.jose import SIGNING_ALGORITHMS
+from service.model.local_text import LocalText
+from service.model.registry import ApiResource, LiveRegistry, Registry
+from service.protocol.protected_resource import PATH
+
+_FIELDS = document_fields(max_age=300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectedResourceEndpoint:
+    """Describes each API resource that has a URL, from the registry in force."""
+
+    issuer: str
+    registry: LiveRegistry
+    certificates: bool
+    """Whether certificates of clients can reach this service."""
+
+    def routes(self) -> Iterable[Route]:
+        return (Direct("GET", PATH, self.describe, head=True, scripts=ANY_ORIGIN, below=True),)
+
+    async def describe(self, request: Message) -> Answer:
+        """Return the metadata; 404 for an API that is unknown or has no URL."""
+        registry = self.registry.current
+        api = registry.api_resources.get(unquote(raw_path(request).removeprefix(PATH)))
+        if api is None or api.url is None:
+            return empty_answer(404)
+        bound = {"tls_client_certificate_bound_access_tokens": True} if self.certificates else {}
+        metadata = {
+            "resource": api.url,
+            "authorization_servers": [self.issuer],
+            "scopes_supported": _scopes(api, registry),
+            "bearer_methods_supported": ["header"],
+            "dpop_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
+            **_names(api),
+            **_details_types(api, registry),
+            **bound,
+        }
+        return Answer(_FIELDS, orjson.dumps(metadata))
+
+
+def _scopes(api: ApiResource, registry: Registry) -> list[str]:
+    return sorted([one for one in api.scopes if registry.api_scopes[one].show_in_discovery])
+
+
+def _names(api: ApiResource) -> Mapping[str, str]:
+    """Return the name that users see, in all languages that it has (RFC 9728 §2.1)."""
+    name = api.display_name
+    if name is None:
+        return {}
+    names = {"resource_name": str(name)}
+    if isinstance(name, LocalText):
+        names |= {f"resource_name#{tag}": text for tag, text in name.by_language.items()}
+    return names
+
+
+def _details_types(api: ApiResource, registry: Registry) -> Mapping[str, object]:
+    kinds = registry.authorization_details_types
+    types = sorted([name for name in kinds if kinds[name].api_resource == api.name])
+    return {"authorization_details_types_supported": types} if types else {}

@@ -1,0 +1,27 @@
+"""Authentication contexts: what users have to have done (OIDC Core §2, RFC 9470)."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from service.model import types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationContext(types.Section):
+    """An authentication context (acr) and the authentication methods that meet it."""
+
+    acr: Annotated[str, Field(pattern=r"^[^\s]{1,200}$")]
+    """The value in acr_values and in the `acr` claim."""
+    amr: types.Several[types.Text] = frozenset()
+    """The authentication methods (RFC 8176) that a user must have used, all of them. Give this or any_of."""
+    any_of: types.Many[Annotated[types.Several[types.Text], Field(min_length=1)]] = ()
+    """Several such lists, such as [[pwd, otp], [swk, user]]: one of them is enough, if all of its methods were used."""
+
+    def is_met_by(self, amr: AbstractSet[str]) -> bool:
+        """Return whether these methods are enough."""
+        return any(way <= amr for way in (self.amr, *self.any_of) if way)

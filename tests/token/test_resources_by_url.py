@@ -1,0 +1,191 @@
+"""An API with a `url` is one API by two identifiers, and tells clients how to get tokens for it (RFC 8707, RFC 9728)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Start
+from tests.driving.client_app import ClientApp
+from tests.driving.dpop import DpopKey
+from tests.driving.registry import client_in
+from tests.driving.service import RunningService, claims_in
+from tests.token_exchange.exchanging import EXCHANGE
+
+pytestmark = pytest.mark.rfc("8707#2")
+
+URL = "https://api.example/v1?x=1"
+METADATA = "/.well-known/oauth-protected-resource/api1"
+
+
+@pytest.fixture
+def config(config: dict[str, Any]) -> dict[str, Any]:
+    """api1 has a URL, and exchanges by delegation and by token exchange; a user's name is asked for by each API."""
+    config["server"] = {"trusted_proxies": ["127.0.0.1", "::1"]}
+    api1, api2 = config["api_resources"][:2]
+    api1 |= {
+        "url": URL,
+        "user_claims": ["name"],
+        "display_name": {"en": "Orders", "de": "Aufträge"},
+    }
+    api2 |= {"url": "https://api2.example", "user_claims": ["email"]}
+    client = client_in(config, "api1")
+    client["allowed_grant_types"] = ["delegation", EXCHANGE]
+    client["allowed_scopes"] = ["api1", "api2"]
+    client_in(config, "opaque")["allowed_scopes"].append("api2")
+    config["token_exchange"] = [{"clients": ["api1"], "scopes": ["api2"], "audiences": ["api2"]}]
+    return config
+
+
+@pytest.mark.parametrize(
+    ("resource", "aud"),
+    [
+        ([], "api1"),
+        ("api1", "api1"),
+        (URL, URL),
+        ([URL, "api1"], URL),
+        ([URL, "api2"], ["api2", URL]),
+    ],
+)
+async def test_the_audience_is_what_the_client_has_asked_for(
+    service: RunningService, resource: Any, aud: Any
+) -> None:
+    scope = "api1 api2" if "api2" in resource else "api1"
+    answer = await service.user_token(scope=scope, resource=resource)
+    assert claims_in(answer["access_token"])["aud"] == aud
+
+
+@pytest.mark.parametrize("resource", [URL + "/", URL.upper(), "https://api.example/v1"])
+async def test_a_url_is_compared_verbatim(service: RunningService, resource: str) -> None:
+    assert (await service.user_token(resource=resource)).refusal == (400, "invalid_target")
+
+
+@pytest.mark.parametrize("client", ["frontend", "opaque"], ids=["jwt", "reference"])
+async def test_introspection_and_check_know_the_api_by_its_url(
+    service: RunningService, client: str
+) -> None:
+    answer = await service.user_token(client, "api1 api2", resource=[URL, "api2"])
+    token = answer["access_token"]
+    told = await service.introspect(token)
+    assert (told["active"], told["scope"], told["name"]) == (True, "api1", "Alice Smith")
+    assert "email" not in told.json  # which is for api2
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert (await service.get("/connect/check/api1", headers=bearer)).status == 200
+    only = (await service.user_token(client, "api1", resource=URL))["access_token"]
+    assert not await service.is_active(only, caller="api2")
+    bearer = {"Authorization": f"Bearer {only}"}
+    assert (await service.get("/connect/check/api2", headers=bearer)).status == 401
+
+
+async def test_delegation_and_exchange_know_the_api_by_its_url(service: RunningService) -> None:
+    source = (await service.user_token(resource=URL))["access_token"]
+    form: dict[str, Any] = {"scope": "api2", "resource": "https://api2.example"}
+    delegated = await service.token("api1", grant_type="delegation", token=source, **form)
+    kind = "urn:ietf:params:oauth:token-type:access_token"
+    form |= {"subject_token": source, "subject_token_type": kind}
+    exchanged = await service.token("api1", grant_type=EXCHANGE, **form)
+    for answer in (delegated, exchanged):
+        assert claims_in(answer["access_token"])["aud"] == "https://api2.example"
+        assert await service.is_active(answer["access_token"], caller="api2")
+    form["resource"] = URL  # which the rule does not name
+    refused = await service.token("api1", grant_type=EXCHANGE, **form)
+    assert refused.refusal == (400, "invalid_target")
+
+
+@pytest.mark.rfc("8707#2.2")
+async def test_what_was_granted_by_name_is_narrowed_by_url(app: ClientApp) -> None:
+    code = await app.code(scope="openid api1 offline_access", resource="api1")
+    first = await app.redeem(code, resource=URL)
+    assert claims_in(first["access_token"])["aud"] == URL
+    code = await app.code(scope="openid api1 offline_access", resource=URL)
+    assert (await app.redeem(code, resource="api2")).refusal == (400, "invalid_target")
+    second = await app.redeem(code)
+    assert claims_in(second["access_token"])["aud"] == URL
+    third = await app.refresh(second["refresh_token"], resource="api1")
+    assert claims_in(third["access_token"])["aud"] == "api1"
+
+
+@pytest.mark.rfc("9728#2", "9728#3.2")
+async def test_the_metadata_say_how_to_get_tokens(service: RunningService) -> None:
+    answer = await service.get(METADATA, headers={"Origin": "https://anywhere.example"})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Content-Type"] == "application/json"
+    told = answer.json
+    assert "ES256" in told.pop("dpop_signing_alg_values_supported")
+    assert told == {
+        "resource": URL,
+        "authorization_servers": [service.issuer],
+        "scopes_supported": ["api1", "api1.read"],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Orders",
+        "resource_name#en": "Orders",
+        "resource_name#de": "Aufträge",
+    }
+
+
+@pytest.mark.parametrize("name", ["api9", "", "shy", "api1/more", "%00"])
+async def test_an_api_without_a_url_has_no_metadata(
+    start: Start, config: dict[str, Any], name: str
+) -> None:
+    config["api_resources"].append({"name": "shy"})
+    service = await start(config)
+    answer = await service.get(f"/.well-known/oauth-protected-resource/{name}")
+    assert answer.status == 404
+
+
+async def test_metadata_are_only_read(service: RunningService) -> None:
+    answer = await service.request("POST", METADATA)
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET,HEAD")
+    assert (await service.request("HEAD", METADATA)).status == 200
+    asks = {"Origin": "https://anywhere.example", "Access-Control-Request-Method": "GET"}
+    preflight = await service.request("OPTIONS", METADATA, headers=asks)
+    assert preflight.headers["Access-Control-Allow-Methods"] == "GET"
+    assert preflight.headers["Access-Control-Allow-Origin"] == "*"
+
+
+async def test_an_api_that_is_named_by_a_url_is_found_by_its_encoded_name(
+    start: Start, config: dict[str, Any]
+) -> None:
+    name = "https://mcp.example/mcp"
+    config["api_resources"].append({"name": name, "url": name})
+    client_in(config, "frontend")["allowed_scopes"].append(name)
+    service = await start(config)
+    encoded = "https%3A%2F%2Fmcp.example%2Fmcp"
+    told = await service.get(f"/.well-known/oauth-protected-resource/{encoded}")
+    assert told["resource"] == name
+    token = (await service.user_token(scope=name, resource=name))["access_token"]
+    for method in ("GET", "HEAD"):
+        bearer = {"Authorization": f"Bearer {token}"}
+        answer = await service.request(method, f"/connect/check/{encoded}", headers=bearer)
+        assert answer.status == 200
+
+
+@pytest.mark.rfc("9728#5.1", "6750#3", "9449#7.1")
+async def test_challenges_lead_to_the_metadata(service: RunningService) -> None:
+    token = (await service.user_token())["access_token"]
+    link = f'resource_metadata="{service.issuer}{METADATA}"'
+
+    async def challenge(path: str, **headers: str) -> str:
+        answer = await service.get(f"/connect/check/{path}", headers=headers)
+        return str(answer.headers["WWW-Authenticate"])
+
+    for headers in ({}, {"Authorization": "Bearer nonsense"}):
+        bearer, _, dpop = (await challenge("api1", **headers)).partition(", DPoP ")
+        assert bearer.endswith(link)
+        assert "resource_metadata" not in dpop
+    wanting = await challenge("api1?scope=api1.read", Authorization=f"Bearer {token}")
+    bearer = wanting.partition(", DPoP ")[0]
+    assert bearer.endswith(f'scope="api1.read", {link}')
+    proof = DpopKey(service.issuer).proof("", access_token="x", htu="https://x.example/")
+    proved = await challenge("api1", Authorization="DPoP x", DPoP=proof)
+    assert proved.partition(", DPoP ")[2].endswith(link)
+
+
+async def test_challenges_of_an_api_without_a_url_have_no_link(
+    start: Start, config: dict[str, Any]
+) -> None:
+    del config["api_resources"][0]["url"]
+    service = await start(config)
+    answer = await service.get("/connect/check/api1")
+    assert "resource_metadata" not in answer.headers["WWW-Authenticate"]
