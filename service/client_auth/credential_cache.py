@@ -33,7 +33,7 @@ class CredentialCache(Generic[T]):
         """Return the sender if the header alone authenticates the request."""
         if request.authorization is None or registry is not self._registry:
             return None
-        known = self._senders.get(_hash(request.authorization))
+        known = self._senders.get_stale(_hash(request.authorization))  # the secrets' end is below
         if known is None:
             return None
         sender, name, expires_at = known

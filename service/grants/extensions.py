@@ -84,14 +84,15 @@ def _find_fault(result: object, request: TokenRequest) -> str | None:
     """Return why no answer can be made of a result; nobody else checks a handler's types."""
     if isinstance(result, OAuthError):
         return None if _is_json(result.members) else "the error's members are not JSON"
-    if not isinstance(result, NewGrant | DerivedGrant):
+    if not isinstance(result, (NewGrant, DerivedGrant)):
         return f"the handler returned a {type(result).__name__}"
-    if not (_is_json(result.authorization.claims) and _is_json(result.members)):
+    authorization = result.authorization
+    if not (_is_json(authorization.claims) and _is_json(result.members)):
         return "the claims or members are not JSON"
     lifetime = cast("object", result.lifetime)
     if not (isinstance(lifetime, int) and lifetime > 0):
         return "the lifetime is not a number of seconds"
-    return _find_excess(result.authorization, request)
+    return _find_excess(authorization, request)
 
 
 def _find_excess(authorization: Authorization, request: TokenRequest) -> str | None:
@@ -100,7 +101,7 @@ def _find_excess(authorization: Authorization, request: TokenRequest) -> str | N
     if (
         authorization.client_id != request.client.client_id
         or not authorization.scope <= request.scope
-        or not set(authorization.resources) <= set(request.resources)
+        or (authorization.resources and not set(authorization.resources) <= set(request.resources))
     ):
         return "the handler granted more than was asked for"
     return None

@@ -45,7 +45,8 @@ class RefreshTokenGrant:
             return InvalidGrant("the refresh token is unknown, expired or revoked")
         if authorization.client_id != request.client.client_id:
             return InvalidGrant("the refresh token was issued to another client")
-        if not await is_source_active(stores, authorization.source):
+        source = authorization.source
+        if source is not None and not await is_source_active(stores, source):
             return InvalidGrant("the token that it was exchanged for has ended")
         record = _find_usable(found, request.client, now=request.now)
         if found is None or record is None:

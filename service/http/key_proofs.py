@@ -53,7 +53,7 @@ class KeyProofs:
         """Return the key or certificate that the client proves to hold, if it does or has to (RFC 9449 §5, RFC 8705 §3)."""
         if client.tls_client_certificate_bound_access_tokens:
             return self.read_certificate(request, credentials)
-        if not dpop_proofs(request) and not client.dpop_bound_access_tokens:
+        if "DPoP" not in request.headers and not client.dpop_bound_access_tokens:
             return None
         return await self.verify(request, client)
 

@@ -88,7 +88,7 @@ class ClientAddress:
         return hop
 
     def _trusts(self, address: Address) -> bool:
-        return any(address in network for network in self.trusted)
+        return bool(self.trusted) and any(address in network for network in self.trusted)
 
     def _warn(self, message: str, peer: Address) -> None:
         self._has_warned = True

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import msgspec
 
-from service.protocol.base64url import base64url
+from service.protocol.base64url import base64url, base64url_ascii
 from service.protocol.randomness import random_bytes, random_text
 
 HandleKind = Literal[
@@ -71,9 +71,9 @@ def new_handle(kind: HandleKind, selector: str) -> Handle:
 
 def handle_from_secret(kind: HandleKind, selector: str, secret: bytes) -> Handle:
     """Return the handle with this secret of 32 bytes."""
-    body = PREFIXES[kind] + selector + base64url(secret)
-    text = body + _checksum(body.encode())
-    return Handle(kind, selector, text, digest(text))
+    body = (PREFIXES[kind] + selector).encode() + base64url_ascii(secret)
+    encoded = body + _checksum(body)
+    return Handle(kind, selector, encoded.decode(), _digest(encoded))
 
 
 def parse_handle(text: str, kind: HandleKind) -> Handle | None:
@@ -81,7 +81,7 @@ def parse_handle(text: str, kind: HandleKind) -> Handle | None:
     if not text.startswith(PREFIXES[kind]) or _WELL_FORMED.fullmatch(text) is None:
         return None
     encoded = text.encode()
-    if _checksum(encoded[:-_CHECKSUM]) != text[-_CHECKSUM:]:
+    if not encoded.endswith(_checksum(encoded[:-_CHECKSUM])):
         return None
     return Handle(kind, text[_PREFIX : _PREFIX + _SELECTOR], text, _digest(encoded))
 
@@ -105,5 +105,5 @@ def is_selector(text: str) -> bool:
     return _WELL_FORMED_SELECTOR.fullmatch(text) is not None
 
 
-def _checksum(body: bytes) -> str:
-    return base64url(crc32(body).to_bytes(4, "big"))
+def _checksum(body: bytes) -> bytes:
+    return base64url_ascii(crc32(body).to_bytes(4, "big"))

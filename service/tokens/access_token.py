@@ -92,9 +92,9 @@ class AccessTokens:
             "exp": now + lifetime,
             "jti": jti,
             "scope": format_scope(target.scope),
-            **_authentication_claims(authorization),
-            **_custom_claims(authorization, client, target, user_claims),
         }
+        _put_authentication_claims(claims, authorization)
+        _put_custom_claims(claims, authorization, client, target, user_claims)
         if details:
             put_details(claims, details)
         if handle is None:
@@ -120,25 +120,32 @@ def _end(authorization: Authorization, ends_at: int) -> int:
     return ends_at if source is None else min(ends_at, source.expires_at)
 
 
-def _authentication_claims(authorization: Authorization) -> dict[str, object]:
-    """Return when and how the user authenticated, who acts for it, and whose key the token is bound to (RFC 9470 §6)."""
-    claims: tuple[tuple[str, object | None], ...] = (
-        ("auth_time", authorization.auth_time),
-        ("amr", authorization.amr or None),
-        ("acr", authorization.acr),
-        ("idp", authorization.idp),
-        ("sid", authorization.session_id),
-        ("act", authorization.act),
-        ("cnf", authorization.cnf and authorization.cnf.as_claim()),
-    )
-    return {name: value for name, value in claims if value is not None}
+def _put_authentication_claims(claims: dict[str, object], authorization: Authorization) -> None:
+    """Add when and how the user authenticated, who acts for it, and whose key the token is bound to (RFC 9470 §6)."""
+    if authorization.auth_time is not None:
+        claims["auth_time"] = authorization.auth_time
+    if authorization.amr:
+        claims["amr"] = authorization.amr
+    if authorization.acr is not None:
+        claims["acr"] = authorization.acr
+    if authorization.idp is not None:
+        claims["idp"] = authorization.idp
+    if authorization.session_id is not None:
+        claims["sid"] = authorization.session_id
+    if authorization.act is not None:
+        claims["act"] = authorization.act
+    if authorization.cnf is not None:
+        claims["cnf"] = authorization.cnf.as_claim()
 
 
-def _custom_claims(
-    authorization: Authorization, client: Client, target: Target, user_claims: Mapping[str, object]
-) -> dict[str, object]:
-    """Return the user claims that the APIs need, the client's registered ones, and those of the grant."""
-    claims: dict[str, object] = {}
+def _put_custom_claims(
+    claims: dict[str, object],
+    authorization: Authorization,
+    client: Client,
+    target: Target,
+    user_claims: Mapping[str, object],
+) -> None:
+    """Add the user claims that the APIs need, the client's registered ones, and those of the grant."""
     if target.user_claims:
         claims |= pick(user_claims, target.user_claims)
     if client.claims and (authorization.subject is None or client.always_send_client_claims):
@@ -147,4 +154,3 @@ def _custom_claims(
         )
     if authorization.claims:
         claims |= without_protocol_claims(authorization.claims)
-    return claims

@@ -214,7 +214,8 @@ class ActiveTokens:
         )
 
     async def _check_source(self, authorization: Authorization) -> None:
-        if not await is_source_active(self.stores, authorization.source):
+        source = authorization.source
+        if source is not None and not await is_source_active(self.stores, source):
             raise Inactive("the token that it was exchanged for has ended")
 
     async def _read_reference_token(

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import ClassVar, Literal, Protocol
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from service.model.authorization import Authorization, Confirmation, new_family_key
 from service.model.client import Client
@@ -162,10 +162,18 @@ class DerivedGrant(msgspec.Struct, frozen=True, kw_only=True):
     always_jwt: bool = False
     refusal: type[OAuthError] = InvalidGrant
     """The error if the source ends meanwhile."""
+    _authorization: Authorization | None = None
 
     @property
     def authorization(self) -> Authorization:
         """The source's user and sign-in, for this client; raises InvalidGrant for a token without a user."""
+        made = self._authorization
+        if made is None:  # each request asks for it five times
+            made = self._make_authorization()
+            force_setattr(self, "_authorization", made)
+        return made
+
+    def _make_authorization(self) -> Authorization:
         origin = self.source.authorization
         if origin is None or origin.subject is None:
             raise InvalidGrant("the token is not one of a user")

@@ -78,7 +78,7 @@ class IdTokens:
             "iat": now,
             "nonce": nonce,
             "auth_time": authorization.auth_time,
-            "amr": list(authorization.amr) or None,
+            "amr": authorization.amr or None,
             "acr": authorization.acr,
             "sid": authorization.session_id,
             "act": authorization.act,

@@ -217,7 +217,7 @@ class Targets:
         if registry is not self._known_of:
             self._known.clear()
             self._known_of = registry
-        known = self._known.get(wanted)
+        known = self._known.get_stale(wanted)  # it has no end, and needs no clock
         if known is None:
             known = _find_target(registry, *wanted)
             self._known.put(wanted, known)
