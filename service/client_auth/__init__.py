@@ -10,6 +10,7 @@ from service.client_auth.client_secret import ClientSecretBasic, ClientSecretPos
 from service.client_auth.credential_cache import CredentialCache
 from service.client_auth.self_signed_tls_client_auth import SelfSignedTlsClientAuth
 from service.client_auth.tls_client_auth import TlsClientAuth
+from service.client_auth.workload import WorkloadAssertions, WorkloadMethod
 from service.clients.directory import Clients
 from service.clients.published_keys import PublishedKeys
 from service.keys.jose import unverified_header
@@ -24,6 +25,8 @@ from service.protocol.http_headers import basic_challenge
 _LONGEST_KID = 256
 """Characters of a key id in the log."""
 
+WORKLOAD = WorkloadMethod.name
+
 Candidate = tuple[ClientAuthMethod, Evidence]
 
 
@@ -34,6 +37,7 @@ class MethodParts:
     assertions: ClientAssertions
     registry: LiveRegistry
     published: PublishedKeys
+    workloads: WorkloadAssertions
     without: frozenset[str]
     """The names of those that the settings of the server leave without any evidence."""
 
@@ -46,6 +50,7 @@ CLIENT_AUTH_METHODS: dict[type[ClientAuthMethod], Callable[[MethodParts], Client
     NoAuthentication: lambda _: NoAuthentication(),
     TlsClientAuth: lambda parts: TlsClientAuth(parts.registry),
     SelfSignedTlsClientAuth: lambda parts: SelfSignedTlsClientAuth(parts.published),
+    WorkloadMethod: lambda parts: WorkloadMethod(parts.workloads),
 }
 """How each is made. To add one: a file in this folder, and an entry here."""
 
@@ -69,11 +74,12 @@ class ClientAuthentication:
 
     def metadata(self, endpoint: str, *, without: str | None = None) -> Mapping[str, object]:
         """Return the metadata about authentication at an endpoint of this name (RFC 8414 §2)."""
-        methods = [method for method in self._methods if method.name != without]
-        algorithms = [alg for method in methods for alg in method.algorithms]
+        left_out = {without} if self._registry.current.workload_issuers else {without, WORKLOAD}
+        methods = [method for method in self._methods if method.name not in left_out]
+        algorithms = dict.fromkeys(alg for method in methods for alg in method.algorithms)
         return {
             f"{endpoint}_auth_methods_supported": [method.name for method in methods],
-            f"{endpoint}_auth_signing_alg_values_supported": algorithms,
+            f"{endpoint}_auth_signing_alg_values_supported": [*algorithms],
         }
 
     async def authenticate(self, request: RequestCredentials) -> Client:
@@ -87,9 +93,7 @@ class ClientAuthentication:
         except InvalidClient as refused:
             self.add_challenge(refused, request.authorization)
             raise
-        key = _key_of(method, evidence)
-        if key is not None:
-            current_client_key.set(key)
+        _note_key(method, evidence)
         # A dynamically registered client may change its secret without a new registry.
         if method.name == ClientSecretBasic.name and not client.dynamically_registered:
             name, secrets = client.client_id, client.client_secrets
@@ -119,6 +123,9 @@ class ClientAuthentication:
                         request, registry, api, name=api.name, secrets=secrets
                     )
                     return api
+            workload = await _find_workload(method, evidence)
+            if workload is not None:
+                return workload
             client = await self.authenticate(request)
         except InvalidClient as refused:
             refused.headers = challenge
@@ -146,7 +153,8 @@ class ClientAuthentication:
             raise InvalidRequest("the request authenticates the client in more than one way")
         if not sent and (not candidates or request.authorization is not None):
             raise InvalidClient("the request does not authenticate a client")
-        return sent or candidates
+        # The assertion of a platform is not one that a client has made for itself.
+        return [one for one in sent if one[0].name == WORKLOAD] or sent or candidates
 
     async def _verify(self, request: RequestCredentials) -> tuple[Candidate, Client]:
         candidates = self._read_candidates(request)
@@ -166,6 +174,15 @@ class ClientAuthentication:
         return proof, client
 
 
+async def _find_workload(method: ClientAuthMethod, evidence: Evidence) -> Api | None:
+    """Return the API resource that a workload is by a rule; None if it is a client, or nothing is proven."""
+    api = await method.find_api(evidence) if isinstance(method, WorkloadMethod) else None
+    if api is None or evidence.request.params.get("client_id") not in {None, api.name}:
+        return None
+    _note_key(method, evidence)
+    return api
+
+
 async def _find_proof(candidates: Sequence[Candidate], client: Client | None) -> Candidate | None:
     """Return the candidate that proves it is this client; the registered method alone, if it is one of them.
 
@@ -176,6 +193,15 @@ async def _find_proof(candidates: Sequence[Candidate], client: Client | None) ->
         if await method.proves(evidence, client):
             return method, evidence
     return None
+
+
+def _note_key(method: ClientAuthMethod, evidence: Evidence) -> None:
+    """Tell the events of this request by which key, or as which workload, its sender is proven."""
+    facts = {**(_key_of(method, evidence) or {})}
+    if isinstance(method, WorkloadMethod):
+        facts |= method.describe(evidence)
+    if facts:
+        current_client_key.set(facts)
 
 
 def _key_of(method: ClientAuthMethod, evidence: Evidence) -> Mapping[str, str] | None:

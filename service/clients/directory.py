@@ -1,8 +1,8 @@
-"""Finds clients: those of config.yaml, and those that registered dynamically (RFC 7591)."""
+"""Finds clients: those of config.yaml, those that its rules make of workloads, and those that registered dynamically (RFC 7591)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 import structlog
@@ -11,13 +11,17 @@ from service.caching import BoundedCache
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions, RegisteredClient, selector_of
-from service.model.registry import LiveRegistry
+from service.model.registry import LiveRegistry, Registry
+from service.model.workload import find_template
 from service.store.stores import Stores
 from service.store.verbs import Read
 
 log = structlog.stdlib.get_logger(__name__)
 
 CACHED_CLIENTS = 500
+
+CACHED_MADE = 5000
+"""Clients of workloads; an introspection of each token needs its client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +66,15 @@ class RegisteredClients:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clients:
-    """Looks into config.yaml first, which costs no request to the store."""
+    """Looks into config.yaml first, which costs no request to the store; nobody is a template."""
 
     registry: LiveRegistry
     registered: RegisteredClients | None
     """None if registration is off: then clients that registered before are unknown, too."""
+    _made: BoundedCache[tuple[str, str], Client] = field(
+        default_factory=lambda: BoundedCache[tuple[str, str], Client](CACHED_MADE), init=False
+    )
+    """By the registry's generation and the client_id."""
 
     async def find_permissions(self, client_id: str) -> Permissions | None:
         """Return what the client may do; None if it is disabled or unknown."""
@@ -75,7 +83,25 @@ class Clients:
 
     async def find(self, client_id: str) -> Client | None:
         """Return the client, enabled or not."""
-        configured = self.registry.current.clients.get(client_id)
-        if configured is not None or self.registered is None:
-            return configured
-        return await self.registered.find(client_id)
+        registry = self.registry.current
+        configured = registry.clients.get(client_id)
+        if configured is not None:
+            return None if configured.template else configured
+        if self.registered is not None and selector_of(client_id) is not None:
+            return await self.registered.find(client_id)
+        return self._find_made(client_id, registry) if registry.workload_issuers else None
+
+    def _find_made(self, client_id: str, registry: Registry) -> Client | None:
+        """Return the client that a rule of `workload_issuers` makes, with the settings of the rule's template.
+
+        Its id is never one that an API resource has, or that a dynamically registered client may have.
+        """
+        key = registry.generation, client_id
+        client = self._made.get(key)
+        if client is not None or selector_of(client_id) or client_id in registry.api_resources:
+            return client
+        template = find_template(registry.workload_issuers.values(), client_id)
+        if template is not None and template in registry.clients:
+            client = replace(registry.clients[template], client_id=client_id, template=False)
+            self._made.put(key, client)
+        return client

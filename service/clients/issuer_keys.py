@@ -16,6 +16,7 @@ from service.clients.published_keys import LIFETIME, PAUSE, PublishedKeys
 from service.keys.jose import JwtRefused, VerifiedClaims
 from service.model.outgoing import HttpClient, Unreachable
 from service.model.trusted_issuer import TrustedIssuer
+from service.model.workload import WorkloadIssuer
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -43,11 +44,11 @@ class IssuerKeys:
         self._fetches: SingleFlight[str, _Found] = SingleFlight()
 
     async def verify(
-        self, token: str, header: Mapping[str, object], issuer: TrustedIssuer
+        self, token: str, header: Mapping[str, object], issuer: TrustedIssuer | WorkloadIssuer
     ) -> VerifiedClaims:
         """Return the claims of a JWT with this accepted header; JwtRefused if the issuer did not sign it."""
         if issuer.jwks is None and issuer.jwks_uri is None:
-            issuer = replace(issuer, jwks_uri=await self._find_jwks_uri(issuer.issuer))
+            issuer = replace(issuer, jwks_uri=await self._find_jwks_uri(str(issuer.issuer)))
         return await self._published.verify(token, header, issuer)
 
     async def _find_jwks_uri(self, issuer: str) -> str:

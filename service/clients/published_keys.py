@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -56,11 +56,23 @@ class ClientHttp:
         return self.guarded if owner.dynamically_registered else self.free
 
 
-class PublishedKeys:
-    """Fetches each JWK set once for all who need it at the same time."""
+def read_jwks(body: bytes) -> tuple[ForeignKeys, int]:
+    """Return the keys of a JWK set, and for how many seconds they count."""
+    return ForeignKeys.parse(body), LIFETIME
 
-    def __init__(self, http: ClientHttp, size: int = MAX_SETS) -> None:
+
+class PublishedKeys:
+    """Fetches each JWK set once for all who need it at the same time; `read` raises ValueError for what is none."""
+
+    def __init__(
+        self,
+        http: ClientHttp,
+        size: int = MAX_SETS,
+        *,
+        read: Callable[[bytes], tuple[ForeignKeys, int]] = read_jwks,
+    ) -> None:
         self.http = http
+        self._read = read
         self._fetched: BoundedCache[_Place, _Fetched] = BoundedCache(size)
         self._fetches: SingleFlight[_Place, _Fetched] = SingleFlight()
 
@@ -100,7 +112,8 @@ class PublishedKeys:
             answer = await http.fetch(uri)
             if answer.status != HTTPStatus.OK:
                 raise Unreachable(f"status {answer.status}")  # noqa: TRY301 - logged below
-            fetched, seconds = _Fetched(ForeignKeys.parse(answer.body), renewable_from), LIFETIME
+            keys, seconds = self._read(answer.body)
+            fetched = _Fetched(keys, renewable_from)
         except (Unreachable, ValueError) as error:
             log.warning("published keys cannot be read", jwks_uri=uri, reason=str(error))
             before = self._fetched.get_stale(place)

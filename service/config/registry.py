@@ -51,6 +51,7 @@ def build_registry(
         identity_resources=_identity_resources(file),
         identity_providers=_by_name(file.identity_providers),
         trusted_issuers={entry.name: entry for entry in file.trusted_issuers},
+        workload_issuers={entry.name: entry for entry in file.workload_issuers},
         tenants=_by_name(file.tenants),
         tenants_required=file.tenants_required,
         tenants_by_provider=_tenants_by_provider(file.tenants),
@@ -64,11 +65,7 @@ def build_registry(
         users=file.users.list,
         apis_by_identifier={**{api.url: api for api in resources.values() if api.url}, **resources},
         resources_by_scope=by_scope,
-        clients_by_mark={
-            client_mark(client.client_id): client
-            for client in clients.values()
-            if client.enabled and (client.initiate_login_uri or client.client_uri)
-        },
+        clients_by_mark=_by_mark(clients.values()),
         permissions=_permissions(clients.values()),
         client_authorities=file.client_ca.read_bytes() if file.client_ca else None,
         longest_token=_longest_token(file),
@@ -126,10 +123,25 @@ def _tenant_logos(tenants: Iterable[Tenant]) -> Mapping[str, bytes]:
     return {one.name: one.logo.read_bytes() for one in tenants if isinstance(one.logo, Path)}
 
 
+def _by_mark(clients: Iterable[Client]) -> Mapping[str, Client]:
+    """Return the clients that an expired sign-in can lead back to."""
+    return {
+        client_mark(client.client_id): client
+        for client in clients
+        if client.enabled
+        and not client.template
+        and (client.initiate_login_uri or client.client_uri)
+    }
+
+
 def _permissions(clients: Iterable[Client]) -> Mapping[str, Permissions]:
     """Return the permissions of enabled clients; the ids are copied, so that they are near each other in memory."""
     shared: dict[Permissions, Permissions] = {}
-    enabled = [(client.client_id, client.permissions) for client in clients if client.enabled]
+    enabled = [
+        (client.client_id, client.permissions)
+        for client in clients
+        if client.enabled and not client.template
+    ]
     return {
         client_id.encode().decode(): shared.setdefault(permissions, permissions)
         for client_id, permissions in enabled

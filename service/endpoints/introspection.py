@@ -86,7 +86,8 @@ class IntrospectionEndpoint:
         self.emit(TokenIntrospected(caller=_name(caller), active=answer is not INACTIVE))
         if not _wants_jwt(request, caller):
             content = json_answer(answer)
-            if key is not None and answer is not INACTIVE:
+            # What proves a workload expires.
+            if key is not None and answer is not INACTIVE and "client_assertion" not in params:
                 self._remember(key, content, found, caller)
             return content
         jwt = await self._sign(answer, caller)

@@ -73,6 +73,8 @@ class ClientEntry(types.Section):
     """The name that users see; null: the client_id."""
     enabled: bool = True
     """false: requests of the client are refused, and its tokens are inactive."""
+    template: bool = False
+    """true: nobody is this client; it has the settings of the clients that rules of workload_issuers make."""
     profile: ProfileName | None = None
     """The security profile that the client is held to, by its defaults here and for every request: oauth21, fapi2_security or
     fapi2_message_signing. Whatever is weaker is an error."""

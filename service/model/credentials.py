@@ -10,6 +10,7 @@ from service.model.authorization import Confirmation
 from service.model.catalogue import Credential
 from service.model.client import Client
 from service.protocol.params import Params
+from service.protocol.token_types import CLIENT_ASSERTION
 
 
 class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,14 @@ class RequestCredentials(msgspec.Struct, frozen=True, kw_only=True):
     params: Params
     certificate: ClientCertificate | None
     now: int
+
+    @classmethod
+    def of_assertion(cls, token: str, *, endpoint: str, now: int) -> RequestCredentials:
+        """Return the credentials of a workload that sends its token in a header, as if they were in a form (RFC 7523 §2.2)."""
+        sent = {"client_assertion": (token,), "client_assertion_type": (CLIENT_ASSERTION,)}
+        return cls(
+            endpoint=endpoint, authorization=None, params=Params(sent), certificate=None, now=now
+        )
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from service.model.token_exchange import ExchangeRule
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
 from service.model.user import LOCAL, User
+from service.model.workload import WorkloadIssuer
 
 IDENTITY_RESOURCES: Mapping[str, tuple[str, ...]] = {
     "openid": ("sub",),
@@ -132,7 +133,7 @@ class ApiScope(Scope):
         return frozenset({self.name})
 
 
-KeyOwner = Client | ApiResource | TrustedIssuer
+KeyOwner = Client | ApiResource | TrustedIssuer | WorkloadIssuer
 """A party with public keys of its own."""
 
 Api = ApiResource | ApiScope
@@ -155,6 +156,7 @@ class Registry:
     identity_resources: Mapping[str, IdentityResource]
     identity_providers: Mapping[str, IdentityProvider]
     trusted_issuers: Mapping[str, TrustedIssuer]
+    workload_issuers: Mapping[str, WorkloadIssuer]
     tenants: Mapping[str, Tenant]
     tenants_required: bool
     authentication_contexts: tuple[AuthenticationContext, ...]

@@ -7,11 +7,13 @@ from functools import partial
 
 from service.client_auth import ClientAuthentication, MethodParts
 from service.client_auth.client_assertion import ClientAssertions
+from service.client_auth.workload import WorkloadAssertions
 from service.clients.directory import Clients, RegisteredClients
 from service.clients.keys import ClientAlgorithms, ClientKeys
 from service.clients.published_keys import PublishedKeys
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
 from service.clients.registration.registration import ClientRegistration, RegisteredOrigins
+from service.clients.workload_keys import WorkloadKeys
 from service.clock import clock
 from service.config.rules.mutual_tls import (
     certificates_reach_the_service,
@@ -125,6 +127,12 @@ def build_client_authentication(
         assertions=assertions,
         registry=shared.registry,
         published=keys.of_clients.published,
+        workloads=WorkloadAssertions(
+            issuer=shared.issuer,
+            registry=shared.registry,
+            keys=WorkloadKeys(shared.http_of_workloads),
+            clock_skew=configuration.server.clock_skew,
+        ),
         without=methods_without_evidence(configuration),
     )
     return ClientAuthentication(methods, clients=clients)

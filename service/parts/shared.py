@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from service.clients.published_keys import ClientHttp
@@ -62,7 +63,7 @@ class Shared:
         policy = AddressPolicy(outgoing.allowed_networks)
         self.outgoing = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None)
         self.guarded = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=policy)
-        self._certified: list[OutgoingHttp] = []
+        self._special: list[OutgoingHttp] = []
 
     def http_for(self, purpose: str, http: HttpClient) -> HttpClient:
         """Return the HTTP client with metrics and spans; the purpose is a label of metrics."""
@@ -79,13 +80,19 @@ class Shared:
         """Return the HTTP client for `users.http`, which shows this certificate; it has spans, and the caller has metrics."""
         http = self.outgoing
         if certificate is not None:
-            outgoing = self.configuration.outgoing
-            timeout, ca_file = outgoing.timeout, outgoing.ca_file
-            http = OutgoingHttp(
-                timeout=timeout, ca_file=ca_file, policy=None, certificate=certificate
-            )
-            self._certified.append(http)
+            http = self._open(self.configuration.outgoing.ca_file, certificate)
         return http if self.spans is None else self.spans.http("users", http)
+
+    def http_of_workloads(self, ca_file: Path | None) -> HttpClient:
+        """Return the HTTP client for the URLs of an entry of `workload_issuers`, which may be private ones."""
+        http = self.outgoing if ca_file is None else self._open(ca_file, None)
+        return self.http_for("workload_issuer", http)
+
+    def _open(self, ca_file: Path | None, certificate: ClientCertificate | None) -> OutgoingHttp:
+        timeout = self.configuration.outgoing.timeout
+        http = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None, certificate=certificate)
+        self._special.append(http)
+        return http
 
     def rate_limit(self, name: str, per_minute: int | None) -> RateLimit:
         """Return a limit for each caller, counted under this name; no limit if None."""
@@ -93,6 +100,6 @@ class Shared:
 
     async def close(self) -> None:
         """Close all connections to other servers."""
-        for http in (self.outgoing, self.guarded, *self._certified):
+        for http in (self.outgoing, self.guarded, *self._special):
             await http.close()
         await self.kv.close()

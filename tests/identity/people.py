@@ -31,6 +31,7 @@ REGISTRY = Registry(
     identity_resources={},
     identity_providers={},
     trusted_issuers={},
+    workload_issuers={},
     tenants={},
     tenants_required=False,
     tenants_by_provider={},

@@ -27,6 +27,7 @@ LISTS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("trust_domains",): ("name",),
     ("identity_providers",): ("name",),
     ("trusted_issuers",): ("name",),
+    ("workload_issuers",): ("name",),
     ("tenants",): ("name",),
     ("authentication_contexts",): ("acr",),
     ("authorization_details_types",): ("type",),

@@ -20,6 +20,7 @@ from service.model.profiles import CERTIFICATE_SUBJECTS
 from service.model.registry import ApiResourceEntry
 from service.model.secret import Secret
 from service.model.trusted_issuer import TrustedIssuer
+from service.model.workload import WorkloadIssuer, named_clients
 from service.protocol.jwk import PRIVATE_MEMBERS, PUBLIC_MEMBERS, keys_in
 
 _ENCRYPTIONS = tuple(
@@ -57,6 +58,7 @@ _IS_REGISTERED: Mapping[Credential, Callable[[ClientEntry], object]] = {
     Credential.KEYS: _has_keys,
     Credential.CERTIFICATE_SUBJECT: _has_certificate_subject,
     Credential.CERTIFICATE: holds_certificate,
+    Credential.WORKLOAD: lambda _: True,  # config/rules/workload_rules.py looks at the rules
     Credential.NOTHING: lambda _: True,
 }
 
@@ -78,7 +80,7 @@ def auth_method_fits_the_credentials(
 
 
 def jwks_holds_public_keys(
-    owner: ClientEntry | ApiResourceEntry | TrustedIssuer,
+    owner: ClientEntry | ApiResourceEntry | TrustedIssuer | WorkloadIssuer,
 ) -> Iterator[Finding]:
     """A JWK set is a list of whole keys, and private keys stay with their owner (RFC 7517 §4, §5)."""
     if owner.jwks is None:
@@ -215,14 +217,23 @@ def all_clients_can_sign(file: ConfigurationFile) -> Iterator[Finding]:
             yield Finding(("clients", at), _NOTHING_TO_SIGN_WITH, _ADD_KEYS)
 
 
-def confidential_clients_have_credentials(client: ClientEntry) -> Iterator[Finding]:
+def confidential_clients_have_credentials(file: ConfigurationFile) -> Iterator[Finding]:
     """A client that must authenticate has a credential, and a public one has none (RFC 6749 §2.1, §2.3)."""
+    workloads = named_clients(file.workload_issuers)
+    for at, client in enumerate(file.clients):
+        is_workload = client.template or client.client_id in workloads
+        for finding in _judge_credentials(client, is_workload=is_workload):
+            yield finding.below("clients", at)
+
+
+def _judge_credentials(client: ClientEntry, *, is_workload: bool) -> Iterator[Finding]:
     if not client.require_client_secret and client.client_secrets:
         message = "a public client's secrets are not asked for"
         yield warning(("client_secrets",), message, "set require_client_secret: true")
     has_credential = client.client_secrets or _has_keys(client) or _has_certificate_subject(client)
     needs_none = not client.require_client_secret or client.allowed_grant_types <= {"implicit"}
-    if not (needs_none or has_credential or client.self_signed_certificates):
+    has_other = is_workload or client.self_signed_certificates
+    if not (needs_none or has_credential or has_other):
         message = "this client must authenticate, but has no secret, key or certificate"
         hint = "`python -m service hash-secret`, or require_client_secret: false if it is public"
         yield Finding(("client_secrets",), message, hint)
@@ -235,8 +246,9 @@ def secrets_are_hashed_and_valid(file: ConfigurationFile) -> Iterator[Finding]:
             for index, secret in enumerate[Secret](getattr(entry, key)):
                 for finding in _judge_secret(secret, entry):
                     yield finding.below(section, at, key, index)
+    workloads = {rule.api_resource for issuer in file.workload_issuers for rule in issuer.rules}
     for at, resource in enumerate(file.api_resources):
-        if not resource.secrets:
+        if not resource.secrets and resource.name not in workloads:
             message = "is empty, so this API cannot introspect tokens"
             hint = "`python -m service new-secret` makes one"
             yield warning(("api_resources", at, "secrets"), message, hint)

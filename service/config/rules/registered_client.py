@@ -99,6 +99,12 @@ def grant_types_and_response_types_fit(client: ClientEntry, offered: Offered) ->
         yield Finding(("allowed_response_types",), "implicit needs one with id_token or token")
 
 
+def no_client_is_a_workload(client: ClientEntry, _: Offered) -> Iterator[Finding]:
+    """Only rules of the operator say which client a workload is."""
+    if client.token_endpoint_auth_method == "workload":
+        yield Finding(("token_endpoint_auth_method",), "workload cannot be registered")
+
+
 def ciba_names_its_mode(client: ClientEntry, _: Offered) -> Iterator[Finding]:
     """A client says whether it polls or gets pings (CIBA Core §4)."""
     if CIBA in client.allowed_grant_types and client.backchannel_token_delivery_mode is None:
@@ -214,6 +220,7 @@ RULES: tuple[RegistrationRule, ...] = (
     redirects_fit_the_application_type,
     grant_types_and_response_types_fit,
     ciba_names_its_mode,
+    no_client_is_a_workload,
     urls_are_safe,
     algorithms_are_offered,
     certificates_can_be_shown,

@@ -29,6 +29,8 @@ from service.config.rules import (
     token_exchange,
     trust_domains,
     trusted_issuers,
+    workload_issuers,
+    workload_rules,
 )
 from service.config.schema.file import ConfigurationFile
 from service.model.catalogue import Catalogue
@@ -61,6 +63,7 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         *names.FILE_RULES,
         credentials.secrets_are_hashed_and_valid,
         credentials.passwords_are_hashed,
+        credentials.confidential_clients_have_credentials,
         *service.FILE_RULES,
         *factors.FILE_RULES,
         *identity_providers.FILE_RULES,
@@ -72,6 +75,8 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
         credentials.api_resources_can_decrypt,
         *details.FILE_RULES,
         *trusted_issuers.FILE_RULES,
+        *workload_issuers.FILE_RULES,
+        *workload_rules.FILE_RULES,
         *id_jag_targets.FILE_RULES,
         *token_exchange.FILE_RULES,
         *trust_domains.FILE_RULES,
@@ -88,7 +93,6 @@ def file_rules(catalogue: Catalogue) -> tuple[FileRule, ...]:
             clients.refresh_tokens_can_be_used,
             clients.codes_are_protected,
             credentials.secrets_are_long_enough,
-            credentials.confidential_clients_have_credentials,
             partial(supported.client_uses_supported_names, catalogue=catalogue),
         ),
     )

@@ -32,6 +32,7 @@ from service.model.tenant import Tenant
 from service.model.token_exchange import ExchangeRuleEntry
 from service.model.trust_domain import TrustDomain
 from service.model.trusted_issuer import TrustedIssuer
+from service.model.workload import WorkloadIssuer
 
 
 def _with_builtin_claims(value: object) -> object:
@@ -150,6 +151,9 @@ class ConfigurationFile(Settings):
     trusted_issuers: types.Many[TrustedIssuer] = ()
     """The issuers whose JWTs are accepted as statements about users: as assertions of the JWT bearer grant (RFC 7523 §2.1), and
     as subject tokens of token exchange where a rule names the issuer."""
+    workload_issuers: types.Many[WorkloadIssuer] = ()
+    """The platforms whose workloads authenticate as clients or APIs with a token of their own, so that none has a secret: Kubernetes
+    clusters, SPIFFE trust domains, CI systems."""
     tenants: types.Many[Tenant] = ()
     """The organisations that share this service. acr_values=tenant:<name> chooses one of them for a request. Empty: any name of 1
     to 100 letters, digits, ".", "_", "-" reaches the pages, and means nothing more."""
