@@ -13,6 +13,7 @@ import structlog
 
 from service.client_auth import ClientAuthentication
 from service.clock import clock
+from service.grants.token_exchange.transaction_token import TransactionTokens
 from service.http.endpoint import (
     NOSNIFF,
     Answer,
@@ -42,6 +43,7 @@ from service.protocol.params import Params
 from service.protocol.protected_resource import metadata_url
 from service.protocol.scope import format_scope, split_scope
 from service.tokens.active import ActiveToken
+from service.tokens.forwarded import ForwardedTokens
 
 PATH = "/connect/check/"
 CREDENTIALS = "X-Check-Authorization"
@@ -68,6 +70,8 @@ class CheckEndpoint:
 
     client_auth: ClientAuthentication
     guard: TokenGuard
+    forwarded: ForwardedTokens
+    transaction_tokens: TransactionTokens
     registry: LiveRegistry
     emit: Emit
 
@@ -87,13 +91,14 @@ class CheckEndpoint:
             return Answer(_NOBODY, b"", 404)
         try:
             token = await self._find_token(request, asked)
+            headers = _headers(token, asked) | await self._make_token(request, token, asked)
         except OAuthError as error:
             if isinstance(error, InvalidRequest):
                 error.status = HTTPStatus.UNAUTHORIZED  # proxies know what to do with that
             self.emit(TokenChecked(api=api.name, result=error.code))
             raise
         self.emit(TokenChecked(api=api.name, result="passed"))
-        return Answer(_PER_TOKEN, b"", 200, _headers(token, asked))
+        return Answer(_PER_TOKEN, b"", 200, headers)
 
     async def _may_ask(self, request: Message, api: ApiResource | None) -> bool:
         """Return whether the peer is a trusted proxy, or has the credentials of this API."""
@@ -138,6 +143,27 @@ class CheckEndpoint:
         if api.url is None:
             return ""
         return f', resource_metadata="{metadata_url(self.guard.active_tokens.issuer, api.name)}"'
+
+    async def _make_token(
+        self, request: Message, token: ActiveToken, asked: _Asked
+    ) -> dict[str, str]:
+        """Return the header with what the API gets in place of the caller's token, if it gets anything."""
+        api = asked.api
+        if api.check.token == "none":
+            return {}
+        if api.check.token == "jwt":
+            return {"Authorization": f"Bearer {await self.forwarded.mint(token, api)}"}
+        domains = self.registry.current.trust_domains
+        domain = domains[api.check.trust_domain or min(domains)]
+        scope = (asked.demand.scope or token.scope & api.scopes) & domain.scopes
+        if not scope:
+            message = "the access token has no scope that is a purpose of the trust domain"
+            insufficient = InsufficientScope(message)
+            raise self.guard.add_challenge(
+                insufficient, request, parameters=self._name_metadata(api)
+            )
+        make = self.transaction_tokens.issue_to_gateway
+        return {"Txn-Token": await make(token, domain, workload=api.name, scope=scope)}
 
     def _is_met(self, demand: Demand, token: ActiveToken) -> bool:
         """Return whether the user has authenticated well enough, and not too long ago (RFC 9470 §6)."""
@@ -214,8 +240,8 @@ def _headers(token: ActiveToken, asked: _Asked) -> dict[str, str]:
     seconds = min(token.expires_at - now, asked.api.check.cache)
     if age is not None:
         seconds = min(seconds, int(str(claims["auth_time"])) + age - now)
-    if token.cnf is not None:  # each request has to prove the key anew
-        seconds = 0
+    if token.cnf is not None or asked.api.check.token != "none":
+        seconds = 0  # each request has to prove the key anew, or gets a token of its own
     return {
         "X-Token-Subject": quote(str(claims["sub"]), safe=_VISIBLE),
         "X-Token-Client": quote(str(claims["client_id"]), safe=_VISIBLE),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,11 @@ class CheckSettings(types.Section):
 
     cache: types.Duration = 0
     """How long a proxy may use an answer again for the same token, URL and check. A revocation counts that much later. 0: never."""
+    token: Literal["none", "jwt", "txn_token"] = "none"
+    """What the API gets in place of the caller's token. jwt: a JWT for this API alone in `Authorization`, which lives for a minute
+    at most; txn_token: a transaction token in `Txn-Token`; none: neither. Such answers are never used again."""
+    trust_domain: types.ClientId | None = None
+    """The trust domain of the transaction tokens; null: the only one of trust_domains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

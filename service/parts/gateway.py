@@ -7,6 +7,8 @@ from service.endpoints.protected_resource import ProtectedResourceEndpoint
 from service.http.endpoint import Endpoint
 from service.http.key_proofs import TokenGuard
 from service.parts import Parts
+from service.parts.live import build_transaction_tokens
+from service.tokens.forwarded import ForwardedTokens
 
 
 def gateway_endpoints(parts: Parts, guard: TokenGuard) -> tuple[Endpoint, ...]:
@@ -16,6 +18,8 @@ def gateway_endpoints(parts: Parts, guard: TokenGuard) -> tuple[Endpoint, ...]:
         CheckEndpoint(
             client_auth=parts.clients.authentication,
             guard=guard,
+            forwarded=ForwardedTokens(keys=parts.keys.ring, registry=shared.registry),
+            transaction_tokens=build_transaction_tokens(parts),
             registry=shared.registry,
             emit=shared.emit,
         ),

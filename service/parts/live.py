@@ -26,6 +26,19 @@ SETTLING = 1
 """Seconds after which other workers can show what this one has counted, even if it serves no request."""
 
 
+def build_transaction_tokens(parts: Parts) -> TransactionTokens:
+    """Build what makes transaction tokens, for the grant and for gateways."""
+    shared = parts.shared
+    return TransactionTokens(
+        issuer=shared.issuer,
+        token_endpoint=shared.issuer.rstrip("/") + TOKEN_ENDPOINT,
+        active_tokens=parts.tokens.active_tokens,
+        client_keys=parts.keys.of_clients,
+        clock_skew=shared.configuration.server.clock_skew,
+        emit=shared.emit,
+    )
+
+
 def build_grants(parts: Parts) -> Grants:
     """Build all grants; raise CannotServe if an extension grant of the operator cannot be made."""
     shared, tokens = parts.shared, parts.tokens
@@ -43,14 +56,6 @@ def build_grants(parts: Parts) -> Grants:
         sessions=parts.records.sessions,
         assertions=parts.sign_in.assertions,
     )
-    transaction_tokens = TransactionTokens(
-        issuer=shared.issuer,
-        token_endpoint=shared.issuer.rstrip("/") + TOKEN_ENDPOINT,
-        active_tokens=tokens.active_tokens,
-        client_keys=parts.keys.of_clients,
-        clock_skew=shared.configuration.server.clock_skew,
-        emit=shared.emit,
-    )
     return Grants(
         GrantParts(
             services=services,
@@ -60,7 +65,7 @@ def build_grants(parts: Parts) -> Grants:
             polling=tokens.polling,
             assertions=parts.sign_in.assertions,
             subject_tokens=subject_tokens,
-            transaction_tokens=transaction_tokens,
+            transaction_tokens=build_transaction_tokens(parts),
         )
     )
 

@@ -17,7 +17,7 @@ from tests.driving.dpop import DpopKey
 from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
 from tests.driving.program import SECONDS
-from tests.driving.service import RunningService
+from tests.driving.service import RunningService, claims_in
 
 pytestmark = [
     pytest.mark.rfc("6750#3", "9449#7"),
@@ -35,7 +35,12 @@ TEMPORARY = " ".join(
     f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 )
 """Folders of nginx, which otherwise are those of its package."""
-FORGED = {"X-Token-Subject": "root", "X-Token-Client": "root", "X-Token-Scope": "everything"}
+FORGED = {
+    "X-Token-Subject": "root",
+    "X-Token-Client": "root",
+    "X-Token-Scope": "everything",
+    "Txn-Token": "forged",
+}
 
 
 async def show_headers(request: web.Request) -> web.Response:
@@ -151,3 +156,26 @@ async def test_the_gateway_lets_pass_a_proof_for_the_callers_own_url(
     assert await send(orders) == 200
     assert await send(orders, htu=other) == 401
     assert await send(orders, htu=other, forged=other) == 401
+
+
+class TestTokens:
+    """What the API gets in place of the caller's token, and never what the caller has sent under that name."""
+
+    @pytest.fixture(params=["jwt", "txn_token"])
+    def config(self, config: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
+        config["api_resources"][0]["check"] = {"token": request.param}
+        config["trust_domains"] = [{"name": "shop.example", "scopes": ["api1"]}]
+        return config
+
+    async def test_the_api_gets_its_own_token(
+        self, service: RunningService, gateway: str, config: dict[str, Any]
+    ) -> None:
+        token = (await service.user_token(scope="api1"))["access_token"]
+        status, seen, _ = await ask(f"{gateway}/orders", Authorization=f"Bearer {token}")
+        assert status == 200
+        is_jwt = config["api_resources"][0]["check"]["token"] == "jwt"
+        name, absent = ("Authorization", "Txn-Token")[:: 1 if is_jwt else -1]
+        own = claims_in(seen[name].removeprefix("Bearer "))
+        assert (own["sub"], own["aud"]) == ("818727", "api1" if is_jwt else "shop.example")
+        assert token not in seen[name]
+        assert absent not in seen

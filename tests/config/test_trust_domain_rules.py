@@ -61,3 +61,27 @@ def test_what_a_domain_cannot_mean_is_found(
     path = path or "trust_domains[shop].subject_token_types[0]"
     assert path in found
     assert found[path].severity == severity
+
+
+@pytest.mark.parametrize(
+    ("check", "path", "severity"),
+    [
+        ({"token": "txn_token"}, "check.token", "error"),
+        ({"token": "txn_token", "trust_domain": "c.example"}, "check.trust_domain", "error"),
+        ({"token": "txn_token", "trust_domain": "a.example"}, None, ""),
+        ({"token": "txn_token", "trust_domain": "b.example"}, "check.token", "error"),
+        ({"token": "jwt", "cache": "1m"}, "check.cache", "warning"),
+    ],
+)
+def test_the_configuration_says_of_which_trust_domain(
+    problems: Callable[..., Any], check: Any, path: str | None, severity: str
+) -> None:
+    domains = [{"name": "a.example", "scopes": ["a"]}, {"name": "b.example", "scopes": ["b"]}]
+    content = {"api_resources": [{"name": "a", "check": check}], "trust_domains": domains}
+    found = problems(yaml.dump(content))
+    judged = {
+        each.path: each.severity
+        for each in found.values()
+        if each.path.startswith("api_resources[a].check")
+    }
+    assert judged == ({f"api_resources[a].{path}": severity} if path else {})

@@ -58,4 +58,32 @@ def domains_say_what_they_mean(file: ConfigurationFile) -> Iterator[Finding]:
             yield warning((_SECTION, at, "lifetime"), message)
 
 
-FILE_RULES = (clients_of_domains_can_ask, domains_say_what_they_mean)
+def checks_can_make_their_tokens(file: ConfigurationFile) -> Iterator[Finding]:
+    """An API whose requests get transaction tokens has a trust domain, with purposes that are scopes of the API."""
+    domains = {domain.name: domain for domain in file.trust_domains}
+    for at, api in enumerate(file.api_resources):
+        location = ("api_resources", at, "check")
+        if api.check.token != "none" and api.check.cache:
+            message = "it has no effect, because each answer carries a token of its own"
+            yield warning((*location, "cache"), message, "remove cache, or token")
+        if api.check.token != "txn_token":
+            continue
+        name = api.check.trust_domain
+        if name is not None and name not in domains:
+            yield report_unknown((*location, "trust_domain"), name, set(domains), "trust domain")
+        elif name is None and len(domains) != 1:
+            message = "it is not clear of which trust domain the transaction tokens are"
+            yield Finding((*location, "token"), message, "set trust_domain to one of trust_domains")
+        elif (api.scopes or frozenset({api.name})).isdisjoint(domains[name or min(domains)].scopes):
+            message = "no scope of the API is a purpose of the trust domain, so nothing passes"
+            yield Finding((*location, "token"), message, "list one in the scopes of the domain")
+        if "," in api.name:
+            message = "req_wl separates workloads by commas, so that this name would be two"
+            yield Finding(("api_resources", at, "name"), message, "give the API another name")
+
+
+FILE_RULES = (
+    clients_of_domains_can_ask,
+    domains_say_what_they_mean,
+    checks_can_make_their_tokens,
+)

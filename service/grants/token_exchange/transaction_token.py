@@ -29,7 +29,7 @@ from service.model.trust_domain import TrustDomain
 from service.protocol.errors import InvalidRequest, InvalidScope, InvalidTarget, RefusedValue
 from service.protocol.scope import format_scope, split_scope
 from service.protocol.token_types import uri_of
-from service.tokens.active import ActiveTokens
+from service.tokens.active import ActiveToken, ActiveTokens
 from service.tokens.granting import ExchangedGrant, SignedClaims
 
 DRAFT = "draft-ietf-oauth-transaction-tokens-10"
@@ -83,7 +83,7 @@ class TransactionTokens:
         origin = await self._verify_subject(asked, domain)
         if origin.replaced:
             _check_scope(scope, split_scope(str(origin.replaced["scope"])))
-        claims = self._compose(asked, domain, scope, origin)
+        claims = self._compose(asked.client_id, domain, scope, origin)
         members = {name for value in scope for name in domain.transaction_context.get(value, ())}
         details = {name: value for name, value in details.items() if name in members}
         for name, added in (("tctx", details), ("rctx", context)):
@@ -121,11 +121,7 @@ class TransactionTokens:
         token = await self.active_tokens.find(asked.subject.text)
         if token is None:
             raise InvalidRequest("subject_token is not an active access token")
-        return _Origin(
-            sub=str(token.claims["sub"]),
-            expires_at=token.expires_at,
-            authorization=token.authorization,
-        )
+        return _read_access_token(token)
 
     async def _verify_self_signed(self, asked: ExchangeRequest) -> _Origin:
         """Verify a JWT by a key of the client itself, made for this service."""
@@ -156,11 +152,20 @@ class TransactionTokens:
             raise JwtRefused(f"{MAX_WORKLOADS} workloads have asked for it already")
         return _Origin(sub=str(claims["sub"]), expires_at=expires_at, replaced=claims)
 
+    async def issue_to_gateway(
+        self, token: ActiveToken, domain: TrustDomain, *, workload: str, scope: frozenset[str]
+    ) -> str:
+        """Return a transaction token for a request by which an access token has come to this workload."""
+        origin = _read_access_token(token)
+        claims = self._compose(workload, domain, scope, origin)
+        self._record(claims, scope)
+        return await self.client_keys.ring.signing_key().sign(claims, typ=TYP)
+
     def _compose(
-        self, asked: ExchangeRequest, domain: TrustDomain, scope: frozenset[str], origin: _Origin
+        self, workload: str, domain: TrustDomain, scope: frozenset[str], origin: _Origin
     ) -> dict[str, object]:
         """Return the claims but for the contexts; a replacement keeps `txn`, and all workloads."""
-        now, before = asked.token_request.now, origin.replaced
+        now, before = clock(), origin.replaced
         expires_at = now + domain.lifetime
         if origin.expires_at is not None:
             expires_at = min(expires_at, int(origin.expires_at))
@@ -172,7 +177,7 @@ class TransactionTokens:
             "txn": before.get("txn") or str(uuid4()),
             "sub": origin.sub,
             "scope": format_scope(scope),
-            "req_wl": f"{before['req_wl']},{asked.client_id}" if before else asked.client_id,
+            "req_wl": f"{before['req_wl']},{workload}" if before else workload,
         }
 
     def _grant(
@@ -183,16 +188,7 @@ class TransactionTokens:
         origin: _Origin,
     ) -> ExchangedGrant:
         user = origin.authorization
-        self.emit(
-            TransactionTokenIssued(
-                client_id=asked.client_id,
-                trust_domain=str(claims["aud"]),
-                txn=str(claims["txn"]),
-                subject=origin.sub,
-                scope=scope,
-                workloads=str(claims["req_wl"]),
-            )
-        )
+        self._record(claims, scope)
         return ExchangedGrant(
             authorization=Authorization(
                 id=new_selector(),
@@ -207,6 +203,27 @@ class TransactionTokens:
             expires_at=int(str(claims["exp"])),
             members={"issued_token_type": uri_of("txn_token")},
         )
+
+    def _record(self, claims: Mapping[str, object], scope: frozenset[str]) -> None:
+        workloads = str(claims["req_wl"])
+        self.emit(
+            TransactionTokenIssued(
+                client_id=workloads.rpartition(",")[2],
+                trust_domain=str(claims["aud"]),
+                txn=str(claims["txn"]),
+                subject=str(claims["sub"]),
+                scope=scope,
+                workloads=workloads,
+            )
+        )
+
+
+def _read_access_token(token: ActiveToken) -> _Origin:
+    return _Origin(
+        sub=str(token.claims["sub"]),
+        expires_at=token.expires_at,
+        authorization=token.authorization,
+    )
 
 
 def _check_scope(scope: frozenset[str], allowed: frozenset[str]) -> frozenset[str]:
