@@ -11,9 +11,15 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.driving.memory import folder_in_memory
+
 # Where scripts/go-tools and scripts/debian-program put programs, and where Debian keeps servers.
-folders = [Path(__file__).parent / "build/bin", *Path("/usr/lib/postgresql").glob("*/bin")]
-os.environ["PATH"] += "".join(f"{os.pathsep}{folder}" for folder in (*folders, "/usr/sbin"))
+programs = [Path(__file__).parent / "build/bin", *Path("/usr/lib/postgresql").glob("*/bin")]
+os.environ["PATH"] += "".join(f"{os.pathsep}{each}" for each in (*programs, "/usr/sbin"))
+
+# Where tests have their folders: a server that writes one waits for no disk that another test keeps busy.
+if folder := folder_in_memory():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
 
 pytest_plugins = ("tests.requirements",)
 pytest.register_assert_rewrite("tests.certification")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from shutil import disk_usage
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -26,15 +25,12 @@ from tests.chaos.site import Site
 from tests.chaos.stage import Effort, Stage
 from tests.chaos.verification import verify
 from tests.chaos.watching import all_well, watching
+from tests.driving.memory import folder_in_memory
 from tests.driving.replicas import Fleet, fleet_running
 
 REPLICAS = 3
 LONGEST = 90
 """Seconds that a scenario may take at most."""
-MEMORY = Path("/dev/shm")  # noqa: S108 - TemporaryDirectory makes a folder there that is only ours
-"""Where Redis writes down what it has acknowledged: on a disk that has other work, a write may take seconds."""
-ENOUGH = 1 << 30
-"""Bytes that must be free there; a container may have less."""
 AUDIT = '"logger":"audit"'
 LAST_WORDS = 20
 """How many lines of each replica's log, but for its audit events, are shown where a promise was broken."""
@@ -70,7 +66,7 @@ def _run_on_one(left: list[Scenario], effort: Effort) -> Iterator[Outcome]:
 def installation(scenario: Scenario) -> Iterator[tuple[Any, Fleet]]:
     """A store, and replicas behind a balancer that takes another one where a connection is refused."""
     with (
-        TemporaryDirectory(prefix="chaos-", dir=_quick_folder()) as folder,
+        TemporaryDirectory(prefix="chaos-", dir=folder_in_memory()) as folder,
         scenario.open_store(Path(folder, "store")) as store,
         fleet_running(
             Path(folder),
@@ -81,11 +77,6 @@ def installation(scenario: Scenario) -> Iterator[tuple[Any, Fleet]]:
         ) as fleet,
     ):
         yield store, fleet
-
-
-def _quick_folder() -> Path | None:
-    """Where writing waits for no disk, if there is such a place."""
-    return MEMORY if MEMORY.is_dir() and disk_usage(MEMORY).free > ENOUGH else None
 
 
 def _run_one(scenario: Scenario, store: Any, fleet: Fleet, effort: Effort) -> Outcome:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos.slow_link import SlowLink, slow_link
-from tests.driving.redis_servers import RedisCluster, SentinelSet, TcpRedis, cluster, sentinel_set
+from tests.driving.redis_servers import (
+    IMPATIENCE,
+    RedisCluster,
+    SentinelSet,
+    TcpRedis,
+    cluster,
+    sentinel_set,
+)
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,12 @@ def one_redis(folder: Path) -> TcpRedis:
 
 def sentinels(folder: Path) -> SentinelSet:
     """A master with two replicas: when one has taken over, there is another that acknowledges."""
-    return sentinel_set(folder, replicas=2)
+    return sentinel_set(folder, replicas=2, patience=IMPATIENCE)
 
 
 def three_masters(folder: Path) -> RedisCluster:
     """A Cluster in which each master has a replica."""
-    return cluster(folder, masters=3, replicas=1)
+    return cluster(folder, masters=3, replicas=1, patience=IMPATIENCE)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from tests.driving.memory import folder_in_memory
 from tests.driving.program import eventually
 from tests.driving.redis_server import SECONDS, accepts_connections
 
@@ -25,7 +26,9 @@ UNPRIVILEGED = "nobody"
 class DatabaseServer:
     """A server with its folder, which is made anew with it."""
 
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="database-")))
+    folder: Path = field(
+        default_factory=lambda: Path(tempfile.mkdtemp(prefix="database-", dir=folder_in_memory()))
+    )
     process: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass
 class SentinelSet:
-    """A master, its replicas, and three sentinels that replace the master half a second after it was lost."""
+    """A master, its replicas, and three sentinels that replace the master once it is lost."""
 
     servers: list[TcpRedis]
     sentinels: list[TcpRedis]
@@ -76,7 +76,19 @@ class SentinelSet:
         self.stop()
 
 
-def sentinel_set(folder: Path, *flags: str, replicas: int = 1, tls: bool = False) -> SentinelSet:
+PATIENCE = 60_000
+"""Milliseconds for which a server may be silent before another takes over; on a busy machine one often is, and nothing is wrong."""
+IMPATIENCE = 1_000
+"""The same where a test is about a failover."""
+
+
+def sentinel_set(
+    folder: Path,
+    *flags: str,
+    replicas: int = 1,
+    tls: bool = False,
+    patience: int = PATIENCE,
+) -> SentinelSet:
     """Start one, and wait until all know one another; the flags are the data servers'."""
     certificate = new_certificate(folder) if tls else None
     master = TcpRedis(folder / "server-0", *PROMPT, *flags, certificate=certificate)
@@ -86,7 +98,7 @@ def sentinel_set(folder: Path, *flags: str, replicas: int = 1, tls: bool = False
         for number in range(1, replicas + 1)
     ]
     eventually(lambda: len(master.tell("ROLE")[2]) == replicas)
-    watching = SENTINEL.format(port=master.port)
+    watching = SENTINEL.format(port=master.port, patience=patience)
     sentinels = [
         TcpRedis(folder / f"sentinel-{n}", sentinel=watching, certificate=certificate)
         for n in range(3)
@@ -101,7 +113,7 @@ PROMPT = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
 
 SENTINEL = """\
 sentinel monitor mymaster 127.0.0.1 {port} 2
-sentinel down-after-milliseconds mymaster 500
+sentinel down-after-milliseconds mymaster {patience}
 sentinel failover-timeout mymaster 2000
 """
 
@@ -115,7 +127,7 @@ def _knows(sentinel: TcpRedis, *, sentinels: int, replicas: int) -> bool:
 
 @dataclass
 class RedisCluster:
-    """Masters that share the slots, each with as many replicas, one of which takes over a second after a loss."""
+    """Masters that share the slots, each with as many replicas, one of which takes over after a loss."""
 
     masters: list[TcpRedis]
     """Those that were masters at the start, in the order of their slots."""
@@ -152,10 +164,16 @@ SLOTS = 16384
 
 
 def cluster(
-    folder: Path, *flags: str, masters: int = 3, replicas: int = 0, tls: bool = False
+    folder: Path,
+    *flags: str,
+    masters: int = 3,
+    replicas: int = 0,
+    tls: bool = False,
+    patience: int = PATIENCE,
 ) -> RedisCluster:
     """Start one, and wait until every server says that it is whole; `replicas` are for each master."""
-    enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"]
+    # Impatient servers are whole sooner, and nobody takes over while there are only masters.
+    enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", str(IMPATIENCE)]
     enabled += ["--cluster-replica-validity-factor", "0", *PROMPT, *flags]
     certificate = new_certificate(folder) if tls else None
     servers = [
@@ -170,12 +188,19 @@ def cluster(
         each.tell("CLUSTER", "ADDSLOTSRANGE", first, after - 1)
     for each in servers:
         eventually(partial(_is_whole, each, len(servers)))
+    _be_patient(servers, PATIENCE)
     made = RedisCluster(servers[:masters], servers[masters:], certificate)
     for number, each in enumerate(made.replicas):
         of = made.masters[number % masters]
         each.tell("CLUSTER", "REPLICATE", of.tell("CLUSTER", "MYID").decode())
         eventually(partial(is_connected, each))
+    _be_patient(servers, patience)
     return made
+
+
+def _be_patient(servers: list[TcpRedis], milliseconds: int) -> None:
+    for each in servers:
+        each.tell("CONFIG", "SET", "cluster-node-timeout", milliseconds)
 
 
 def is_connected(replica: TcpRedis) -> bool:

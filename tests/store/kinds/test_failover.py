@@ -26,6 +26,7 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.program import eventually
 from tests.driving.redis_servers import (
+    IMPATIENCE,
     SLOTS,
     RedisCluster,
     SentinelSet,
@@ -42,10 +43,10 @@ pytestmark = [pytest.mark.needs("redis-server"), pytest.mark.rfc("9110#15.6.4")]
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SentinelSet | RedisCluster]:
     """With a replica for each master, to be harmed."""
     if request.param == "Sentinel":
-        with sentinel_set(tmp_path) as started:
+        with sentinel_set(tmp_path, patience=IMPATIENCE) as started:
             yield started
     else:
-        with cluster(tmp_path, replicas=1) as whole:
+        with cluster(tmp_path, replicas=1, patience=IMPATIENCE) as whole:
             yield whole
 
 

@@ -27,10 +27,6 @@ from tests.driving.registry import client_in
 pytestmark = pytest.mark.needs("redis-server")
 
 
-PATIENT = ("--cluster-node-timeout", "5000")
-"""A busy machine is not taken for a lost server: nothing here is about a failover."""
-
-
 @pytest.fixture(scope="module", params=["Sentinel", "Cluster"])
 def store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -41,7 +37,7 @@ def store(
         with sentinel_set(folder) as started:
             yield started
     else:
-        with cluster(folder, *PATIENT, replicas=1) as whole:
+        with cluster(folder, replicas=1) as whole:
             yield whole
 
 
