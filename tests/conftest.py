@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -38,6 +39,10 @@ ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"
 Start = Callable[..., Awaitable[RunningService]]
 
 
+REAL_ONLY = {"command", "mortal_redis", "chromium", "kind"}
+"""Fixtures of tests that need a real store."""
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on both stores; one that moves the time, or asks for `one_store`, on the embedded one.
 
@@ -47,11 +52,45 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "store_url" not in metafunc.fixturenames:
         return
     used = set(metafunc.fixturenames)
-    real_only = {"command", "mortal_redis", "chromium", "kind"} & used
+    real_only = REAL_ONLY & used
     stores: list[Any] = [] if real_only else ["embedded"]
     if not stores or not {"clock", "one_store"} & used:
         stores.append(pytest.param("redis", marks=pytest.mark.needs("redis-server")))
     metafunc.parametrize("store_url", stores, indirect=True)
+
+
+TABLE = 4
+"""Rows from which the parameters of a test are a table, of which one row is run on a real Redis."""
+WHOLE_ON_REDIS = ("tests/races/", "tests/store/")
+"""Where each row is about the store."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out on Redis all rows of a table but the first: the embedded store runs them all.
+
+    Rows differ in what is sent; the store is the same for each. EVERY_ROW=1 runs them all on Redis, too.
+    """
+    tables: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and _is_repeated_on_redis(item):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    surplus = {
+        row
+        for rows in tables.values()
+        if len(rows) >= TABLE
+        for row in sorted(rows, key=lambda row: list(row.callspec.indices.values()))[1:]
+    }
+    if surplus and os.environ.get("EVERY_ROW") != "1":
+        items[:] = [item for item in items if item not in surplus]
+        config.hook.pytest_deselected(items=list(surplus))
+
+
+def _is_repeated_on_redis(item: pytest.Function) -> bool:
+    """Return whether the embedded store has the same row."""
+    if not hasattr(item, "callspec") or item.nodeid.startswith(WHOLE_ON_REDIS):
+        return False
+    runs_on_both = not REAL_ONLY & set(item.fixturenames)
+    return runs_on_both and item.callspec.params.get("store_url") == "redis"
 
 
 @pytest.fixture

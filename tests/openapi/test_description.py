@@ -7,23 +7,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
-from hypothesis import HealthCheck, Phase, settings
-from schemathesis import Case, checks
+from hypothesis import HealthCheck, Phase, given, settings
 
 from service.app import create_app
 from service.catalogue import builtin_catalogue
 from service.config.load import load
 from tests.driving.process import REPOSITORY
-from tests.openapi.description import DESCRIPTION, SCHEMA
+from tests.openapi.description import DESCRIPTION
 
-CHECKS = [
-    checks.not_a_server_error,
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_headers_conformance,
-    checks.response_schema_conformance,
-]
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+EXAMPLES = settings(
+    max_examples=10,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 FOR_PROGRAMS = re.compile(r"/(connect|\.well-known|health|metrics)\b")
 
 
@@ -53,8 +60,8 @@ def list_served_operations(folder: Path) -> Iterator[tuple[str, str]]:
             yield route.method, route.resource.canonical
 
 
-def test_it_is_valid() -> None:
-    SCHEMA.validate()
+def test_it_is_valid(schema: Any) -> None:
+    schema.validate()
 
 
 def test_it_describes_what_is_served_and_nothing_else(tmp_path: Path) -> None:
@@ -68,13 +75,15 @@ def test_it_has_the_version_of_the_service() -> None:
     )
 
 
-@SCHEMA.parametrize()
-@settings(
-    max_examples=10,
-    deadline=None,
-    derandomize=True,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-def test_every_answer_is_one_that_it_describes(case: Case[Any], base_url: str) -> None:
-    case.call_and_validate(base_url=base_url, allow_redirects=False, checks=CHECKS)
+@pytest.mark.parametrize(("method", "path"), sorted(list_described_operations()))
+def test_every_answer_is_one_that_it_describes(
+    method: str, path: str, schema: Any, schemathesis: Any, base_url: str
+) -> None:
+    checks = [getattr(schemathesis.checks, name) for name in CHECKS]
+
+    @EXAMPLES
+    @given(case=schema[path][method].as_strategy())
+    def ask(case: Any) -> None:
+        case.call_and_validate(base_url=base_url, allow_redirects=False, checks=checks)
+
+    ask()
