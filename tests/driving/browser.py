@@ -178,6 +178,10 @@ class Browser:
         """Post a form there."""
         return await self._go("POST", url, data=data, **options)
 
+    async def request(self, method: str, url: str, **options: Any) -> Page:
+        """Send any request there."""
+        return await self._go(method, url, **options)
+
     async def submit(self, page: Page, form: int = 0, **fields: str | list[str] | None) -> Page:
         """Send a form of the page with some fields filled in; None leaves one out."""
         chosen = page.forms[form]

@@ -8,7 +8,7 @@ from tests.ciba.consumption import ciba_client
 from tests.clients.signing import SECRET, key_of
 from tests.conftest import ENCRYPTION_KEY
 from tests.device.tv import TELEVISIONS
-from tests.driving.registry import client_in, fresh_configuration, hashed
+from tests.driving.registry import client_in, fresh_configuration, hashed, password_of
 from tests.identity_providers.journey import provider_entry
 from tests.jwt_bearer.foreign import partner_entry, presenter_entry
 from tests.request_objects.sending import jwks
@@ -55,6 +55,11 @@ def configuration(store: str, *, party: int, provider: int, site: int) -> dict[s
         )
     )
     whole["clients"] += TELEVISIONS
+    whole["users"]["list"] += [
+        {"sub": name, "username": name, "password": password_of(name)}
+        for seed in SEEDS
+        for name in (f"replay-{seed}", f"guess-{seed}")
+    ]
     machine = client_in(whole, "machine")
     whole["clients"] += [
         machine | {"client_id": "signing", "client_secrets": [{"value": SECRET}]},
