@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -80,6 +80,7 @@ class AuthorizeFlow:
     answering: Answering
     devices: DeviceRequests
     second_factors: SecondFactors
+    enrollable: Mapping[str, Sequence[frozenset[str]]]
     emit: Emit
 
     async def arrive(self, sent: Params, *, address: str) -> Arrival:
@@ -216,6 +217,7 @@ class AuthorizeFlow:
             acr=request.acr.met_by(session, registry) if session else None,
             factors=factors or Factors(),
             offered_factors=self.second_factors.find_offered(factors) if factors else {},
+            enrollable=self.enrollable,
         )
         return replace(interaction, acr_step=choose_acr_step(interaction, self.steps))
 

@@ -34,6 +34,10 @@ class Interaction:
     """The second factors of the session's user; not read where they decide nothing."""
     offered_factors: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """The methods among them that the user can use now, with the `amr` that each can add."""
+    enrollable: Mapping[str, Sequence[frozenset[str]]] = field(
+        default_factory=dict[str, Sequence[frozenset[str]]]
+    )
+    """The methods that anybody can enrol, with the sets of `amr` of which a new factor adds one."""
     acr_step: Step | None = None
     """The step that can meet an acr which the session does not meet."""
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from service.authorize.interaction import Interaction, Step, UnfinishedSignIn
 from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement, lacks_second_factor
+from service.identity.providers.claims import with_trusted_methods
+from service.identity.sign_ins import SignIn
 from service.model.factors import Factors
 from service.model.registry import Registry
 from service.protocol.errors import InteractionRequired
-
-ENROLLABLE = frozenset({"otp"})
-"""The `amr` of the factors that everybody can enrol while signing in."""
 
 
 def _is_missing(unfinished: UnfinishedSignIn) -> bool:
@@ -39,11 +38,13 @@ def _can_meet_acr(interaction: Interaction) -> bool:
     session = interaction.session
     if session is None:
         return False
-    possible = frozenset[str]().union(*interaction.offered_factors.values())
+    ways = [frozenset[str]().union(*interaction.offered_factors.values())]
     if can_enrol(interaction.registry, interaction.factors):
-        possible |= ENROLLABLE
-    methods = (*session.methods, *possible, MFA)
-    return bool(possible) and interaction.is_acr_met_by(methods, acr=session.acr)
+        ways = [amr for of_one in interaction.enrollable.values() for amr in of_one]
+    return any(
+        amr and interaction.is_acr_met_by((*session.methods, *amr, MFA), acr=session.acr)
+        for amr in ways
+    )
 
 
 def _can_meet_wish(interaction: Interaction) -> bool:
@@ -68,6 +69,21 @@ def find_useful(interaction: Interaction) -> Mapping[str, frozenset[str]]:
         if interaction.is_acr_met_by((*session.methods, *amr, MFA), acr=session.acr)
     }
     return enough or new
+
+
+def find_enrollable(interaction: Interaction, sign_in: SignIn) -> frozenset[str]:
+    """Return the names of the methods whose enrolment gives what the client insists on; all if none of them alone does."""
+    asked, registry = interaction.request.acr, interaction.registry
+    proved = with_trusted_methods(sign_in, registry)
+    enough = frozenset(
+        name
+        for name, ways in interaction.enrollable.items()
+        if any(
+            asked.is_satisfied_by((*proved.methods, *amr, MFA), registry, acr=proved.acr)
+            for amr in ways
+        )
+    )
+    return enough or frozenset(interaction.enrollable)
 
 
 SECOND_FACTOR = Step(

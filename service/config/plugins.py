@@ -65,6 +65,10 @@ def require_user_store(users: object) -> None:
     """Raise PluginError if a class, or an instance, cannot find users."""
     _require_method(users, "by_subject", "async def by_subject(self, sub)")
     _require_method(users, "by_username", "async def by_username(self, username)")
+    if hasattr(users, "find_factors") or hasattr(users, "replace_factors"):
+        _require_method(users, "find_factors", "async def find_factors(self, sub)")
+        replaces = "async def replace_factors(self, sub, factors, *, instead_of)"
+        _require_method(users, "replace_factors", replaces)
 
 
 def require_notifier_factory(made: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -10,15 +10,17 @@ from aiohttp import web
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
 from service.clock import clock
-from service.identity.factors.enrolment import FactorChanges, Owner
-from service.identity.factors.methods import MFA, FactorAttempt
+from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner
+from service.identity.factors.methods import MFA
 from service.identity.sign_ins import SignIn
 from service.pages.factor_pages import (
+    asked_on,
     find_turn,
     go_on,
     lead_to,
     links_to_others,
     notice_of_recovery_codes,
+    read_attempt,
 )
 from service.pages.own_account import FRESH, find_fresh_session
 from service.pages.sign_in_pages import (
@@ -36,6 +38,14 @@ PATH = ADD_FACTOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Adding:
+    """A user who may add a factor."""
+
+    sign_in: SignIn
+    methods: Mapping[str, EnrolmentMethod]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddFactorEndpoint:
     """Answers users who have just signed in, however they came here; while signing in only for their first factor."""
 
@@ -48,31 +58,27 @@ class AddFactorEndpoint:
     async def page(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_page(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        so_far = await self._find_sign_in(visit, waiting)
-        if isinstance(so_far, web.Response):
-            return so_far
-        return await self._show(visit, waiting, so_far)
+        adding = await self._find_adding(visit, waiting)
+        if isinstance(adding, web.Response):
+            return adding
+        return await self._show(visit, waiting, adding)
 
     async def submit(self, request: web.Request) -> web.Response:
         visit = await self.sign_in.open_form(request)
         waiting = await self.sign_in.find_waiting(visit, visit.params.get("request"))
-        so_far = await self._find_sign_in(visit, waiting)
-        if isinstance(so_far, web.Response):
-            return so_far
+        adding = await self._find_adding(visit, waiting)
+        if isinstance(adding, web.Response):
+            return adding
         if waiting and visit.params.get("action") == "cancel":
             return await self.sign_in.refuse(visit, waiting, AccessDenied("the user cancelled"))
-        addable = self.changes.find_addable(
-            await self.changes.second_factors.enrolled.find(so_far.subject)
-        )
-        method = addable.get(visit.params.get("method") or "")
+        so_far = adding.sign_in
+        method = adding.methods.get(visit.params.get("method") or "")
         if method is None:
-            return await self._show(visit, waiting, so_far)
-        attempt = FactorAttempt(
-            sub=so_far.subject, params=visit.params, browser=visit.visitor.browser
-        )
+            return await self._show(visit, waiting, adding)
+        attempt = read_attempt(self.sign_in, visit, waiting, so_far.subject)
         added = await self.changes.add(method, attempt)
         if added is None:
-            return await self._show(visit, waiting, so_far, error="invalid_factor")
+            return await self._show(visit, waiting, adding, error="invalid_factor")
         if MFA in so_far.methods:  # one that was added is no reason to trust the session more
             return self.sign_in.go(visit, SECURITY)
         # The person has signed in when it was, not now.
@@ -80,41 +86,48 @@ class AddFactorEndpoint:
         notice = notice_of_recovery_codes(self.sign_in, added.recovery_codes)
         return await self.sign_in.continue_as(visit, waiting, completed, notice=notice)
 
-    async def _find_sign_in(
+    async def _find_adding(
         self, visit: Visit, waiting: WaitingRequest | None
-    ) -> SignIn | web.Response:
+    ) -> _Adding | web.Response:
         """Return what the user has proved within the last minutes; else the way to where that can be done."""
         turn = await find_turn(self.sign_in, self.changes.second_factors, visit, waiting)
-        if turn is not None and not turn.can_enrol:
+        if turn is not None and not turn.enrollable:
             return lead_to(self.sign_in, visit, waiting, SECOND_FACTOR.path)
         if turn is not None:
             is_fresh = clock() - turn.sign_in.auth_time < FRESH
-            return turn.sign_in if is_fresh else lead_to(self.sign_in, visit, waiting, LOGIN.path)
+            if not is_fresh:
+                return lead_to(self.sign_in, visit, waiting, LOGIN.path)
+            return await self._adding(turn.sign_in, among=turn.enrollable)
         if waiting is not None:
             return await go_on(self.sign_in, visit, waiting)
         session = await find_fresh_session(self.sign_in, visit)
         if session is None:
             return self.sign_in.go_to_login(visit, PATH)
-        return SignIn.of_session(session)
+        return await self._adding(SignIn.of_session(session))
+
+    async def _adding(self, so_far: SignIn, *, among: Collection[str] | None = None) -> _Adding:
+        """Return the methods that the user can add, or those of some names."""
+        factors = await self.changes.second_factors.enrolled.find(so_far.subject)
+        found = self.changes.find_addable(factors)
+        methods = {name: one for name, one in found.items() if among is None or name in among}
+        return _Adding(sign_in=so_far, methods=methods)
 
     async def _show(
         self,
         visit: Visit,
         waiting: WaitingRequest | None,
-        so_far: SignIn,
+        adding: _Adding,
         *,
         error: str | None = None,
     ) -> web.Response:
         """Return the page for the kind of factor that is chosen, or else the first one that can be added."""
-        addable = self.changes.find_addable(
-            await self.changes.second_factors.enrolled.find(so_far.subject)
-        )
+        so_far, addable = adding.sign_in, adding.methods
         chosen = visit.params.get("method") or ""
         name = chosen if chosen in addable else next(iter(addable), None)
         if name is None:
             return lead_to(self.sign_in, visit, waiting, SECURITY)
         username = await self.sign_in.visits.subjects.find_username(so_far) or ""
-        owner, browser = Owner(sub=so_far.subject, username=username), visit.visitor.browser
+        owner = Owner(sub=so_far.subject, username=username)
         back = return_path(visit.params)
         if visit.visitor.session is not None and back in {ACCOUNT, PATH}:
             back = SECURITY
@@ -123,7 +136,7 @@ class AddFactorEndpoint:
             "action": PATH,
             "return_to": None if waiting else back,
             "method": name,
-            "form": await addable[name].prepare(owner, visit.params, browser=browser),
+            "form": await addable[name].prepare(owner, visit.params, asked_on(visit, waiting)),
             "others": links_to_others(self.sign_in, PATH, addable, name, place),
             "cancel_href": None if waiting else self.sign_in.pages.url(back),
             "error": error,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aiohttp import web
 
@@ -20,7 +21,6 @@ from service.identity.sign_in import AMR, LocalSignIn
 from service.identity.sign_ins import SignIn
 from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
-from service.model.provider_events import ProviderSignInFailed
 from service.model.user import LOCAL, User
 from service.pages.login_page import LoginPage, accepts_passwords
 from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
@@ -144,22 +144,20 @@ class LoginEndpoint:
             )
         waiting = await self.sign_in.find_waiting(visit, parked_id)
         try:
-            who = await self.providers.finish(pending, provider, params)
-            who = self._place(who, waiting)
+            place = partial(self._place, waiting=waiting)
+            who = await self.providers.finish(pending, provider, params, place=place)
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
         return await self.sign_in.continue_as(visit, waiting, who)
 
-    def _place(self, who: SignIn, waiting: WaitingRequest | None) -> SignIn:
+    def _place(self, who: SignIn, *, waiting: WaitingRequest | None) -> SignIn:
         """Return the sign-in with the user's tenant; ProviderRefused if that is not the request's."""
         registry, asked = self.providers.registry.current, waiting.request if waiting else None
         placed = place_in_tenant(who, registry, asked.tenant if asked else None)
         tenant = registry.tenant_of(who.idp, placed.user_claims)
         if asked is None or asked.accepts_tenant(tenant):
             return placed
-        cause = "its user is not of the tenant that the request is for"
-        self.providers.emit(ProviderSignInFailed(provider=who.idp, cause=cause))
-        raise ProviderRefused(cause)
+        raise ProviderRefused("its user is not of the tenant that the request is for")
 
 
 def _sign_in_of(user: User, amr: tuple[str, ...], params: Params) -> SignIn:

@@ -9,11 +9,19 @@ from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
 from service.clock import clock
-from service.identity.factors.methods import MFA, FactorAttempt
+from service.identity.factors.methods import MFA
 from service.identity.factors.policy import find_requirement
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
-from service.pages.factor_pages import Turn, find_turn, go_on, lead_to, links_to_others
+from service.pages.factor_pages import (
+    Turn,
+    asked_on,
+    find_turn,
+    go_on,
+    lead_to,
+    links_to_others,
+    read_attempt,
+)
 from service.pages.sign_in_pages import (
     ACCOUNT,
     ADD_FACTOR,
@@ -60,11 +68,8 @@ class SecondFactorEndpoint:
         method = self.second_factors.find_method(name) if name in turn.offered else None
         if method is None:
             return await self._show(visit, waiting, turn)
-        attempt = FactorAttempt(
-            sub=turn.sign_in.subject, params=visit.params, browser=visit.visitor.browser
-        )
-        address = self.sign_in.visits.client_address.find(request)
-        amr = await self.second_factors.verify(method, attempt, address=address)
+        attempt = read_attempt(self.sign_in, visit, waiting, turn.sign_in.subject)
+        amr = await self.second_factors.verify(method, attempt)
         if amr is None:
             return await self._show(visit, waiting, turn, error="invalid_factor")
         completed = turn.sign_in.with_second_factor((*amr, MFA), at=clock())
@@ -80,19 +85,19 @@ class SecondFactorEndpoint:
         error: str | None = None,
     ) -> web.Response:
         """Return the page for the method that is chosen, or else the first one."""
-        if not turn.offered and turn.can_enrol:
+        if not turn.offered and turn.enrollable:
             return lead_to(self.sign_in, visit, waiting, ADD_FACTOR)
         chosen = visit.params.get("method")
         name = chosen if chosen in turn.offered else next(iter(turn.offered), None)
         method = self.second_factors.find_method(name) if name else None
-        subject, browser = turn.sign_in.subject, visit.visitor.browser
+        subject, asked = turn.sign_in.subject, asked_on(visit, waiting)
         path = return_path(visit.params)
         place = {"request": waiting.parked.id} if waiting else {"return_to": path}
         context: Mapping[str, object] = {
             "action": PATH,
             "return_to": None if waiting or path == ACCOUNT else path,
             "method": name,
-            "form": await method.prepare(subject, browser=browser) if method else {},
+            "form": await method.prepare(subject, asked) if method else {},
             "others": links_to_others(self.sign_in, PATH, turn.offered, name, place),
             "security_path": SECURITY if self._can_enrol_at_account() else None,
             "can_cancel": waiting is not None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from service.identity.factors.methods import MFA, FactorAttempt
+from service.identity.factors.methods import MFA, Asked, FactorAttempt
 from service.identity.factors.policy import find_requirement, lacks_second_factor
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.factors.totp import TotpMethod
@@ -52,8 +52,13 @@ class PasswordGrant:
         factors = await self.second_factors.enrolled.find(user.sub)
         method = self.second_factors.find_method(TotpMethod.name)
         if method is not None and factors.totp is not None and request.params.get("otp"):
-            attempt = FactorAttempt(sub=user.sub, params=request.params, browser="")
-            amr = await self.second_factors.verify(method, attempt, address=request.address)
+            attempt = FactorAttempt(
+                sub=user.sub,
+                params=request.params,
+                asked=Asked(browser="", parked_id=""),
+                address=request.address,
+            )
+            amr = await self.second_factors.verify(method, attempt)
             return None if amr is None else (*AMR, *amr, MFA)
         requirement = find_requirement(self.registry.current, request.client)
         return None if lacks_second_factor(AMR, factors, requirement) else AMR

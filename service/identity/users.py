@@ -9,6 +9,7 @@ from typing import Protocol
 from service.identity.sign_ins import SignIn
 from service.model.authorization import Authorization
 from service.model.client import Permissions
+from service.model.factors import FactorStore
 from service.model.registry import LiveRegistry
 from service.model.session import Session
 from service.model.user import (
@@ -41,6 +42,11 @@ class Directory(
     @property
     def verifies_passwords(self) -> bool:
         """Whether `verify_password` is to be asked; else `User.password` is the hash to compare with."""
+        ...
+
+    @property
+    def factor_store(self) -> FactorStore | None:
+        """What keeps the second factors of the users, if they are kept with them."""
         ...
 
     @property
@@ -87,6 +93,7 @@ class FileUsers:
 
     verifies_passwords = can_replace_passwords = circuit_open = False
     waiting = failures = 0
+    factor_store = None
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
         """Return False: each user has a hash."""

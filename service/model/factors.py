@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +90,12 @@ class UserNotifier(Protocol):
         ...
 
 
+@runtime_checkable
 class FactorStore(Protocol):
     """Keeps the second factors of people, by subject identifier: in Redis, or in an operator's own UserStore with these methods.
 
-    They are secrets: keep them encrypted, back them up, and let nothing expire.
+    They are secrets: keep them encrypted, back them up, and let nothing expire. A UserStore is also asked for people who sign in
+    at identity providers; where it raises, such as UsersUnavailable, nobody is let in without a factor.
     """
 
     async def find_factors(self, sub: str) -> Factors:

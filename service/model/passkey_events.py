@@ -22,7 +22,6 @@ class PasskeyRejected(msgspec.Struct, frozen=True, kw_only=True):
 
     subject: str | None
     """None if it is not known."""
-    address: str | None
-    """None for a second factor, whose `factor_refused` has it."""
+    address: str
     reason: PasskeyRefusal
     cause: str

@@ -8,10 +8,34 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from service.authorize.second_factor import SECOND_FACTOR, can_enrol, find_useful
+from service.authorize.second_factor import (
+    SECOND_FACTOR,
+    can_enrol,
+    find_enrollable,
+    find_useful,
+)
+from service.identity.factors.methods import Asked, FactorAttempt
 from service.identity.factors.second_factors import SecondFactors
 from service.identity.sign_ins import SignIn
 from service.pages.sign_in_pages import Notice, SignInPages, Visit, WaitingRequest, return_path
+
+
+def read_attempt(
+    sign_in: SignInPages, visit: Visit, waiting: WaitingRequest | None, subject: str
+) -> FactorAttempt:
+    """Return the proof of a factor that a form holds."""
+    return FactorAttempt(
+        sub=subject,
+        params=visit.params,
+        asked=asked_on(visit, waiting),
+        address=sign_in.visits.client_address.find(visit.request),
+    )
+
+
+def asked_on(visit: Visit, waiting: WaitingRequest | None) -> Asked:
+    """Return what a challenge on this page is bound to."""
+    parked_id = waiting.parked.id if waiting else ""
+    return Asked(browser=visit.visitor.browser, parked_id=parked_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +45,8 @@ class Turn:
     sign_in: SignIn
     offered: Mapping[str, frozenset[str]]
     """Names of methods, with the `amr` that each can add; empty where the user has none that would do."""
-    can_enrol: bool
-    """Whether the user may enrol the first factor now."""
+    enrollable: frozenset[str]
+    """Names of the methods of which the user may enrol the first factor now."""
 
 
 async def find_turn(
@@ -38,19 +62,23 @@ async def find_turn(
     if sign_in is None:
         return None
     offered: Mapping[str, frozenset[str]] | None = None
+    enrollable = frozenset(flow.enrollable)
     if waiting is None:
         step = await flow.find_missing_step(sign_in, None)
     else:
         interaction, step = await flow.find_step(waiting.parked, visitor)
+        enrollable = find_enrollable(interaction, sign_in)
         if visitor.partial is None or visitor.partial.parked_id != parked_id:
             offered = find_useful(interaction)
     if step is not SECOND_FACTOR:
         return None
     factors = await second_factors.enrolled.find(sign_in.subject)
+    if not can_enrol(flow.registry.current, factors):
+        enrollable = frozenset()
     return Turn(
         sign_in=sign_in,
         offered=second_factors.find_offered(factors) if offered is None else offered,
-        can_enrol=can_enrol(flow.registry.current, factors),
+        enrollable=enrollable,
     )
 
 

@@ -211,6 +211,7 @@ def build_flow(parts: Parts) -> AuthorizeFlow:
             access_tokens=tokens.access_tokens, id_tokens=tokens.id_tokens, emit=shared.emit
         ),
         second_factors=parts.factors.second_factors,
+        enrollable={method.name: method.amr for method in parts.factors.changes.methods},
         emit=shared.emit,
     )
 

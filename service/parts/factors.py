@@ -21,20 +21,19 @@ from service.identity.factors.totp import TotpEnrolment, TotpMethod
 from service.identity.passkey_sign_in import PasskeySignIn
 from service.identity.passkeys import Passkeys, find_relying_party
 from service.identity.sign_in import Throttle
+from service.identity.users import Directory
 from service.keys.sealing import Seal
-from service.model.factors import FactorStore
-from service.model.user import UserStore
 from service.parts.shared import Shared
 
 
 class FactorParts:
     """The second factors of users."""
 
-    def __init__(self, shared: Shared, users: UserStore) -> None:
+    def __init__(self, shared: Shared, users: Directory) -> None:
         """Raise CannotServe if the operator's notifier cannot be made."""
         self.seal = Seal(shared.configuration.signing.encryption_key)
-        store: FactorStore = StoredFactors(shared.stores, self.seal)
-        self.enrolled = EnrolledFactors(store)
+        own = users.factor_store
+        self.enrolled = EnrolledFactors(own or StoredFactors(shared.stores, self.seal))
         throttle = Throttle(
             kv=shared.kv, prefix=shared.prefix, limits=shared.configuration.limits, name="of"
         )

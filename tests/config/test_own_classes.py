@@ -63,6 +63,9 @@ class Users:
 class HalfUsers:
     async def by_subject(self, sub): ...
 
+class HalfFactors(Users):
+    async def find_factors(self, sub): ...
+
 class SyncUsers(Users):
     def by_username(self, username): ...
 
@@ -125,6 +128,7 @@ def test_a_grant_type_that_only_an_instance_knows_is_a_warning(
     ("name", "why"),
     [
         ("shaped:HalfUsers", "has no method by_username"),
+        ("shaped:HalfFactors", "has no method replace_factors"),
         ("shaped:UsersOfSomething", "cannot be called without arguments"),
         ("shaped:NoUsers", "cannot be imported"),
     ],

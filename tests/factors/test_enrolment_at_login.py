@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock, Start
+from tests.driving.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.registry import client_in, fresh_configuration
 from tests.driving.service import RunningService, claims_in
 from tests.factors.conftest import PATH
+from tests.factors.keyring import options_in, send
 from tests.factors.phone import ALICE, Phone
 from tests.factors.test_enrolment import ADD, phone_of
 
@@ -22,14 +24,14 @@ INSISTING = json.dumps({"id_token": {"acr": {"essential": True, "value": "strong
 
 @pytest.fixture
 def config(request: pytest.FixtureRequest) -> dict[str, Any]:
-    mfa = getattr(request, "param", {"required": "always", "enrolment": "at_login"})
-    contexts = [{"acr": "password", "amr": ["pwd"]}, STRONG]
-    return fresh_configuration() | {"mfa": mfa, "authentication_contexts": contexts}
+    usual = {"authentication_contexts": [{"acr": "password", "amr": ["pwd"]}, STRONG]}
+    changes = getattr(request, "param", {"mfa": {"required": "always", "enrolment": "at_login"}})
+    return fresh_configuration() | usual | changes
 
 
 def with_mfa(**mfa: str) -> pytest.MarkDecorator:
     """Run the test with this section."""
-    return pytest.mark.parametrize("config", [mfa], indirect=True)
+    return pytest.mark.parametrize("config", [{"mfa": mfa}], indirect=True)
 
 
 async def test_first_factor_is_enrolled_while_signing_in(app: ClientApp, browser: Browser) -> None:
@@ -76,6 +78,72 @@ async def test_essential_acr_offers_the_enrolment(app: ClientApp, browser: Brows
     codes = await browser.submit(page, otp=phone_of(page).code())
     done = await browser.get(codes.element("continue")["href"] or "")
     assert claims_in((await app.redeem(done.parameters["code"]))["id_token"])["acr"] == "strong"
+
+
+def with_context(required: str, **context: Any) -> pytest.MarkDecorator:
+    """Run the test where this is what `strong` needs."""
+    contexts = [{"acr": "password", "amr": ["pwd"]}, {"acr": "strong", **context}]
+    mfa = {"required": required, "enrolment": "at_login"}
+    changes = {"mfa": mfa, "authentication_contexts": contexts}
+    return pytest.mark.parametrize("config", [changes], indirect=True, ids=[required])
+
+
+KEYS = {"any_of": [["swk", "user"], ["hwk", "user"]]}
+
+
+@pytest.mark.parametrize("first_step", ["password", "step-up"])
+@with_context("enrolled", **KEYS)
+async def test_essential_acr_that_needs_a_passkey_offers_its_enrolment(
+    app: ClientApp, browser: Browser, service: RunningService, first_step: str
+) -> None:
+    if first_step == "step-up":
+        await app.login()
+    page = await app.login(claims=INSISTING)
+    assert (page.path, page.has("add-passkey"), page.has("totp-secret")) == (ADD, True, False)
+    parked = page.parameters["request"]
+    other = await browser.get(f"{ADD}?request={parked}&method=otp")
+    assert (other.has("add-passkey"), other.has("totp-secret")) == (True, False)
+    mine = Authenticator(origin=service.issuer)
+    codes = await send(browser, page, mine.create(options_in(page, "add-passkey")))
+    done = await browser.get(codes.element("continue")["href"] or "")
+    claims = claims_in((await app.redeem(done.parameters["code"]))["id_token"])
+    assert (claims["acr"], claims["amr"][-1]) == ("strong", "mfa")
+    assert set(claims["amr"]) == {"pwd", "hwk", "user", "mfa"}
+
+
+@with_context("always", **KEYS)
+async def test_factor_that_does_not_give_the_essential_acr_is_not_offered(
+    app: ClientApp, service: RunningService
+) -> None:
+    page = await app.login(claims=INSISTING)
+    assert (page.has("add-passkey"), page.has("totp-secret")) == (True, False)
+    page = await app.authorize()
+    assert page.path == "/account/login"
+    page = await app.browser.log_in(page)
+    assert page.has("totp-secret")
+    assert any("method=passkey" in link for link in page.links)
+    assert not (await service.parts.factors.enrolled.find(ALICE)).is_enrolled
+
+
+@with_context("enrolled", amr=["hwk"])
+async def test_passkey_that_can_be_copied_does_not_meet_an_acr_of_a_security_key(
+    app: ClientApp, browser: Browser, service: RunningService
+) -> None:
+    page = await app.login(claims=INSISTING)
+    mine = Authenticator(origin=service.issuer, flags=PRESENT | VERIFIED | ELIGIBLE)
+    codes = await send(browser, page, mine.create(options_in(page, "add-passkey")))
+    done = await browser.get(codes.element("continue")["href"] or "")
+    assert done.error == "unmet_authentication_requirements"
+
+
+async def test_no_passkey_is_offered_where_browsers_have_none(start: Start) -> None:
+    contexts = [{"acr": "password", "amr": ["pwd"]}, {"acr": "strong", **KEYS}]
+    service = await start(
+        fresh_configuration()
+        | {"mfa": {"enrolment": "at_login"}, "authentication_contexts": contexts}
+        | {"issuer": "http://127.0.0.1:8080"}
+    )
+    assert list(service.parts.flow.enrollable) == ["otp"]
 
 
 @with_mfa(required="enrolled", enrolment="at_login")

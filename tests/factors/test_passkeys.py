@@ -121,6 +121,22 @@ async def test_response_for_another_request_is_refused(
     assert refusals(events) == ["expired"]
 
 
+async def test_second_factor_for_another_request_of_the_user_is_refused(
+    app: ClientApp, service: RunningService, events: list[object]
+) -> None:
+    assert "code" in (await app.login()).parameters
+    mine = await enrol(service)
+    first, second = await app.authorize(state="first"), await app.authorize(state="second")
+    assert (first.path, second.path) == (PATH, PATH)
+    page = await send(app.browser, second, mine.use(options_in(first)))
+    assert page.path == PATH
+    rejected = [each for each in events if isinstance(each, PasskeyRejected)]
+    assert [(each.subject, each.reason, each.address) for each in rejected] == [
+        (ALICE, "expired", "127.0.0.1")
+    ]
+    assert (await use(app.browser, first, mine)).parameters["state"] == "first"
+
+
 async def test_passkey_of_another_person_is_no_second_factor(
     app: ClientApp, mine: Authenticator, service: RunningService, events: list[object]
 ) -> None:

@@ -93,7 +93,9 @@ async def test_an_answer_of_another_tenants_provider_signs_nobody_in(
     page = await journey.here.get(back)
     assert page.has("login-error")
     assert (await journey.app.authorize(prompt="none")).error == "login_required"
-    assert any(isinstance(event, ProviderSignInFailed) for event in events)
+    told = [each for each in events if type(each).__name__.startswith("ProviderSignIn")]
+    cause = "its user is not of the tenant that the request is for"
+    assert told == [ProviderSignInFailed(provider="upstream", cause=cause)]
 
 
 async def test_a_provider_that_a_tenant_gives_up_ends_what_its_users_had_there(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
-from service.identity.factors.methods import FactorAttempt
+from service.identity.factors.methods import Asked, FactorAttempt
 from service.identity.factors.notifying import SafeNotifier
 from service.identity.factors.recovery_codes import hash_code, new_codes
 from service.identity.factors.second_factors import SecondFactors
@@ -37,12 +37,14 @@ class EnrolmentMethod(Protocol):
 
     name: ClassVar[str]
     """That of the `FactorMethod`."""
+    amr: ClassVar[tuple[frozenset[str], ...]]
+    """What the proof of a new one may add to `amr`: one of these, of which the authenticator decides."""
 
     def can_add(self, factors: Factors) -> bool:
         """Return whether the person may have one more."""
         ...
 
-    async def prepare(self, owner: Owner, params: Params, *, browser: str) -> Mapping[str, object]:
+    async def prepare(self, owner: Owner, params: Params, asked: Asked) -> Mapping[str, object]:
         """Return what its template is given as `form`; a secret in it is sealed where the browser sends it back.
 
         After a wrong proof `params` are those of the form.

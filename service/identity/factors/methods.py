@@ -19,6 +19,16 @@ MFA = "mfa"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The page that a factor is asked for on; a challenge must be bound to both."""
+
+    browser: str
+    """The mark of the browser; empty where there is no page."""
+    parked_id: str
+    """The authorization request; empty at the user's own account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorAttempt:
     """A proof of a second factor, as it was sent."""
 
@@ -26,8 +36,10 @@ class FactorAttempt:
     """The person, who has given a first factor or has a session."""
     params: Params
     """The form; its values are not verified."""
-    browser: str
-    """The mark of the browser; a challenge must be bound to it."""
+    asked: Asked
+    """Where it was asked for."""
+    address: str
+    """Of the browser, or of the client that sent the proof; for the throttle and the audit log."""
 
 
 class FactorMethod(Protocol):
@@ -40,8 +52,8 @@ class FactorMethod(Protocol):
         """Return the `amr` values that this person can add with it; empty for a person who has not enrolled it."""
         ...
 
-    async def prepare(self, sub: str, *, browser: str) -> Mapping[str, object]:
-        """Return what its template is given as `form`, such as a challenge for this person and browser."""
+    async def prepare(self, sub: str, asked: Asked) -> Mapping[str, object]:
+        """Return what its template is given as `form`, such as a challenge for this person and page."""
         ...
 
     async def verify(self, attempt: FactorAttempt) -> tuple[str, ...] | None:

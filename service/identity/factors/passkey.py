@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import Owner
-from service.identity.factors.methods import FactorAttempt
+from service.identity.factors.methods import Asked, FactorAttempt
 from service.identity.passkeys import Answer, Asking, PasskeyRefused, Passkeys
 from service.model.events import Emit
 from service.model.factors import Factors, Passkey
@@ -77,19 +77,19 @@ class PasskeyMethod:
     def find_amr(self, factors: Factors) -> frozenset[str]:
         return frozenset(amr for passkey in factors.passkeys for amr in passkey.amr)
 
-    async def prepare(self, sub: str, *, browser: str) -> Mapping[str, object]:
+    async def prepare(self, sub: str, asked: Asked) -> Mapping[str, object]:
         factors = await self.used.enrolled.find(sub)
-        asking = _asking(sub, browser)
+        asking = _asking(sub, asked)
         return {"options": await self.used.passkeys.ask(asking, among=factors.passkeys)}
 
     async def verify(self, attempt: FactorAttempt) -> tuple[str, ...] | None:
         response = attempt.params.get("passkey") or ""
         try:
-            asking = _asking(attempt.sub, attempt.browser)
+            asking = _asking(attempt.sub, attempt.asked)
             answer = await self.used.passkeys.open(asking, response)
             return (await self.used.use(attempt.sub, answer, alone=False)).amr
         except PasskeyRefused as refused:
-            self.emit(_rejection(attempt.sub, refused))
+            self.emit(_rejection(attempt, refused))
             return None
 
 
@@ -98,18 +98,21 @@ class PasskeyEnrolment:
     """Adds and removes passkeys (WebAuthn Level 3 §7.1)."""
 
     name: ClassVar[str] = PasskeyMethod.name
+    amr: ClassVar[tuple[frozenset[str], ...]] = tuple(
+        frozenset({key, "user"}) for key in ("hwk", "swk")
+    )
     used: UserPasskeys
     emit: Emit
 
     def can_add(self, factors: Factors) -> bool:
         return len(factors.passkeys) < MAX_PASSKEYS
 
-    async def prepare(self, owner: Owner, params: Params, *, browser: str) -> Mapping[str, object]:
+    async def prepare(self, owner: Owner, params: Params, asked: Asked) -> Mapping[str, object]:
         """Let the browser ask at once where the user has chosen passkeys, and has not tried yet."""
         factors = await self.used.enrolled.find(owner.sub)
         username = owner.username or owner.sub
         options = await self.used.passkeys.ask_for_new(
-            _asking_for_new(owner.sub, browser, factors),
+            _asking_for_new(owner.sub, asked, factors),
             username=username,
             display_name=username,
             known=factors.passkeys,
@@ -121,12 +124,12 @@ class PasskeyEnrolment:
         try:
             return (await self._register(attempt, name)).amr
         except PasskeyRefused as refused:
-            self.emit(_rejection(attempt.sub, refused))
+            self.emit(_rejection(attempt, refused))
             return None
 
     async def _register(self, attempt: FactorAttempt, name: str) -> Passkey:
         factors = await self.used.enrolled.find(attempt.sub)
-        asking = _asking_for_new(attempt.sub, attempt.browser, factors)
+        asking = _asking_for_new(attempt.sub, attempt.asked, factors)
         answer = await self.used.passkeys.open(asking, attempt.params.get("passkey") or "")
         passkey = self.used.passkeys.register(asking, answer, name=name)
 
@@ -152,14 +155,24 @@ class PasskeyEnrolment:
         return True
 
 
-def _rejection(sub: str, refused: PasskeyRefused) -> PasskeyRejected:
-    return PasskeyRejected(subject=sub, address=None, reason=refused.reason, cause=str(refused))
+def _rejection(attempt: FactorAttempt, refused: PasskeyRefused) -> PasskeyRejected:
+    return PasskeyRejected(
+        subject=attempt.sub, address=attempt.address, reason=refused.reason, cause=str(refused)
+    )
 
 
-def _asking_for_new(sub: str, browser: str, factors: Factors) -> Asking:
+def _asking_for_new(sub: str, asked: Asked, factors: Factors) -> Asking:
     handle = factors.passkeys[0].user_handle if factors.passkeys else ""
-    return Asking(purpose="enrolment", browser=browser, subject=sub, user_handle=handle)
+    return Asking(
+        purpose="enrolment",
+        browser=asked.browser,
+        parked_id=asked.parked_id,
+        subject=sub,
+        user_handle=handle,
+    )
 
 
-def _asking(sub: str, browser: str) -> Asking:
-    return Asking(purpose="second factor", browser=browser, subject=sub)
+def _asking(sub: str, asked: Asked) -> Asking:
+    return Asking(
+        purpose="second factor", browser=asked.browser, parked_id=asked.parked_id, subject=sub
+    )

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import ClassVar
 
 from service.identity.factors.enrolled import EnrolledFactors
-from service.identity.factors.methods import FactorAttempt
+from service.identity.factors.methods import Asked, FactorAttempt
 from service.model.factors import Factors
 
 HOW_MANY = 10
@@ -30,7 +30,7 @@ class RecoveryCodeMethod:
     def find_amr(self, factors: Factors) -> frozenset[str]:
         return frozenset({AMR}) if factors.recovery_codes else frozenset()
 
-    async def prepare(self, sub: str, *, browser: str) -> Mapping[str, object]:
+    async def prepare(self, sub: str, asked: Asked) -> Mapping[str, object]:
         return {}
 
     async def verify(self, attempt: FactorAttempt) -> tuple[str, ...] | None:

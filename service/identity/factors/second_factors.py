@@ -39,14 +39,12 @@ class SecondFactors:
     def find_method(self, name: str) -> FactorMethod | None:
         return next((method for method in self.methods if method.name == name), None)
 
-    async def verify(
-        self, method: FactorMethod, attempt: FactorAttempt, *, address: str
-    ) -> tuple[str, ...] | None:
+    async def verify(self, method: FactorMethod, attempt: FactorAttempt) -> tuple[str, ...] | None:
         """Return the `amr` of a right proof; None for a wrong one, and for any while there were too many.
 
         The attempt is counted before it is judged, so that a burst cannot outrun the counters.
         """
-        account = digest(attempt.sub)
+        account, address = digest(attempt.sub), attempt.address
         left = await self.throttle.take_attempt(account, address)
         amr = await method.verify(attempt) if left >= 0 else None
         who, name = attempt.sub, method.name

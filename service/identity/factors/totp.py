@@ -14,7 +14,7 @@ from pyotp.totp import TOTP
 from service.clock import clock
 from service.identity.factors.enrolled import EnrolledFactors
 from service.identity.factors.enrolment import Owner
-from service.identity.factors.methods import FactorAttempt
+from service.identity.factors.methods import Asked, FactorAttempt
 from service.keys.sealing import Seal, Unreadable
 from service.model.factors import Factors, Totp
 from service.protocol.params import Params
@@ -40,7 +40,7 @@ class TotpMethod:
     def find_amr(self, factors: Factors) -> frozenset[str]:
         return frozenset({AMR}) if factors.totp else frozenset()
 
-    async def prepare(self, sub: str, *, browser: str) -> Mapping[str, object]:
+    async def prepare(self, sub: str, asked: Asked) -> Mapping[str, object]:
         return {}
 
     async def verify(self, attempt: FactorAttempt) -> tuple[str, ...] | None:
@@ -66,6 +66,7 @@ class TotpEnrolment:
     """A person has one app at most; the secret can be scanned by several phones."""
 
     name: ClassVar[str] = TotpMethod.name
+    amr: ClassVar[tuple[frozenset[str], ...]] = (frozenset({AMR}),)
     enrolled: EnrolledFactors
     seal: Seal
     host: str
@@ -74,7 +75,7 @@ class TotpEnrolment:
     def can_add(self, factors: Factors) -> bool:
         return factors.totp is None
 
-    async def prepare(self, owner: Owner, params: Params, *, browser: str) -> Mapping[str, object]:
+    async def prepare(self, owner: Owner, params: Params, asked: Asked) -> Mapping[str, object]:
         """After a wrong code it is the same secret, so that the app need not be set up again."""
         import segno  # noqa: PLC0415 - for the few requests that show a QR code
 

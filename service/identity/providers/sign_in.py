@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from service.clock import clock
@@ -133,14 +133,22 @@ class ProviderSignIn:
         return pending, provider
 
     async def finish(
-        self, pending: PendingSignIn, provider: IdentityProvider, params: Params
+        self,
+        pending: PendingSignIn,
+        provider: IdentityProvider,
+        params: Params,
+        *,
+        place: Callable[[SignIn], SignIn],
     ) -> SignIn:
-        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody."""
+        """Return the user's sign-in; raise ProviderFailed if the provider vouches for nobody.
+
+        `place` returns it in its tenant, or raises ProviderFailed, too.
+        """
         try:
             claims, userinfo = await self._fetch_claims(pending, provider, _read_code(params))
             _check_allowed(provider, {**userinfo, **claims})
             who = build_sign_in(provider, claims, userinfo, now=clock())
-            who = await self.accounts.link(provider, who, claims, userinfo)
+            who = place(await self.accounts.link(provider, who, claims, userinfo))
         except upstream.ProviderFailed as failure:
             self.emit(ProviderSignInFailed(provider=provider.name, cause=str(failure)))
             raise

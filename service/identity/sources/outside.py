@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import structlog
 
@@ -16,6 +17,7 @@ from service.identity.passwords import is_plain_text
 from service.identity.sources.circuit import Circuit
 from service.identity.sources.last_seen import LastSeen
 from service.model.events import Emit
+from service.model.factors import Factors, FactorStore
 from service.model.timings import OthersAnswered, ignore_timing
 from service.model.user import (
     Closes,
@@ -44,6 +46,25 @@ REMEMBERED = 10_000
 _AWAY = "the user directory cannot be reached"
 
 Answer = TypeVar("Answer")
+
+
+class _Ask(Protocol):
+    async def __call__(self, question: Callable[[], Awaitable[Answer]]) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnFactors:
+    """The second factors that another system keeps, asked within the limits of all questions to it."""
+
+    store: FactorStore
+    ask: _Ask
+
+    async def find_factors(self, sub: str) -> Factors:
+        return await self.ask(partial(self.store.find_factors, sub))
+
+    async def replace_factors(self, sub: str, factors: Factors, *, instead_of: str) -> bool:
+        replacing = partial(self.store.replace_factors, sub, factors, instead_of=instead_of)
+        return await self.ask(replacing)
 
 
 class OutsideUsers:
@@ -104,6 +125,12 @@ class OutsideUsers:
         if not isinstance(self._source, FindsByEmail) or not is_plain_text(email, longest=MAX_NAME):
             return None
         return await self._ask(partial(self._source.by_email, email))
+
+    @property
+    def factor_store(self) -> FactorStore | None:
+        """Return what keeps second factors with the users; None where the service keeps them."""
+        source = self._source
+        return _OwnFactors(source, self._ask) if isinstance(source, FactorStore) else None
 
     @property
     def circuit_open(self) -> bool:
