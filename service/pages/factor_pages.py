@@ -74,7 +74,7 @@ async def find_turn(
         return None
     factors = await second_factors.enrolled.find(sign_in.subject)
     if not can_enrol(flow.registry.current, factors):
-        enrollable = frozenset()
+        enrollable = frozenset[str]()
     return Turn(
         sign_in=sign_in,
         offered=second_factors.find_offered(factors) if offered is None else offered,
