@@ -9,7 +9,6 @@ from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
-from service.clock import clock
 from service.identity.factors.enrolment import EnrolmentMethod, FactorChanges, Owner
 from service.identity.factors.methods import MFA
 from service.identity.sign_ins import SignIn
@@ -22,7 +21,7 @@ from service.pages.factor_pages import (
     notice_of_recovery_codes,
     read_attempt,
 )
-from service.pages.own_account import FRESH, find_fresh_session
+from service.pages.own_account import find_fresh_session, is_fresh
 from service.pages.sign_in_pages import (
     ACCOUNT,
     ADD_FACTOR,
@@ -94,8 +93,7 @@ class AddFactorEndpoint:
         if turn is not None and not turn.enrollable:
             return lead_to(self.sign_in, visit, waiting, SECOND_FACTOR.path)
         if turn is not None:
-            is_fresh = clock() - turn.sign_in.auth_time < FRESH
-            if not is_fresh:
+            if not is_fresh(turn.sign_in, visit):
                 return lead_to(self.sign_in, visit, waiting, LOGIN.path)
             return await self._adding(turn.sign_in, among=turn.enrollable)
         if waiting is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.clock import clock
 from service.identity import provider_sessions
@@ -38,7 +38,13 @@ class Sessions:
     emit: Emit
 
     async def start(
-        self, sign_in: SignIn, *, previous: Session | None, user_agent: str, address: str = ""
+        self,
+        sign_in: SignIn,
+        *,
+        previous: Session | None,
+        user_agent: str,
+        address: str = "",
+        browser: str = "",
     ) -> tuple[Session, str]:
         """Return the session after a sign-in and its new cookie; the previous cookie counts no longer.
 
@@ -50,8 +56,11 @@ class Sessions:
         sid = previous.id if previous else new_selector()
         cookie = new_handle("session", sid)
         session = self._build(sid, cookie.digest, sign_in, user_agent, address)
+        session = replace(session, browser_digest=digest(browser) if browser else "")
         if not await self._keep(session, renewed=previous is not None):
-            return await self.start(sign_in, previous=None, user_agent=user_agent, address=address)
+            return await self.start(
+                sign_in, previous=None, user_agent=user_agent, address=address, browser=browser
+            )
         if await provider_sessions.has_ended(self.stores, session):
             await self.end(session)
             raise InvalidRequest("the identity provider has ended this sign-in")

@@ -52,6 +52,8 @@ class Session:
     """Further methods that this service has verified, after those of `amr`."""
     provider_session: ProviderSession | None = None
     """None for a user who signed in here."""
+    browser_digest: str = ""
+    """The hash of the mark of the browser that the person last signed in with; empty if unknown."""
 
     @property
     def methods(self) -> tuple[str, ...]:

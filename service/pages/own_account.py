@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
+
 from aiohttp import web
 
 from service.authorize.second_factor import SECOND_FACTOR
 from service.authorize.steps import LOGIN
 from service.clock import clock
 from service.identity.sign_ins import SignIn
+from service.model.handle import digest
 from service.model.session import Session
 from service.pages.sign_in_pages import SignInPages, Visit
 
@@ -27,8 +30,21 @@ async def find_own_session(sign_in: SignInPages, visit: Visit) -> Session | None
 async def find_fresh_session(sign_in: SignInPages, visit: Visit) -> Session | None:
     """Return the session of a user who has just signed in, and may change how to sign in."""
     session = await find_own_session(sign_in, visit)
-    is_fresh = session is not None and clock() - session.auth_time < FRESH
-    return session if is_fresh else None
+    return session if session is not None and _is_fresh(session, visit) else None
+
+
+def is_fresh(sign_in: SignIn, visit: Visit) -> bool:
+    """Return whether the visitor has just proved who this is, for a request or for the session."""
+    partial, session = visit.visitor.partial, visit.visitor.session
+    if partial is not None and partial.sign_in == sign_in:  # which another browser does not find
+        return clock() - sign_in.auth_time < FRESH
+    return session is not None and _is_fresh(session, visit)
+
+
+def _is_fresh(session: Session, visit: Visit) -> bool:
+    """Return whether the user has just signed in with this browser: a copied cookie is no proof of that."""
+    is_here = hmac.compare_digest(session.browser_digest, digest(visit.visitor.browser))
+    return is_here and clock() - session.auth_time < FRESH
 
 
 def ask_for_session(sign_in: SignInPages, visit: Visit, path: str) -> web.Response:

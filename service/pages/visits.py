@@ -94,6 +94,7 @@ class Visits:
             previous=visitor.session,
             user_agent=request.headers.get("User-Agent", ""),
             address=self.client_address.find(request),
+            browser=visitor.browser,
         )
         return Visitor(
             browser=visitor.browser,

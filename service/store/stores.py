@@ -59,7 +59,7 @@ class Stores:
         self.revoked = Records(prefix, "rv", bool)  # the JWT with that jti expires
         self.delegated = index("de")  # source token → tokens that were made from it
         # Under a session's sid:
-        self.sessions = Records(prefix, "ss", Session, 4)  # its idle or absolute end
+        self.sessions = Records(prefix, "ss", Session, 5)  # its idle or absolute end
         self.session_uses = Records(prefix, "su", int)  # likewise; the time of its last use
         self.session_authorizations = index("sa")  # those that end with the session
         self.session_clients = index("sc")  # those that are notified of its end

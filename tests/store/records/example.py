@@ -142,6 +142,7 @@ EXAMPLES: Mapping[str, object] = {
         user_claims={"name": "Alice"},
         second_factor_amr=("otp",),
         provider_session=ProviderSession(sub="theirs", sid="their-session", at=NOON),
+        browser_digest=DIGEST,
     ),
     "pe": NOON,
     "su": NOON,
