@@ -46,11 +46,12 @@ class Person:
     async def sign_in(self) -> None:
         """Once, before anything goes wrong; after that the session counts.
 
-        Where the machine has other work, all the hashing of the first seconds may end in a 503.
+        Where the machine has other work, the first seconds may end in refusals for want of time.
         """
         page = await self._try_to_sign_in()
         for _ in range(ATTEMPTS):
-            if page.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            away = page.status == HTTPStatus.SERVICE_UNAVAILABLE
+            if not away and page.error != "temporarily_unavailable":  # a page, or at the client
                 break
             await self.site.pause()
             page = await self._try_to_sign_in()

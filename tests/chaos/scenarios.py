@@ -1,6 +1,6 @@
 """All scenarios, in the order in which they run: a fault, the store that it needs, and what it excuses.
 
-To add one: a function in store_faults.py or service_faults.py, and an entry here.
+To add one: a function in store_faults.py, user_faults.py or service_faults.py, and an entry here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ from tests.chaos.store_faults import (
     tracking_table_full,
 )
 from tests.chaos.stores import distant_redis, one_redis, sentinels, three_masters
-from tests.chaos.user_faults import database_frozen, database_killed, people_in_postgres
+from tests.chaos.user_faults import (
+    database_frozen,
+    database_killed,
+    directory_frozen,
+    directory_killed,
+    people_in_directory,
+    people_in_postgres,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +98,19 @@ SCENARIOS: Sequence[Scenario] = (
     *(
         Scenario(
             run=fault,
-            open_store=people_in_postgres,
+            open_store=opened,
             users_of=lambda opened: opened.users,
             excuses={
                 "honest": frozenset({Kind.UNAVAILABLE}),
                 "spared": frozenset({"client_credentials", "revoke"}),
             },
+            only_in_full=fault is directory_killed,
         )
-        for fault in (database_killed, database_frozen)
+        for opened, faults in (
+            (people_in_postgres, (database_killed, database_frozen)),
+            (people_in_directory, (directory_killed, directory_frozen)),
+        )
+        for fault in faults
     ),
     *(
         Scenario(

@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.chaos.stage import Stage
 from tests.chaos.stores import one_redis
 from tests.driving.database_servers import PostgresServer
+from tests.driving.slapd import Slapd, directory, person
 from tests.users.database import SETTINGS, Database
 
 FROZEN = 3
@@ -57,3 +58,41 @@ async def database_frozen(stage: Stage[PeopleInPostgres]) -> None:
             await asyncio.sleep(FROZEN)
         finally:
             stage.store.database.thaw()
+
+
+@dataclass(frozen=True)
+class PeopleInDirectory:
+    """A Redis, and a directory with the people."""
+
+    url: str
+    directory: Slapd
+
+    @property
+    def users(self) -> Mapping[str, object]:
+        """The section `users` of the configuration."""
+        return {"source": "ldap", "timeout": "1s", "ldap": self.directory.settings}
+
+
+@contextmanager
+def people_in_directory(folder: Path) -> Iterator[PeopleInDirectory]:
+    """Both, with alice."""
+    with one_redis(folder) as redis, Slapd(folder / "slapd", directory(person("alice"))) as slapd:
+        yield PeopleInDirectory(redis.url, slapd)
+
+
+async def directory_killed(stage: Stage[PeopleInDirectory]) -> None:
+    """The LDAP server dies with all its connections, and comes back."""
+    with stage.fault.lasting():
+        stage.store.directory.kill()
+        await stage.hold()
+        await asyncio.to_thread(stage.store.directory.start)
+
+
+async def directory_frozen(stage: Stage[PeopleInDirectory]) -> None:
+    """The LDAP server keeps its connections and says nothing."""
+    with stage.fault.lasting():
+        stage.store.directory.freeze()
+        try:
+            await asyncio.sleep(FROZEN)
+        finally:
+            stage.store.directory.thaw()
