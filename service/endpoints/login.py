@@ -23,7 +23,14 @@ from service.identity.tenants import place_in_tenant
 from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, User
 from service.pages.login_page import LoginPage, accepts_passwords
-from service.pages.sign_in_pages import SignInPages, Visit, WaitingRequest
+from service.pages.sign_in_pages import (
+    ADD_FACTOR,
+    SECURITY,
+    SignInPages,
+    Visit,
+    WaitingRequest,
+    return_path,
+)
 from service.protocol.email_domain import find_domain
 from service.protocol.errors import AccessDenied, InvalidRequest
 from service.protocol.params import Params
@@ -65,7 +72,7 @@ class LoginEndpoint:
         username, password = params.get("username") or "", params.get("password") or ""
         home = self._find_home(username, waiting)
         if home is not None:
-            wishes = replace(_wishes(waiting), login_hint=username)
+            wishes = replace(_wishes(visit, waiting), login_hint=username)
             return await self._send_to(home, visit, waiting, wishes)
         if not password and self.login_page.asks_name_first(waiting):
             return await self.login_page.show_password_field(visit, waiting, username)
@@ -105,7 +112,7 @@ class LoginEndpoint:
         provider = self.providers.find_provider(name or "")
         if provider is None or not self.login_page.accepts_users_of(provider, waiting):
             raise InvalidRequest("idp is not the name of an identity provider for this sign-in")
-        return await self._send_to(provider, visit, waiting, _wishes(waiting))
+        return await self._send_to(provider, visit, waiting, _wishes(visit, waiting))
 
     async def _send_to(
         self,
@@ -121,6 +128,7 @@ class LoginEndpoint:
                 browser=visit.visitor.browser,
                 address=self.sign_in.visits.client_address.find(visit.request),
                 parked_id=waiting.parked.id if waiting else None,
+                return_to=None if waiting else return_path(visit.params),
             )
         except ProviderFailed as failure:
             return await self.login_page.explain(visit, waiting, provider, failure)
@@ -143,6 +151,7 @@ class LoginEndpoint:
                 callback_of=request.match_info.get("name"),
             )
         waiting = await self.sign_in.find_waiting(visit, parked_id)
+        visit = _returning(visit, pending.return_to)
         try:
             place = partial(self._place, waiting=waiting)
             who = await self.providers.finish(pending, provider, params, place=place)
@@ -170,9 +179,17 @@ def _sign_in_of(user: User, amr: tuple[str, ...], params: Params) -> SignIn:
     )
 
 
-def _wishes(waiting: WaitingRequest | None) -> ProviderWishes:
+def _returning(visit: Visit, path: str | None) -> Visit:
+    """Return the visit as one that leads to this page of the service afterwards; None for the account."""
+    params = Params({**visit.params.values, "return_to": (path or "",)})
+    return replace(visit, params=params)
+
+
+def _wishes(visit: Visit, waiting: WaitingRequest | None) -> ProviderWishes:
+    """Return what the provider is asked for: by the client's request, or by the page that needs a login of the last minutes."""
     if waiting is None:
-        return ProviderWishes()
+        is_changing = return_path(visit.params) in {SECURITY, ADD_FACTOR}
+        return ProviderWishes(prompt=frozenset({"login"} if is_changing else ()))
     sent = waiting.request
     return ProviderWishes(
         prompt=sent.prompt,

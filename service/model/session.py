@@ -121,6 +121,8 @@ class PendingSignIn:
     anew: bool
     """Whether the person has to authenticate again (prompt=login)."""
     max_age: int | None
+    return_to: str | None = None
+    """The page of this service that asked for the sign-in; None for the account, and for a client's request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,7 @@ class LoginPage:
                 "passkey": passkey,
                 "can_remember": True,
                 "can_cancel": waiting is not None,
-                "providers": [self._link(each, waiting) for each in providers],
+                "providers": [self._link(each, waiting, back) for each in providers],
                 "error": error,
                 "provider": provider,
                 "wait_seconds": self.lockout if failures > FEW_FAILURES else 0,
@@ -157,9 +157,11 @@ class LoginPage:
         )
 
     def _link(
-        self, provider: IdentityProvider, waiting: WaitingRequest | None
+        self, provider: IdentityProvider, waiting: WaitingRequest | None, back: str | None
     ) -> dict[str, object]:
         query = {"idp": provider.name} | ({"request": waiting.parked.id} if waiting else {})
+        if back is not None:
+            query["return_to"] = back
         path = self.sign_in.pages.url(IDENTITY_PROVIDER.path)
         return {
             "name": provider.name,

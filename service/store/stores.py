@@ -91,7 +91,7 @@ class Stores:
         # Under the digest of an opaque id, for 15 minutes:
         self.parked = Records(prefix, "pk", SealedRequest)
         self.parked_answers = Records(prefix, "pa", str)  # the first attempt to answer it
-        self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn))
+        self.pending_sign_ins = used_once(Records(prefix, "ps", PendingSignIn, 2))
         self.partial_sign_ins = Records(prefix, "pl", SealedSignIn)  # a sign-in that lacks a step
         self.passkey_challenges = Records(prefix, "wc", str)  # the digest of what it was made for
         # Under the digest of a user or session at an identity provider (identity/provider_sessions.py):

@@ -39,7 +39,7 @@ class ProviderTokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderWishes:
-    """The parameters of the client's request that are passed on to the provider."""
+    """The parameters of the client's request, or of our own page's, that are passed on to the provider."""
 
     prompt: frozenset[str] = frozenset()
     max_age: int | None = None
@@ -69,13 +69,20 @@ def authorization_url(
         "code_challenge_method": S256,
         "prompt": " ".join(one for one in PROMPTS if one in prompts) or None,
         "acr_values": " ".join(provider.acr_values) or None,
-        "max_age": None if wishes.max_age is None else str(wishes.max_age),
+        "max_age": _max_age(provider, wishes),
         "login_hint": wishes.login_hint,
         "ui_locales": wishes.ui_locales,
     }
     endpoint, _, _ = metadata.authorization_endpoint.partition("#")
     sent = {name: value for name, value in parameters.items() if value is not None}
     return with_query(endpoint, sent)
+
+
+def _max_age(provider: IdentityProvider, wishes: ProviderWishes) -> str | None:
+    """Return what the client wishes; with prompt=login alone 0, so that the ID token has auth_time (OIDC Core §3.1.2.1)."""
+    if wishes.max_age is not None:
+        return str(wishes.max_age)
+    return "0" if "login" in wishes.prompt and provider.is_openid else None
 
 
 async def redeem_code(

@@ -72,6 +72,7 @@ class ProviderSignIn:
         browser: str,
         address: str,
         parked_id: str | None,
+        return_to: str | None,
     ) -> str:
         """Return the URL to send the browser to; raise ProviderFailed if the provider is not known.
 
@@ -93,6 +94,7 @@ class ProviderSignIn:
             began_at=clock(),
             anew="login" in wishes.prompt,
             max_age=wishes.max_age,
+            return_to=return_to,
         )
         state = f"{secrets.token_urlsafe(32)}.{parked_id or ''}"
         put = self.stores.pending_sign_ins.put(pending, digest(state), "", ttl=LIFETIME)

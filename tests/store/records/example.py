@@ -181,6 +181,7 @@ EXAMPLES: Mapping[str, object] = {
         began_at=NOON,
         anew=True,
         max_age=300,
+        return_to="/account/security",
     ),
     "pl": SealedSignIn(sealed="gAAAAA", browser_digest=DIGEST),
     "wc": DIGEST,
