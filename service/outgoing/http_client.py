@@ -28,6 +28,9 @@ MAX_BODY = 1 << 20
 PER_HOST = 20
 """Requests to one host at once; one that hangs leaves room for the others."""
 
+IDLE = 15
+"""Seconds that a kept connection waits for its next request; name servers and balancers are asked again after that."""
+
 GUARDED_PER_HOST = 5
 """The same of dynamically registered clients: keys, a sector document, request objects, and two logouts."""
 
@@ -44,6 +47,9 @@ class OutgoingHttp:
     URLs of the operator's configuration, or that a provider named there publishes, may lead anywhere
     (`policy=None`), those of dynamically registered clients where their policy allows it. A URL
     from a request or a token must not get here.
+
+    With `kept`, requests may use up to so many connections to a host, which stay open for those that follow; what is
+    sent has to be harmless if it arrives twice.
     """
 
     def __init__(
@@ -53,6 +59,7 @@ class OutgoingHttp:
         ca_file: Path | None,
         policy: AddressPolicy | None,
         certificate: ClientCertificate | None = None,
+        kept: int = 0,
     ) -> None:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
@@ -61,8 +68,9 @@ class OutgoingHttp:
         self._shown_since = 0
         """When the certificate's file was written that connections show."""
         self._resolver = None if policy is None else GuardedResolver()
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """By whether they are for https."""
+        self._kept = kept
+        self._sessions: dict[tuple[bool, bool, int], aiohttp.ClientSession] = {}
+        """By whether they are for https, whether they keep connections, and the certificate that these show."""
 
     async def fetch(
         self,
@@ -78,12 +86,17 @@ class OutgoingHttp:
             given["Content-Type"] = form.content_type
         headers = {name: value for name, value in given.items() if value is not None}
         data = form.content if isinstance(form, HttpBody) else form
+        ask = partial(self._ask, method, url, data=data, headers=headers)
         try:
-            session = self._open_session(https=URL(url).scheme == "https")
-            async with session.request(
-                method, url, data=data, headers=headers, allow_redirects=False
-            ) as response:
-                return HttpAnswer(response.status, await _read(response))
+            if not self._kept:
+                return await ask(kept=False)
+            try:
+                return await ask(kept=True)
+            except aiohttp.ClientConnectorError:
+                raise
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                # The other end closed a kept connection just then; only a new one says whether it is away.
+                return await ask(kept=False)
         except TimeoutError as error:
             raise Unreachable("no answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -93,15 +106,34 @@ class OutgoingHttp:
         for session in self._sessions.values():
             await session.close()
 
-    def _open_session(self, *, https: bool) -> aiohttp.ClientSession:
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        *,
+        data: bytes | Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        kept: bool,
+    ) -> HttpAnswer:
+        session = self._open_session(https=URL(url).scheme == "https", kept=kept)
+        async with session.request(
+            method, url, data=data, headers=headers, allow_redirects=False
+        ) as response:
+            return HttpAnswer(response.status, await _read(response))
+
+    def _open_session(self, *, https: bool, kept: bool) -> aiohttp.ClientSession:
         if https and self._certificate is not None:
             self._show(self._certificate)
-        if https not in self._sessions:
-            self._sessions[https] = aiohttp.ClientSession(
+        which = https, kept, self._shown_since
+        if which not in self._sessions:
+            usual = PER_HOST if self._policy is None else GUARDED_PER_HOST
+            self._sessions[which] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     ssl=self._tls if https else True,
-                    limit_per_host=PER_HOST if self._policy is None else GUARDED_PER_HOST,
-                    force_close=True,  # a kept connection that the other end just closed fails a POST
+                    limit_per_host=self._kept or usual,
+                    # A kept connection that the other end just closed fails a POST.
+                    force_close=not kept,
+                    keepalive_timeout=IDLE if kept else None,
                     resolver=self._resolver,
                     socket_factory=partial(self._socket, https=https),
                 ),
@@ -110,7 +142,7 @@ class OutgoingHttp:
                 headers=_HEADERS,
                 auto_decompress=False,
             )
-        return self._sessions[https]
+        return self._sessions[which]
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

@@ -77,10 +77,12 @@ class Shared:
         )
 
     def http_of_users(self, certificate: ClientCertificate | None) -> HttpClient:
-        """Return the HTTP client for `users.http`, which shows this certificate; it has spans, and the caller has metrics."""
-        http = self.outgoing
-        if certificate is not None:
-            http = self._open(self.configuration.outgoing.ca_file, certificate)
+        """Return the HTTP client for `users.http`, with connections of its own, which show this certificate.
+
+        It has spans, and the caller has metrics.
+        """
+        kept = self.configuration.users.max_concurrent
+        http = self._open(self.configuration.outgoing.ca_file, certificate, kept=kept)
         return http if self.spans is None else self.spans.http("users", http)
 
     def http_of_workloads(self, ca_file: Path | None) -> HttpClient:
@@ -88,9 +90,13 @@ class Shared:
         http = self.outgoing if ca_file is None else self._open(ca_file, None)
         return self.http_for("workload_issuer", http)
 
-    def _open(self, ca_file: Path | None, certificate: ClientCertificate | None) -> OutgoingHttp:
+    def _open(
+        self, ca_file: Path | None, certificate: ClientCertificate | None, *, kept: int = 0
+    ) -> OutgoingHttp:
         timeout = self.configuration.outgoing.timeout
-        http = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None, certificate=certificate)
+        http = OutgoingHttp(
+            timeout=timeout, ca_file=ca_file, policy=None, certificate=certificate, kept=kept
+        )
         self._special.append(http)
         return http
 

@@ -25,7 +25,9 @@ async def people() -> AsyncIterator[PeopleServer]:
 def config(config: dict[str, Any], people: PeopleServer) -> dict[str, Any]:
     urls = {"find_url": f"{people.origin}/find", "verify_url": f"{people.origin}/verify"}
     http = {**urls, "bearer_token": SECRET}
-    return config | {"users": {"source": "http", "timeout": "30s", "http": http}}
+    return config | {
+        "users": {"source": "http", "timeout": "30s", "max_concurrent": 4, "http": http}
+    }
 
 
 @pytest.fixture

@@ -26,8 +26,17 @@ class PeopleServer:
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answer: web.Response | None = None
     """What every question gets, where it is set."""
+    connections: set[object] = field(default_factory=set)
+    """The callers' ends of all connections."""
+    is_forgetful: bool = False
+    """Whether it drops a kept connection when the next question comes over it."""
 
     async def serve(self, request: web.Request) -> web.Response:
+        assert request.transport is not None
+        connection = request.transport.get_extra_info("peername")
+        if self.is_forgetful and connection in self.connections:
+            request.transport.abort()
+        self.connections.add(connection)
         if request.headers.get("Authorization") != f"Bearer {SECRET}":
             return web.json_response({"error": "who are you?"}, status=401)
         question = await request.json()

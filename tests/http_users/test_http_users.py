@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 from pathlib import Path
@@ -46,6 +47,27 @@ async def test_user_signs_in_on_the_page(app: ClientApp, service: RunningService
 async def test_address_signs_in_too(service: RunningService, people: PeopleServer) -> None:
     people.answer = web.json_response({"user": person("818727", "alice")})
     assert (await sign_in(service, "Alice@Example.com", "alice-password")).status == 200
+
+
+async def test_questions_share_a_few_connections(
+    service: RunningService, people: PeopleServer, config: dict[str, Any]
+) -> None:
+    for _ in range(3):
+        assert (await sign_in(service, "alice")).status == 200
+    assert len(people.connections) == 1
+    users = service.parts.sign_in.users
+    found = await asyncio.gather(*(users.by_username("alice") for _ in range(50)))
+    assert all(found)
+    assert len(people.connections) <= config["users"]["max_concurrent"]
+
+
+async def test_connection_that_the_other_end_has_closed_is_no_failure(
+    service: RunningService, people: PeopleServer
+) -> None:
+    people.is_forgetful = True
+    for _ in range(3):
+        assert (await sign_in(service, "alice")).status == 200
+    assert len(people.connections) > 1
 
 
 @pytest.mark.parametrize(
