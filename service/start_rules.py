@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from service.config.problem import Finding, warning
 from service.config.rules.table import FileRule
@@ -136,6 +137,25 @@ def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
     yield from sources.find_problems(file.users)
 
 
+def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
+    """The package is installed by which the users of the file sign in."""
+    from service.identity.hashing import can_verify  # noqa: PLC0415 - for those who have any
+    from service.model.password_hash import UnusableHash, parse_hash  # noqa: PLC0415 - likewise
+
+    unusable = list[int]()
+    for at, user in enumerate(file.users.list):
+        with suppress(UnusableHash):  # another rule says so
+            if user.password is not None and not can_verify(parse_hash(user.password)):
+                unusable.append(at)
+    if unusable:
+        others = f", nor can {len(unusable) - 1} more" if unusable[1:] else ""
+        message = (
+            f"needs the package bcrypt, which is not installed: this user cannot sign in{others}"
+        )
+        location = ("users", "list", unusable[0], "password")
+        yield warning(location, message, "pip install 'token-service[bcrypt]'")
+
+
 START_RULES: tuple[FileRule, ...] = (
     key_files_hold_keys,
     provider_keys_can_sign,
@@ -146,4 +166,5 @@ START_RULES: tuple[FileRule, ...] = (
     own_templates_are_sound,
     colours_are_readable,
     users_can_be_asked,
+    hashes_can_be_verified,
 )

@@ -30,9 +30,11 @@ def clients(*several: Any) -> Any:
     return {**API, "clients": [WEB | keys for keys in several]}
 
 
+PROVIDER = {"name": "p", "issuer": "https://p", "client_id": "x"}
+
+
 def provider(**keys: Any) -> Any:
-    entry = {"name": "p", "issuer": "https://p", "client_id": "x"} | keys
-    return {"identity_providers": [entry]}
+    return {"identity_providers": [PROVIDER | keys]}
 
 
 BY_KEY = {"token_endpoint_auth_method": "private_key_jwt"}
@@ -349,6 +351,10 @@ DOUBTFUL = {
         "identity_providers[p].link_by",
     ),
     "trust without a use": (provider(trust_email=True), "identity_providers[p].trust_email"),
+    "answers that two providers could mix up": (
+        {"identity_providers": [PROVIDER, PROVIDER | {"name": "q", "issuer": "https://q"}]},
+        "identity_providers[q].own_callback",
+    ),
     "a provider's algorithm that is not used": (
         provider(token_endpoint_auth_signing_alg="ES256"),
         "identity_providers[p].token_endpoint_auth_signing_alg",
@@ -709,3 +715,12 @@ def test_where_all_requests_are_signed_each_client_has_a_key(
     assert "to sign with" in problems(text)["clients[web]"].message
     keyed = text.replace("{client_id: web,", "{client_id: web, jwks_uri: 'https://app/jwks',")
     assert "clients[web]" not in problems(keyed)
+
+
+def test_one_shared_callback_and_others_of_their_own_are_no_problem(
+    problems: Callable[..., Any],
+) -> None:
+    own = {"name": "q", "issuer": "https://q", "own_callback": True}
+    other = {"name": "r", "kind": "oauth2"}
+    found = problems(yaml.dump({"identity_providers": [PROVIDER, PROVIDER | own, other]}))
+    assert not [path for path in found if path.endswith("own_callback")]

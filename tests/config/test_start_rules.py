@@ -7,6 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from argon2 import PasswordHasher
 
 from service.app import create_app
 from service.catalogue import builtin_catalogue
@@ -142,6 +143,23 @@ def test_a_start_rule_is_judged_alike_by_check_start_and_reload(
     assert str(refused.value) == str(found)
     assert not service.parts.shared.registry.reload()
     assert events == [RegistryReloadRefused(problems=(str(found),))]
+
+
+def test_users_whose_hashes_need_a_missing_package_are_warned_of_once(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bcrypt, usual = "$2b$12$" + "a" * 53, PasswordHasher(2, 19456, 1).hash("x")
+    listed = [
+        f"{{sub: '{at}', username: u{at}, password: '{stored}'}}"
+        for at, stored in enumerate((usual, bcrypt, bcrypt))
+    ]
+    file.write_text(f"{SOUND}users: {{list: [{', '.join(listed)}]}}")
+    assert inspect(file, {}, builtin_catalogue(), rules=START_RULES) == ()
+    monkeypatch.setattr("service.identity.hashing.find_spec", lambda _: None)
+    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    assert (found.severity, found.path) == ("warning", "users.list[u1].password")
+    assert "package bcrypt" in found.message
+    assert "nor can 1 more" in found.message
 
 
 @pytest.mark.parametrize("name", ["fi", "dk", "DE", "de-XX", "../de", "en-foo"])

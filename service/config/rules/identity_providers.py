@@ -105,6 +105,19 @@ def this_service_can_authenticate(file: ConfigurationFile) -> Iterator[Finding]:
                 yield warning((*location, name), message)
 
 
+def answers_cannot_be_mixed_up(file: ConfigurationFile) -> Iterator[Finding]:
+    """No provider can lead another one's answer here as its own (RFC 9700 §4.4); whether they send `iss`, only metadata tell."""
+    shared = [
+        (at, each) for at, each in enumerate(file.identity_providers) if not each.has_own_callback
+    ]
+    if len(shared) < 2:  # noqa: PLR2004 - one alone has nobody to share with
+        return
+    names = ", ".join(provider.name for _, provider in shared)
+    message = f"{names} share one callback; one that sends no iss in its answers needs its own"
+    hint = "set own_callback: true on all but one, unless their metadata have authorization_response_iss_parameter_supported"
+    yield warning(("identity_providers", shared[1][0], "own_callback"), message, hint)
+
+
 def _judge_key(
     file: ConfigurationFile, provider: IdentityProvider, location: Location
 ) -> Iterator[Finding]:
@@ -131,4 +144,5 @@ FILE_RULES = (
     linking_is_meant,
     domains_have_one_provider,
     this_service_can_authenticate,
+    answers_cannot_be_mixed_up,
 )
