@@ -12,9 +12,11 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
+from service.identity.passwords import Passwords
 from service.model.events import LoginFailed
 from tests.conftest import Start
 from tests.driving.authority import root
+from tests.driving.browser import Browser
 from tests.driving.certificate import certified
 from tests.driving.client_app import ClientApp
 from tests.driving.listening import listening
@@ -70,18 +72,47 @@ async def test_connection_that_the_other_end_has_closed_is_no_failure(
     assert len(people.connections) > 1
 
 
-@pytest.mark.parametrize(
-    ("username", "password"),
-    [("alice", "wrong"), ("mallory", "alice-password"), ("carol", "carol-password")],
-    ids=["wrong password", "unknown", "disabled"],
-)
+REFUSALS = {
+    "wrong": ("alice", "wrong"),
+    "unknown": ("mallory", "wrong"),
+    "unknown with another's": ("mallory", "alice-password"),
+    "disabled": ("carol", "carol-password"),
+    "too long": ("alice", "x" * 201),
+    "malformed": ("alice", "alice-password\0"),
+    "empty": ("alice", ""),
+}
+
+
+@pytest.mark.parametrize(("username", "password"), REFUSALS.values(), ids=list(REFUSALS))
 async def test_every_refusal_asks_for_the_same(
     service: RunningService, people: PeopleServer, username: str, password: str
 ) -> None:
     people.people.append(person("3", "carol", enabled=False))
-    assert (await sign_in(service, username, password)).refusal == REFUSED
+    local = service.parts.sign_in.local
+    assert await local.verify(username, password, address="192.0.2.7") is None
     assert [path for path, _ in people.asked] == ["/find", "/verify"]
     assert people.asked[0][1] == {"username": username}
+
+
+async def test_every_refusal_reads_alike_and_takes_as_long_as_a_wrong_password(
+    service: RunningService, people: PeopleServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other service may compute a hash only for those that it knows."""
+    people.people.append(person("3", "carol", enabled=False))
+    evened, seen = list[bool](), set[tuple[Any, ...]]()
+
+    async def even_out(_: Passwords, __: float, *, full_cost: bool) -> None:
+        evened.append(full_cost)
+
+    monkeypatch.setattr(Passwords, "even_out", even_out)
+    for username, password in (REFUSALS[name] for name in ("wrong", "unknown", "disabled")):
+        refused = await sign_in(service, username, password)
+        browser = Browser(service.issuer)
+        page = await browser.log_in(await browser.get("/account"), username, password=password)
+        await browser.close()
+        seen.add((refused.status, refused.body, page.status, page.text_of("login-error")))
+    assert len(seen) == 1
+    assert evened == [True, True, False, False, False, False]
 
 
 async def test_password_of_nobody_is_not_sent(

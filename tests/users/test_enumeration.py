@@ -17,7 +17,7 @@ from tests.conftest import Start
 from tests.driving.browser import Browser
 from tests.driving.registry import fresh_configuration, password_of
 from tests.driving.service import RunningService
-from tests.identity.test_password_formats import KNOWN
+from tests.identity.test_password_formats import KNOWN, ab64
 from tests.users.database import SETTINGS, Database
 from tests.users.switched import SwitchedUsers
 
@@ -32,9 +32,16 @@ FORMATS = {
         *("Keycloak, Argon2", "ASP.NET v2", "ASP.NET v3, SHA-512"),
     )
 }
-MIXED = [FORMATS["bcrypt"], DJANGO, password_of("carol")]
+SCRYPT = f"$scrypt$ln=10,r=8,p=1${ab64(b'a-salt-of-16-byt')}${ab64(b'x' * 32)}"
+"""As another system writes it, of a password that nobody knows, and computed in some milliseconds."""
+FORMATS["scrypt"] = SCRYPT
 HASHES = {name: [stored] * 3 for name, stored in FORMATS.items()}
-HASHES |= {"Django": [DJANGO] * 3, "mixed formats": MIXED}
+MIXED = [FORMATS["bcrypt"], DJANGO, password_of("carol")]
+HASHES |= {
+    "Django": [DJANGO] * 3,
+    "mixed formats": MIXED,
+    "scrypt and cheaper ones": [FORMATS["PBKDF2"], SCRYPT, FORMATS["ASP.NET v2"]],
+}
 """Those of alice, bob, and carol, who is disabled."""
 
 ATTEMPTS = [
