@@ -78,7 +78,13 @@ def users() -> None:
 
 @users.command("list")
 @click.option("--prefix", default="", help="The beginning of the user names.")
-@click.option("--limit", default=100, show_default=True, help="How many are printed at most.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="How many are printed at most; the command says where there are more.",
+)
 @pass_settings
 @format_option
 def list_users(settings: Configuration, prefix: str, limit: int, output: str) -> None:
@@ -90,9 +96,14 @@ def list_users(settings: Configuration, prefix: str, limit: int, output: str) ->
     """
 
     async def listed(_: Shared, directory: Directory) -> list[dict[str, object]]:
-        return [_summary(user) for user in await directory.list_users(fold_username(prefix), limit)]
+        # One more, to know whether that is all.
+        found = await directory.list_users(fold_username(prefix), limit + 1)
+        return [_summary(user) for user in found]
 
     found = _with_users(settings, listed)
+    if len(found) > limit:
+        found = found[:limit]
+        click.echo("there are more; give a longer --prefix or a higher --limit", err=True)
     if output == "json":
         print_json(found)
     else:
@@ -230,7 +241,7 @@ def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> s
         user = await person.find(directory)
         await directory.set_enabled(user.sub, enabled=enabled)
         shared.emit((UserEnabled if enabled else UserDisabled)(subject=user.sub))
-        return user.sub
+        return f"{user.username} ({user.sub})"
 
     return _with_users(settings, write)
 
@@ -268,5 +279,5 @@ def _cell(value: object) -> str:
         return ", ".join(map(str, cast("list[object]", value))) or "none"
     if isinstance(value, dict):
         claims = cast("dict[str, object]", value)
-        return "  ".join(f"{name}={each}" for name, each in claims.items())
+        return "  ".join(f"{name}={_cell(each)}" for name, each in claims.items())
     return "" if value is None else str(value)

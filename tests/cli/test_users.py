@@ -23,8 +23,9 @@ async def test_users_are_listed_by_the_beginning_of_their_names(command: Command
     assert json.loads(result.stdout) == [
         {"sub": ALICE, "username": "alice", "enabled": True, "password": "argon2 (old)"}
     ]
-    lines = (await command("users", "list", "--limit", "2")).stdout.splitlines()
-    assert [line.split()[:3] for line in lines] == [
+    shown = await command("users", "list", "--limit", "2")
+    assert "there are more" in shown.stderr
+    assert [line.split()[:3] for line in shown.stdout.splitlines()] == [
         ["SUB", "USERNAME", "ENABLED"],
         [ALICE, "alice", "yes"],
         ["88421113", "bob", "yes"],
@@ -86,8 +87,9 @@ async def test_a_person_of_an_identity_provider_is_ended_by_the_subject(
         (["show"], 2, "name the user by --subject or by --username"),
         (["show", "--subject", "1", "--username", "alice"], 2, "name the user by"),
         (["disable", "--username", "alice"], 1, "users.list[].enabled"),
+        (["list", "--limit", "0"], 2, "0 is not in the range x>=1"),
     ],
-    ids=["unknown", "nobody", "two", "the file"],
+    ids=["unknown", "nobody", "two", "the file", "a list of none"],
 )
 async def test_what_cannot_be_done_says_why(
     command: Command, arguments: list[str], exit_code: int, said: str
@@ -123,9 +125,9 @@ class TestDatabase:
         token = (await service.user_token("frontend"))["access_token"]
         assert await service.is_active(token)
         result = await command("users", "disable", "--username", "alice")
-        assert result.stdout == "disabled: 1\n"
+        assert result.stdout == "disabled: Alice (1)\n"
         assert not await service.is_active(token)
-        assert (await command("users", "enable", "--subject", "1")).stdout == "enabled: 1\n"
+        assert (await command("users", "enable", "--subject", "1")).stdout == "enabled: Alice (1)\n"
         assert await service.is_active(token)
         listed = json.loads((await command("users", "list", "--format", "json")).stdout)
         assert [(user["username"], user["enabled"]) for user in listed] == [

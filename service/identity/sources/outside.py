@@ -159,13 +159,16 @@ class OutsideUsers:
     async def list_users(self, prefix: str, limit: int) -> Sequence[User]:
         """Return the first users by name; NotImplementedError where the system cannot list them."""
         if not isinstance(self._source, ListsUsers):
-            raise NotImplementedError("users.source cannot list its users")
+            raise NotImplementedError("users.source cannot list its users; show one by --username")
         return await self._ask(partial(self._source.list_users, prefix, limit))
 
     async def set_enabled(self, sub: str, *, enabled: bool) -> bool:
         """Disable or enable a user; NotImplementedError where the system cannot be told to."""
         if not isinstance(self._source, DisablesUsers):
-            raise NotImplementedError("users.source cannot be told to disable or enable users")
+            raise NotImplementedError(
+                "users.source cannot be told to disable or enable users: do it there;"
+                " `users end` ends what a user has at once"
+            )
         known = await self._ask(partial(self._source.set_enabled, sub, enabled=enabled))
         await self._last_seen.note(sub, None)
         return known
