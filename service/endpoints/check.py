@@ -105,13 +105,7 @@ class CheckEndpoint:
         credentials = request.headers.get(CREDENTIALS)
         if credentials is None:
             return self.guard.credentials.client_address.is_from_proxy(request)
-        shown = RequestCredentials(
-            endpoint=PATH,
-            authorization=credentials,
-            params=Params({}),
-            certificate=None,
-            now=clock(),
-        )
+        shown = _read_credentials(credentials)
         try:
             return api is not None and await self.client_auth.authenticate_caller(shown) is api
         except (InvalidClient, InvalidRequest) as refused:
@@ -176,6 +170,16 @@ class CheckEndpoint:
             return True
         amr = tuple(map(str, cast("list[object]", claims.get("amr", ()))))
         return self.registry.current.acr_met(amr, (demand.acr,)) is not None
+
+
+def _read_credentials(header: str) -> RequestCredentials:
+    """Return the credentials of an API: its secret by Basic, or the token of its workload as Bearer."""
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() == "bearer":
+        return RequestCredentials.of_assertion(token.strip(), endpoint=PATH, now=clock())
+    return RequestCredentials(
+        endpoint=PATH, authorization=header, params=Params({}), certificate=None, now=clock()
+    )
 
 
 def _read_named(api: ApiResource, path: str) -> _Asked | None:

@@ -268,3 +268,17 @@ class TestWithAnotherAudience:
         assert (await checkout.ask_with(aud=["urn:tokens", "other"])).status == 200
         assert (await checkout.ask_with(aud="urn:tokens")).status == 200
         assert (await checkout.ask()).refusal == REFUSED
+
+
+async def test_an_api_asks_for_a_check_with_its_own_token(
+    service: RunningService, cart: Workload, orders: Workload, checkout: Workload
+) -> None:
+    token = (await cart.ask(scope="orders"))["access_token"]
+
+    async def status(shown: str) -> int:
+        headers = {"Authorization": f"Bearer {token}", "X-Check-Authorization": f"Bearer {shown}"}
+        return (await service.get("/connect/check/orders", headers=headers)).status
+
+    assert await status(orders.token()) == 200
+    assert await status(orders.token(aud="https://other.example")) == 401
+    assert await status(checkout.token()) == 401

@@ -11,6 +11,7 @@ from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
 from service.model.registry import IDENTITY_RESOURCES
 from service.model.token_exchange import EVERY_CLIENT, SELF, ExchangeRuleEntry
+from service.model.workload import find_template
 from service.protocol.scope import OFFLINE_ACCESS
 from service.protocol.token_types import GRANT_TYPE
 
@@ -34,7 +35,8 @@ def rules_name_what_exists(file: ConfigurationFile) -> Iterator[Finding]:
             ("scopes", rule.scopes, scopes, "scope"),
         ):
             for name in sorted(frozenset(names) - known):
-                yield report_unknown((SECTION, at, key, name), name, known, what)
+                if what != "client" or find_template(file.workload_issuers, name) is None:
+                    yield report_unknown((SECTION, at, key, name), name, known, what)
         for place, name in enumerate(rule.audiences):
             if name not in resources:
                 location = (SECTION, at, "audiences", place)

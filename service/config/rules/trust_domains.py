@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from service.config.problem import Finding, warning
 from service.config.rules.names import report_unknown
 from service.config.schema.file import ConfigurationFile
 from service.model.client_entry import ClientEntry
 from service.model.trust_domain import TrustDomain
+from service.model.workload import find_template
 from service.protocol.token_types import GRANT_TYPE
 
 _SECTION = "trust_domains"
@@ -23,10 +25,11 @@ def clients_of_domains_can_ask(file: ConfigurationFile) -> Iterator[Finding]:
             names: frozenset[str] = getattr(domain, key)
             for name in sorted(names):
                 location = (_SECTION, at, key, name)
-                if name not in clients:
+                client = clients.get(find_template(file.workload_issuers, name) or name)
+                if client is None:
                     yield report_unknown(location, name, set(clients), "client")
                     continue
-                for finding in _judge_client(clients[name], domain):
+                for finding in _judge_client(replace(client, client_id=name), domain):
                     yield finding.below(*location)
 
 
