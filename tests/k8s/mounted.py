@@ -12,6 +12,9 @@ from tests.k8s.rendered import Manifest, Manifests
 
 _versions = itertools.count()
 
+CLUSTER = {"token": "the-pods-own-token", "ca.crt": "the authority of the API server"}
+"""What the kubelet projects from the cluster."""
+
 
 @dataclass(frozen=True)
 class Mounted:
@@ -65,6 +68,8 @@ class Mounted:
     def _content(self, volume: Manifest) -> Mapping[str, str]:
         if "secret" in volume:
             return self.secrets
+        if "projected" in volume:
+            return CLUSTER
         content: Mapping[str, str] = self.manifests.one("ConfigMap", volume["configMap"]["name"])[
             "data"
         ]

@@ -19,6 +19,7 @@ COMBINATIONS = {
     "dev": ("dev",),
     "dev, watched": ("dev", "monitoring"),
     "dev, scaled": ("dev", "autoscaling"),
+    "workloads": ("workloads",),
     "prod": ("prod",),
     "prod, scaled on requests": ("prod", "autoscaling-on-requests"),
     "prod, certificates by haproxy": ("prod", "client-certificates/haproxy"),
@@ -27,7 +28,7 @@ COMBINATIONS = {
 }
 """Overlays with the components that they do not have by themselves."""
 
-NAMESPACES = {"dev": "token-service-dev", "prod": "token-service"}
+NAMESPACES = {"dev": "token-service-dev", "workloads": "token-service-dev", "prod": "token-service"}
 
 Manifest = dict[str, Any]
 

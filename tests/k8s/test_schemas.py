@@ -17,6 +17,7 @@ OLDEST, NEWEST = "1.30", "1.37"
 
 APART = [
     "overlays/prod/secret.example.yaml",
+    "overlays/workloads/shop.yaml",
     "components/client-certificates/nginx/controller-headers.yaml",
 ]
 """Manifests that belong to no overlay."""
