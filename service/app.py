@@ -95,6 +95,7 @@ def create_app(
         locales=configuration.ui.locales,
         subject_types=parts.tokens.identifiers.types,
         registrable=parts.clients.registrable,
+        documents=parts.shared.documents_are_on,
         certificates=configuration.server.takes_certificates,
         aliases_below=configuration.server.mtls_base_url,
     )

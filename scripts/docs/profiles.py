@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from service.config.rules.profiles import MCP, RULES, Rule
+from service.config.rules.mcp import MCP
+from service.config.rules.profile_rule import Rule
+from service.config.rules.profiles import RULES
 from service.model.profiles import MESSAGE_SIGNING, OAUTH21, SECURITY
 
 REPOSITORY = Path(__file__).parents[2]

@@ -117,6 +117,10 @@ OTHERS = {
         "FAPI 2.0 Message Signing",
         f"{_OPENID}fapi-message-signing-2_0-final.html",
     ),
+    "client-id-metadata-document": (
+        "OAuth Client ID Metadata Document (draft)",
+        "https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/",
+    ),
     "rfc7523bis": (
         "Updates to OAuth 2.0 JWT Client Authentication and Assertion-Based Authorization Grants",
         "https://datatracker.ietf.org/doc/draft-ietf-oauth-rfc7523bis/",
@@ -148,6 +152,7 @@ NAMES = {
     r"OAuth 2\.1": "oauth21",
     r"WebAuthn(?: Level 3)?": "webauthn",
     r"draft-ietf-oauth-rfc7523bis": "rfc7523bis",
+    r"draft-ietf-oauth-client-id-metadata-document-02": "client-id-metadata-document",
 }
 """How docstrings name what is no RFC; counted only together with a section."""
 

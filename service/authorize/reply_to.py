@@ -12,6 +12,7 @@ from service.authorize.response_jwt import ResponseJwts
 from service.authorize.response_modes import RESPONSE_MODES
 from service.clients.directory import Clients
 from service.clients.keys import ClientKeys
+from service.clients.registration.document import is_on_loopback
 from service.model.client import Client
 from service.protocol.authorization_request import (
     JWT_SUFFIX,
@@ -21,7 +22,8 @@ from service.protocol.authorization_request import (
     parse_response_type,
     session_state,
 )
-from service.protocol.errors import InvalidRequest, OAuthError, RefusedValue
+from service.protocol.client_id_url import parse_client_id_url
+from service.protocol.errors import InvalidClient, InvalidRequest, OAuthError, RefusedValue
 from service.protocol.params import MAX_LENGTH, Params
 from service.protocol.redirect_uri import Delivery, origin_of
 from service.protocol.scope import OPENID
@@ -54,8 +56,22 @@ class ReplyTo:
 
     @property
     def unverified_client_host(self) -> str | None:
-        """The host if the client registered dynamically, because no operator knows it (RFC 7591 §5)."""
-        return self.host if self.client.dynamically_registered and self.redirect_uri else None
+        """The host if the client registered dynamically, because no operator knows it (RFC 7591 §5).
+
+        That of the client_id, if it is the URL of the client's metadata document.
+        """
+        if not self.client.dynamically_registered or not self.redirect_uri:
+            return None
+        url = parse_client_id_url(self.client.client_id)
+        return self.host if url is None else url.place
+
+    @property
+    def may_be_any_application(self) -> bool:
+        """Whether any application on the user's machine could have sent the request in the name of the client's host."""
+        has_document = self.client.dynamically_registered and self.client.client_id.startswith(
+            "https:"
+        )
+        return has_document and is_on_loopback(self.redirect_uri)
 
     def in_browser(self, browser_state: str) -> ReplyTo:
         """Add session_state to what every answer carries (OIDC Session Management §2)."""
@@ -92,7 +108,11 @@ class ReplyTo:
 async def find_client(params: Params, clients: Clients) -> Client:
     """Return the client; raise InvalidRequest, for an error page, if it is unknown or disabled."""
     client_id = _required_once(params, "client_id", None)
-    client = await clients.find(client_id)
+    try:
+        client = await clients.resolve(client_id)
+    except InvalidClient as error:
+        value = RefusedValue("client_id", client_id)
+        raise InvalidRequest(error.description, refused=value) from error
     if client is None or not client.enabled:
         raise InvalidRequest(
             "client_id is not that of a registered client",

@@ -162,7 +162,7 @@ class ClientAuthentication:
         names.update(filter(None, [request.params.get("client_id")]))
         if len(names) > 1:
             raise InvalidClient("client_id and the credentials name different clients")
-        client = await self._clients.find(names.pop())
+        client = await self._clients.resolve(names.pop())
         proof = await _find_proof(candidates, client)
         claimed = client.client_id if client else None
         if client is None or proof is None or not client.enabled:

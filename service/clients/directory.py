@@ -1,4 +1,4 @@
-"""Finds clients: those of config.yaml, those that its rules make of workloads, and those that registered dynamically (RFC 7591)."""
+"""Finds clients: of config.yaml, made by its rules of workloads, dynamically registered (RFC 7591), or named by a URL."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from hashlib import sha256
 import structlog
 
 from service.caching import BoundedCache
+from service.clients.documents import ClientDocuments
 from service.clients.registration.metadata import RegistrationPolicy
 from service.keys.sealing import Seal, Unreadable
 from service.model.client import Client, Permissions, RegisteredClient, selector_of
 from service.model.registry import LiveRegistry, Registry
 from service.model.workload import find_template
+from service.protocol.errors import OAuthError
 from service.store.stores import Stores
 from service.store.verbs import Read
 
@@ -71,25 +73,45 @@ class Clients:
     registry: LiveRegistry
     registered: RegisteredClients | None
     """None if registration is off: then clients that registered before are unknown, too."""
+    documents: ClientDocuments | None
+    """None unless URLs can be client_ids."""
     _made: BoundedCache[tuple[str, str], Client] = field(
         default_factory=lambda: BoundedCache[tuple[str, str], Client](CACHED_MADE), init=False
     )
     """By the registry's generation and the client_id."""
 
     async def find_permissions(self, client_id: str) -> Permissions | None:
-        """Return what the client may do; None if it is disabled or unknown."""
+        """Return what the client may do; None if it is disabled or unknown. No metadata document is fetched for it."""
+        if self.documents is not None and self._find_configured(client_id) is None:
+            permissions = self.documents.find_permissions(client_id)
+            if permissions is not None:
+                return permissions
         client = await self.find(client_id)
         return client.permissions if client is not None and client.enabled else None
 
     async def find(self, client_id: str) -> Client | None:
-        """Return the client, enabled or not."""
-        registry = self.registry.current
-        configured = registry.clients.get(client_id)
-        if configured is not None:
-            return None if configured.template else configured
+        """Return the client, enabled or not; None also for one whose metadata document cannot be read now."""
+        try:
+            return await self.resolve(client_id)
+        except OAuthError:
+            return None
+
+    async def resolve(self, client_id: str) -> Client | None:
+        """Return the client, enabled or not; an OAuthError says why its metadata document cannot be used."""
+        client = self._find_configured(client_id)
+        if client is not None:
+            return None if client.template else client
         if self.registered is not None and selector_of(client_id) is not None:
             return await self.registered.find(client_id)
-        return self._find_made(client_id, registry) if registry.workload_issuers else None
+        return None if self.documents is None else await self.documents.find(client_id)
+
+    def _find_configured(self, client_id: str) -> Client | None:
+        """Return the client of an entry, which may be a template, or of a rule of `workload_issuers`."""
+        registry = self.registry.current
+        configured = registry.clients.get(client_id)
+        if configured is not None or not registry.workload_issuers:
+            return configured
+        return self._find_made(client_id, registry)
 
     def _find_made(self, client_id: str, registry: Registry) -> Client | None:
         """Return the client that a rule of `workload_issuers` makes, with the settings of the rule's template.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,8 @@ class AccountEndpoint:
         if session is None:
             return ask_for_session(self.sign_in, visit, ACCOUNT)
         granted = await self.access.find_all_of(session.subject)
-        clients = [await self.sign_in.flow.reader.clients.find(each.client_id) for each in granted]
+        finding = [self.sign_in.flow.reader.clients.find(each.client_id) for each in granted]
+        clients = await asyncio.gather(*finding)
         applications = await self._applications(clients, visit.params.get("client_id"))
         context = {
             "action": ACCOUNT,

@@ -49,6 +49,8 @@ class DiscoveryEndpoint:
     locales: tuple[str, ...]
     subject_types: tuple[str, ...]
     registrable: Registrable
+    documents: bool
+    """Whether a client_id may be the URL of a metadata document."""
     certificates: bool
     """Whether certificates of clients can reach this service."""
     aliases_below: str | None
@@ -76,6 +78,7 @@ class DiscoveryEndpoint:
             **_details_types(registry),
             "ui_locales_supported": list(self.locales),
             "claims_parameter_supported": True,
+            **({"client_id_metadata_document_supported": True} if self.documents else {}),
             **({"tls_client_certificate_bound_access_tokens": True} if self.certificates else {}),
         }
 

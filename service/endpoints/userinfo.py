@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import orjson
@@ -23,7 +24,7 @@ from service.keys.jwe import DEFAULT_ENC
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.protocol.claims import ClaimsRequest
-from service.protocol.errors import InsufficientScope, InvalidToken
+from service.protocol.errors import InsufficientScope, InvalidClient, InvalidToken
 from service.protocol.scope import OPENID
 from service.tokens.active import ActiveToken
 from service.tokens.claims import askable, claims_of_scope, select_claims
@@ -60,7 +61,9 @@ class UserinfoEndpoint:
             insufficient = InsufficientScope("the access token does not have the scope openid")
             raise self.guard.add_challenge(insufficient, request)
         user_claims = await self.subjects.find_claims(token.authorization) or {}
-        client = await self.guard.active_tokens.clients.find(str(token.claims["client_id"]))
+        client = None
+        with suppress(InvalidClient):
+            client = await self.guard.active_tokens.clients.resolve(str(token.claims["client_id"]))
         if client is None:  # a reload may have removed it since
             unknown = InvalidToken("the access token's client is unknown")
             raise self.guard.add_challenge(unknown, request)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from service.clients.registration.registration import RegisteredOrigins
+from service.clients.origins import RegisteredOrigins
 from service.http.endpoint import Direct, Message, ScriptAccess
 from service.model.registry import LiveRegistry, Registry
 from service.protocol.redirect_uri import origin_of

@@ -28,8 +28,9 @@ from service.http.endpoint import (
     WholeRequest,
     json_answer,
 )
+from service.http.proxy import ClientAddress
 from service.model.events import Emit, RequestAnswered
-from service.model.request_context import current_client_key, current_request_id
+from service.model.request_context import current_caller, current_client_key, current_request_id
 from service.protocol.errors import InvalidRequest, OAuthError, ServerError
 from service.store.keyvalue import StoreTime, store_time
 
@@ -102,6 +103,8 @@ class Gate:
     max_body_bytes: int
     store_timeout: float
     """Seconds that one command of the store may take."""
+    caller: ClientAddress | None
+    """Finds the caller's address for what counts by it; None where nothing does."""
     emit: Emit
     span: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] | None
     """Traces a request, by its method and headers; None if nothing is traced."""
@@ -154,6 +157,8 @@ class Gate:
         current_request_id.set(request_id)
         if current_client_key.get() is not None:  # of the request before on this connection
             current_client_key.set(None)
+        if self.caller is not None:
+            current_caller.set(partial(self.caller.find, request))
         store_time.set(StoreTime(COMMANDS * self.store_timeout))
         try:
             answered: A | Answer = await handler(request)

@@ -33,8 +33,15 @@ class Catalogue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registrable:
-    """The names that discovery lists for dynamic registration (RFC 7591 §2); empty where it is off."""
+    """The names that discovery lists for dynamic registration (RFC 7591 §2) and metadata documents; empty where both are off."""
 
     grant_types: frozenset[str] = frozenset()
     response_types: frozenset[str] = frozenset()
     scopes: frozenset[str] = frozenset()
+
+    def __or__(self, other: Registrable) -> Registrable:
+        return Registrable(
+            grant_types=self.grant_types | other.grant_types,
+            response_types=self.response_types | other.response_types,
+            scopes=self.scopes | other.scopes,
+        )

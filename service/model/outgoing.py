@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,8 @@ class Unreachable(Exception):
 class HttpAnswer:
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By names as in RFC 9110, in whatever capitals the server wrote them."""
 
 
 @dataclass(frozen=True, slots=True)

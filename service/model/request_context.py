@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 
 current_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -13,6 +13,9 @@ current_traceparent: ContextVar[str | None] = ContextVar("traceparent", default=
 
 current_client_key: ContextVar[Mapping[str, str] | None] = ContextVar("client_key", default=None)
 """What has authenticated the client of the request: `kid` of an assertion's key, or `x5t#S256` of a certificate."""
+
+current_caller: ContextVar[Callable[[], str] | None] = ContextVar("caller", default=None)
+"""Finds the address that the request comes from; None outside a request, and where nothing asks for it."""
 
 
 def trace_id() -> str | None:

@@ -247,6 +247,13 @@ Texts = Annotated[
 ClientId = Annotated[
     str, _matching(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
 ]
+HostAndPort = Annotated[
+    str,
+    _matching(
+        r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?",
+        "a host in small letters such as app.example.com, or with its port app.example.com:8443",
+    ),
+]
 ScopeValue = Annotated[
     str,
     _matching(

@@ -19,6 +19,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from service.model import (
     api_events,
     ciba_events,
+    client_events,
     events,
     factor_events,
     passkey_events,
@@ -58,6 +59,11 @@ COUNTED: Mapping[type[object], tuple[str, ...]] = {
     ),
     events.ClientRefused: ("client_refusals", "Callers not authenticated.", "endpoint"),
     events.ClientRegistered: ("clients_registered", "Clients that registered themselves."),
+    client_events.ClientDocumentFetched: ("client_documents_fetched", "Documents of clients."),
+    client_events.ClientDocumentRefused: (
+        "client_document_refusals",
+        "Metadata documents of clients that could not be used.",
+    ),
     events.RegistrationRefused: ("registration_refusals", "Refused registrations.", "error"),
     events.AuthorizationGranted: ("authorizations", "Granted authorization requests."),
     events.DeviceAuthorizationStarted: ("device_authorizations", "Device codes given out."),

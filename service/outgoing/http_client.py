@@ -42,7 +42,7 @@ _HEADERS = {
 
 
 class OutgoingHttp:
-    """Waits `timeout` seconds, reads 1 MiB, follows no redirect, keeps no cookie.
+    """Waits `timeout` seconds, reads `max_body` bytes, follows no redirect, keeps no cookie.
 
     URLs of the operator's configuration, or that a provider named there publishes, may lead anywhere
     (`policy=None`), those of dynamically registered clients where their policy allows it. A URL
@@ -60,7 +60,9 @@ class OutgoingHttp:
         policy: AddressPolicy | None,
         certificate: ClientCertificate | None = None,
         kept: int = 0,
+        max_body: int = MAX_BODY,
     ) -> None:
+        self._max_body = max_body
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
         self._policy = policy
@@ -119,7 +121,8 @@ class OutgoingHttp:
         async with session.request(
             method, url, data=data, headers=headers, allow_redirects=False
         ) as response:
-            return HttpAnswer(response.status, await _read(response))
+            body = await _read(response, self._max_body)
+            return HttpAnswer(response.status, body, response.headers)
 
     def _open_session(self, *, https: bool, kept: bool) -> aiohttp.ClientSession:
         if https and self._certificate is not None:
@@ -173,14 +176,14 @@ class OutgoingHttp:
         return socket.socket(family, kind, protocol)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
     if "Content-Encoding" in response.headers:
         raise Unreachable("the answer is compressed without being asked for")
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
-        if len(body) > MAX_BODY:
-            raise Unreachable(f"the answer is longer than {MAX_BODY} bytes")
+        if len(body) > max_body:
+            raise Unreachable(f"the answer is longer than {max_body} bytes")
     return bytes(body)
 
 

@@ -284,6 +284,7 @@ class SignInPages:
                 "session_id": visitor.session.id if visitor.session else "",
                 "client": client,
                 "stranger_at": waiting and waiting.reply_to.unverified_client_host,
+                "stranger_is_local": waiting and waiting.reply_to.may_be_any_application,
                 **look.context,
                 **context,
             },

@@ -9,10 +9,13 @@ from service.client_auth import ClientAuthentication, MethodParts
 from service.client_auth.client_assertion import ClientAssertions
 from service.client_auth.workload import WorkloadAssertions
 from service.clients.directory import Clients, RegisteredClients
+from service.clients.documents import MAX_BYTES, PER_HOST, PER_NETWORK, ClientDocuments
 from service.clients.keys import ClientAlgorithms, ClientKeys
+from service.clients.origins import RegisteredOrigins
 from service.clients.published_keys import PublishedKeys
+from service.clients.registration.document import DocumentPolicy
 from service.clients.registration.metadata import REGISTERED_TOKEN_LIFETIME, RegistrationPolicy
-from service.clients.registration.registration import ClientRegistration, RegisteredOrigins
+from service.clients.registration.registration import ClientRegistration
 from service.clients.workload_keys import WorkloadKeys
 from service.clock import clock
 from service.config.rules.mutual_tls import (
@@ -46,10 +49,11 @@ class KeyParts:
     def __init__(self, shared: Shared) -> None:
         """Raise KeyFileError if the operator's key files are wrong."""
         registry, registration = shared.registry, shared.registration_is_on
+        has_strangers = registration or shared.documents_are_on
 
         def longest_token() -> int:
             longest = registry.current.longest_token
-            return max(longest, REGISTERED_TOKEN_LIFETIME) if registration else longest
+            return max(longest, REGISTERED_TOKEN_LIFETIME) if has_strangers else longest
 
         self.source = build_key_source(
             shared.configuration.signing,
@@ -81,25 +85,31 @@ class ClientParts:
         def details_types() -> AbstractSet[str]:
             return shared.registry.current.authorization_details_types.keys()
 
+        offered = Offered(
+            catalogue=configuration.catalogue,
+            algorithms=configuration.signing.algorithms,
+            pairwise=configuration.pairwise_salt is not None,
+            details_types=details_types,
+            decryption=lambda: keys.ring.encryption_algorithms,
+            certificates=partial(certificates_reach_the_service, settings=configuration),
+        )
         policy = RegistrationPolicy(
-            allowed_scopes=configuration.registration.allowed_scopes,
-            offered=Offered(
-                catalogue=configuration.catalogue,
-                algorithms=configuration.signing.algorithms,
-                pairwise=configuration.pairwise_salt is not None,
-                details_types=details_types,
-                decryption=lambda: keys.ring.encryption_algorithms,
-                certificates=partial(certificates_reach_the_service, settings=configuration),
-            ),
+            allowed_scopes=configuration.registration.allowed_scopes, offered=offered
         )
         seal = Seal(configuration.signing.encryption_key)
         self.registered = RegisteredClients(stores=stores, policy=policy, seal=seal)
-        is_on = shared.registration_is_on
-        self.directory = Clients(
-            registry=shared.registry, registered=self.registered if is_on else None
-        )
-        self.registrable = policy.registrable if is_on else Registrable()
         self.origins = RegisteredOrigins(stores=stores)
+        is_on = shared.registration_is_on
+        self.registrable = policy.registrable if is_on else Registrable()
+        documents = None
+        if shared.documents_are_on:
+            documents = build_documents(shared, offered, self.origins)
+            self.registrable |= documents.policy.registrable
+        self.directory = Clients(
+            registry=shared.registry,
+            registered=self.registered if is_on else None,
+            documents=documents,
+        )
         self.registration = ClientRegistration(
             registered=self.registered,
             stores=stores,
@@ -109,6 +119,27 @@ class ClientParts:
             emit=shared.emit,
         )
         self.authentication = build_client_authentication(shared, keys, self.directory)
+
+
+def build_documents(
+    shared: Shared, offered: Offered, origins: RegisteredOrigins
+) -> ClientDocuments:
+    """Build what finds clients by their metadata documents."""
+    settings = shared.configuration.client_id_metadata
+    return ClientDocuments(
+        http=shared.document_http("client_document", max_body=MAX_BYTES),
+        policy=DocumentPolicy(
+            registration=RegistrationPolicy(
+                allowed_scopes=settings.allowed_scopes, offered=offered
+            ),
+            allowed_hosts=settings.allowed_hosts,
+        ),
+        origins=origins,
+        per_network=shared.rate_limit("client_document", PER_NETWORK),
+        per_host=shared.rate_limit("client_document_host", PER_HOST),
+        lifetime=settings.cache,
+        emit=shared.emit,
+    )
 
 
 def build_client_authentication(

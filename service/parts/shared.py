@@ -40,6 +40,7 @@ class Shared:
         self.configuration = configuration
         self.issuer = configuration.issuer
         self.registration_is_on = configuration.registration.enabled
+        self.documents_are_on = configuration.client_id_metadata.enabled
         self.spans = spans
         self.metrics = Metrics(has_workers=configuration.server.workers > 1)
         self.emit = FanOut(EventLog.on_standard_error(environ), self.metrics, *listeners)
@@ -60,7 +61,7 @@ class Shared:
         self.stores = Stores(self.kv, prefix=self.prefix)
         self.store_memory = StoreMemory(kv=self.kv)
         timeout, ca_file = outgoing.timeout, outgoing.ca_file
-        policy = AddressPolicy(outgoing.allowed_networks)
+        self._policy = policy = AddressPolicy(outgoing.allowed_networks)
         self.outgoing = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=None)
         self.guarded = OutgoingHttp(timeout=timeout, ca_file=ca_file, policy=policy)
         self._special: list[OutgoingHttp] = []
@@ -75,6 +76,18 @@ class Shared:
         return ClientHttp(
             free=self.http_for(purpose, self.outgoing), guarded=self.http_for(purpose, self.guarded)
         )
+
+    def document_http(self, purpose: str, *, max_body: int) -> HttpClient:
+        """Return a guarded HTTP client for URLs that requests name, which reads no more than so many bytes."""
+        outgoing = self.configuration.outgoing
+        http = OutgoingHttp(
+            timeout=outgoing.timeout,
+            ca_file=outgoing.ca_file,
+            policy=self._policy,
+            max_body=max_body,
+        )
+        self._special.append(http)
+        return self.http_for(purpose, http)
 
     def http_of_users(self, certificate: ClientCertificate | None) -> HttpClient:
         """Return the HTTP client for `users.http`, with connections of its own, which show this certificate.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
+from service.config.schema.server import Server
 from service.http.cors import Cors
 from service.http.credentials import CredentialReader
 from service.http.endpoint import Direct, DirectRoutes, Endpoint
@@ -42,9 +43,7 @@ class PageParts:
             emit=shared.emit,
             clients=parts.clients.directory if configuration.is_development else None,
         )
-        self.client_address = ClientAddress(
-            trusted=server.trusted_proxies, header=server.forwarded_header
-        )
+        self.client_address = build_client_address(server)
         self.credentials = CredentialReader(
             client_address=self.client_address, certificate_header=server.client_certificate_header
         )
@@ -75,6 +74,11 @@ class PageParts:
         )
 
 
+def build_client_address(server: Server) -> ClientAddress:
+    """Build what finds the address that a request comes from."""
+    return ClientAddress(trusted=server.trusted_proxies, header=server.forwarded_header)
+
+
 def build_application(
     parts: Parts,
     draining: asyncio.Event,
@@ -84,6 +88,7 @@ def build_application(
 ) -> web.Application:
     """Return an app with these endpoints."""
     shared, spans, server = parts.shared, parts.shared.spans, parts.shared.configuration.server
+    has_strangers = shared.registration_is_on or shared.documents_are_on
     routes = [route for endpoint in endpoints for route in endpoint.routes()]
     direct = [route for route in routes if isinstance(route, Direct)]
     app = web.Application(client_max_size=server.max_body_bytes, middlewares=[name_endpoint])
@@ -93,11 +98,12 @@ def build_application(
         cors=Cors(
             direct,
             registry=shared.registry,
-            registered=parts.clients.origins if shared.registration_is_on else None,
+            registered=parts.clients.origins if has_strangers else None,
         ),
         security_headers=SecurityHeaders(is_https=shared.issuer.startswith("https:")),
         draining=draining,
         max_body_bytes=server.max_body_bytes,
+        caller=build_client_address(server) if shared.documents_are_on else None,
         store_timeout=shared.configuration.store.timeout,
         emit=shared.emit if spans is None else spans.note_answers(shared.emit),
         span=None if spans is None else spans.request,

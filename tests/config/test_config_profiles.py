@@ -27,7 +27,7 @@ SOUND: dict[str, Any] = {
             "dpop_bound_access_tokens": True,
         }
     ],
-    "api_resources": [{"name": "https://mcp.example.com/mcp"}],
+    "api_resources": [{"name": "tools", "url": "https://mcp.example.com/mcp"}],
 }
 FAPI2 = ["fapi2_security", "fapi2", "fapi2_message_signing"]
 
@@ -116,8 +116,35 @@ def test_mcp_needs_an_api_that_is_named_by_its_url(file: Path) -> None:
     assert "api_resources" in {each.path for each in found if each.severity == "error"}
 
 
-def test_mcp_needs_offline_access(errors: Any) -> None:
+@pytest.mark.profile("apis_by_url")
+def test_mcp_needs_metadata_of_an_api_whose_name_is_its_url(file: Path) -> None:
+    name = "https://mcp.example.com/mcp"
+    file.write_text(yaml.dump(SOUND | {"api_resources": [{"name": name}]}))
+    found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+    assert f"api_resources[{name}].url" in {one.path for one in found if one.severity == "error"}
+
+
+@pytest.mark.profile("offline_access_is_listed")
+def test_mcp_needs_offline_access(errors: Any, file: Path) -> None:
     assert errors("mcp", allow_offline_access=False) == {"clients"}
+    content = yaml.safe_load(file.read_text())
+    for section in ("client_id_metadata", "registration"):
+        allowed = {"enabled": True, "allowed_scopes": ["openid", "offline_access"]}
+        file.write_text(yaml.dump(content | {section: allowed}))
+        found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+        assert [one for one in found if one.severity == "error"] == []
+
+
+@pytest.mark.profile("agents_need_no_operator")
+def test_mcp_warns_where_no_client_can_come_by_itself(file: Path) -> None:
+    def warned(**sections: Any) -> bool:
+        file.write_text(yaml.dump(SOUND | sections))
+        found = inspect(file, {}, builtin_catalogue(), rules=stricter_rules("mcp"))
+        return "client_id_metadata.enabled" in {one.path for one in found}
+
+    assert warned()
+    assert not warned(registration={"enabled": True})
+    assert not warned(client_id_metadata={"enabled": True})
 
 
 def test_a_client_that_has_the_profile_itself_is_judged_once(file: Path) -> None:

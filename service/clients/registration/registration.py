@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from http import HTTPStatus
@@ -13,16 +13,15 @@ from typing import cast
 import msgspec
 
 from service.clients.directory import RegisteredClients
+from service.clients.origins import RegisteredOrigins
 from service.clock import clock
 from service.keys.jose import looks_like_jwt
 from service.model.client import RegisteredClient, new_client_id, selector_of
 from service.model.events import ClientDeleted, ClientRegistered, ClientUpdated, Emit
-from service.model.handle import digest, new_handle, parse_handle
+from service.model.handle import new_handle, parse_handle
 from service.model.outgoing import HttpClient, Unreachable
 from service.protocol import errors
-from service.protocol.redirect_uri import origin_of
 from service.store.stores import Stores
-from service.store.verbs import Command
 
 SECRET_BYTES = 48
 """Random bytes of a secret; its 64 characters are enough for HS512 (RFC 7518 §3.2)."""
@@ -31,9 +30,6 @@ _READ_ONLY = (
     *("registration_access_token", "registration_client_uri"),
     *("client_secret_expires_at", "client_id_issued_at"),
 )
-
-FOREVER = 253402300799
-"""The end of the year 9999, as the expiry of a client without a lifetime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,34 +40,6 @@ class Registration:
     access_token: str = field(repr=False)
     secret: str | None = field(repr=False)
     """The client's secret, if it is new or the client has just sent it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredOrigins:
-    """The origins whose scripts may call the service: one index each, which expires with its last client (Fetch Standard §3.2)."""
-
-    stores: Stores
-
-    async def includes(self, origin: str) -> bool:
-        """Return whether an unexpired client registered a redirect URI of this origin."""
-        count = self.stores.registered_origins.count(digest(origin))
-        return bool((await self.stores.kv.write(count))[0])
-
-    async def add(self, record: RegisteredClient) -> None:
-        """Add the client to its origins; at an origin with too many, those that expire first are removed."""
-        origins, names = self.stores.registered_origins, _origin_digests(record)
-        expires_at = record.expires_at or FOREVER
-        counts = await self.stores.kv.write(
-            *[origins.add(name, record.client_id, expires_at=expires_at) for name in names]
-        )
-        for name, count in zip(names, counts, strict=True):
-            surplus = await self.stores.find_surplus(origins, name, count=count)
-            await self.stores.kv.write(*[origins.remove(name, one) for one in surplus])
-
-    def remove(self, record: RegisteredClient) -> Iterator[Command]:
-        """Yield the writes that remove the client from its origins."""
-        for name in _origin_digests(record):
-            yield self.stores.registered_origins.remove(name, record.client_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +179,3 @@ def _refuse_software_statement(metadata: Mapping[str, object]) -> None:
     if not isinstance(statement, str) or not looks_like_jwt(statement):
         raise errors.InvalidSoftwareStatement("software_statement is not a JWT")
     raise errors.UnapprovedSoftwareStatement("software statements are not accepted")
-
-
-def _origin_digests(record: RegisteredClient) -> set[str]:
-    redirect_uris = cast("list[str]", record.metadata.get("redirect_uris", []))
-    return {digest(origin) for uri in redirect_uris if (origin := origin_of(uri)) is not None}

@@ -102,9 +102,7 @@ def scopes_belong_to_one_api(file: ConfigurationFile) -> Iterator[Finding]:
 
 def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
     """Scopes, API resources and identity providers that are referred to are registered."""
-    described = (*file.identity_resources, *file.api_scopes)
-    scopes = {*IDENTITY_RESOURCES, *(one.name for one in described), OFFLINE_ACCESS}
-    scopes |= api_scope_names(file)
+    scopes = _known_scopes(file)
     resources = {resource.name for resource in file.api_resources}
     providers = {provider.name for provider in file.identity_providers}
     details_types = {each.type for each in file.authorization_details_types}
@@ -128,8 +126,21 @@ def references_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
         if kind.api_resource not in resources:
             location = ("authorization_details_types", at, "api_resource")
             yield report_unknown(location, kind.api_resource, resources, "API resource")
-    for name in sorted(file.registration.allowed_scopes - scopes):
-        yield report_unknown(("registration", "allowed_scopes", name), name, scopes, "scope")
+
+
+def scopes_for_strangers_are_registered(file: ConfigurationFile) -> Iterator[Finding]:
+    """Scope values that clients without an entry may ask for exist."""
+    scopes = _known_scopes(file)
+    for section in ("registration", "client_id_metadata"):
+        allowed: frozenset[str] = getattr(file, section).allowed_scopes
+        for name in sorted(allowed - scopes):
+            yield report_unknown((section, "allowed_scopes", name), name, scopes, "scope")
+
+
+def _known_scopes(file: ConfigurationFile) -> set[str]:
+    described = (*file.identity_resources, *file.api_scopes)
+    names = {*IDENTITY_RESOURCES, *(one.name for one in described), OFFLINE_ACCESS}
+    return names | api_scope_names(file)
 
 
 def report_unknown(location: Location, name: str, known: set[str], what: str) -> Finding:
@@ -171,6 +182,7 @@ FILE_RULES = (
     scopes_are_of_one_kind,
     scopes_belong_to_one_api,
     references_are_registered,
+    scopes_for_strangers_are_registered,
     algorithms_have_keys,
     pairwise_subjects_can_be_made,
 )

@@ -19,7 +19,6 @@ from service.model.client_entry import ClientEntry
 from service.model.profiles import FAPI2_ALGORITHMS, FAPI2_METHODS
 from service.model.registry import ApiResourceEntry
 from service.protocol.jwk import keys_in
-from service.protocol.scope import OFFLINE_ACCESS
 
 _ALGORITHMS = tuple(
     key.name
@@ -199,17 +198,6 @@ def signed_introspection(file: ConfigurationFile, clients: Clients) -> Iterator[
             yield Finding(
                 ("api_resources", at, "introspection_signed_response"), message, "set true"
             )
-
-
-def apis_by_url(file: ConfigurationFile, clients: Clients) -> Iterator[Finding]:
-    """MCP clients send the URL of an API as `resource` (RFC 8707 §2), and look for offline_access in discovery."""
-    if not any(api.url or "://" in api.name for api in file.api_resources):
-        message = "no API has a URL, which MCP clients send as resource (RFC 8707)"
-        yield Finding(("api_resources",), message, "url: https://mcp.example.com/mcp")
-    offline = any(client.allow_offline_access for client in clients)
-    if not offline and OFFLINE_ACCESS not in file.registration.allowed_scopes:
-        message = "no client may ask for offline_access, so discovery does not list it"
-        yield Finding(("clients",), message, "set allow_offline_access: true on one")
 
 
 def _apis_of(file: ConfigurationFile, clients: Clients) -> Iterator[tuple[int, ApiResourceEntry]]:

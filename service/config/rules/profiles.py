@@ -7,36 +7,18 @@ This is the one table: `docs/profiles.md` is made of it. What a rule demands of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from service.config.problem import Finding, warning
+from service.config.rules import mcp
 from service.config.rules import profile_rules as judge
+from service.config.rules.mcp import MCP
+from service.config.rules.profile_rule import Rule
 from service.config.schema.file import ConfigurationFile
-from service.model.client_entry import ClientEntry
 from service.model.profiles import FAPI2, MESSAGE_SIGNING, OAUTH21, SECURITY
-
-MCP = "mcp"
-"""OAuth 2.1 and what MCP clients need besides: a profile of the whole registry only."""
 
 _OAUTH21 = frozenset({OAUTH21, MCP})
 _ALL = _OAUTH21 | FAPI2
 _SIGNING = frozenset({MESSAGE_SIGNING})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A demand of one or more profiles."""
-
-    name: str
-    says: str
-    """With its place in the specification."""
-    profiles: frozenset[str]
-    of_client: Callable[[ClientEntry], Iterable[Finding]] | None = None
-    of_file: Callable[[ConfigurationFile, Iterable[ClientEntry]], Iterable[Finding]] | None = None
-    whole_registry: bool = False
-    """Whether it is for `check --profile` only."""
-    enforced: tuple[str, ...] = ()
-    """The files that enforce it at run time."""
 
 
 RULES: tuple[Rule, ...] = (
@@ -181,7 +163,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         name="issuer_in_answers",
         says="authorization responses have `iss` (FAPI 2.0 Security Profile §5.3.2.2, RFC 9207 §2)",
-        profiles=FAPI2,
+        profiles=FAPI2 | {MCP},
         enforced=("service/authorize/reply_to.py",),
     ),
     Rule(
@@ -244,13 +226,7 @@ RULES: tuple[Rule, ...] = (
         of_file=judge.algorithms_of_everybody,
         whole_registry=True,
     ),
-    Rule(
-        name="apis_by_url",
-        says="an API is named by its URL, and a client may ask for offline_access (RFC 8707 §2)",
-        profiles=frozenset({MCP}),
-        of_file=judge.apis_by_url,
-        whole_registry=True,
-    ),
+    *mcp.RULES,
 )
 PROFILES = (OAUTH21, SECURITY, MESSAGE_SIGNING, MCP, "fapi2")
 

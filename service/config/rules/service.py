@@ -161,6 +161,10 @@ def settings_are_used(file: ConfigurationFile) -> Iterator[Finding]:
     if file.registration.enabled and not file.registration.allowed_scopes:
         message = "is empty, so a registered client can ask for nothing"
         yield warning(("registration", "allowed_scopes"), message, "list openid, for a start")
+    documents = file.client_id_metadata
+    if documents.enabled and not documents.allowed_scopes:
+        message = "is empty, so a client with a metadata document can ask for nothing"
+        yield warning(("client_id_metadata", "allowed_scopes"), message, "list openid, for a start")
 
 
 FILE_RULES = (

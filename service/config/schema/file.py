@@ -59,6 +59,22 @@ class Registration(types.Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientIdMetadata(types.Section):
+    """Clients that nobody registers: their client_id is an https URL, and behind it is a document that describes them, as MCP
+    clients have it (draft-ietf-oauth-client-id-metadata-document-02)."""
+
+    enabled: bool = False
+    """true: such clients may ask users for access. The document is fetched when it is needed."""
+    allowed_hosts: types.Several[types.HostAndPort] = frozenset()
+    """The hosts whose documents are accepted, such as app.example.com; with a port unless it is 443. Empty: all public hosts, on
+    port 443."""
+    allowed_scopes: types.Several[types.ScopeValue] = frozenset()
+    """The scope values that these clients may ask for; offline_access allows them refresh tokens."""
+    cache: types.Lifetime = 3600
+    """How long a document counts until it is fetched again, at most; less where the document's server says so, but 5 minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ui(types.Section):
     """The look of the pages."""
 
@@ -111,6 +127,7 @@ class Settings(types.Section):
     ciba: Ciba = Ciba()
     outgoing: Outgoing = Outgoing()
     registration: Registration = Registration()
+    client_id_metadata: ClientIdMetadata = ClientIdMetadata()
     users: Users = Users()
     ui: Ui = Ui()
 

@@ -1,0 +1,159 @@
+"""Finds clients by the metadata document at the URL that is their client_id (draft-ietf-oauth-client-id-metadata-document-02).
+
+Whoever sends a request chooses the URL, so fetches are few, small, and only where the guarded client may go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+import msgspec
+
+from service.caching import BoundedCache, SingleFlight
+from service.clients.origins import RegisteredOrigins
+from service.clients.registration.document import DocumentPolicy
+from service.clock import clock
+from service.model.client import Client, Permissions
+from service.model.client_entry import ClientEntry
+from service.model.client_events import ClientDocumentFetched, ClientDocumentRefused
+from service.model.events import Emit
+from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
+from service.model.request_context import current_caller
+from service.protocol.client_id_url import ClientIdUrl
+from service.protocol.errors import InvalidClient, OAuthError, TemporarilyUnavailable
+from service.store.rate_limit import RateLimit, network_of
+
+MAX_BYTES = 5 * 1024
+"""Of a document (§8.7)."""
+
+CACHED_CLIENTS = 500
+
+AT_ONCE = 32
+"""Fetches of this process; one more is refused at once."""
+
+PER_NETWORK = 20
+"""Fetches per minute that the requests of one network cause."""
+
+PER_HOST = 60
+"""Fetches per minute at one host, whoever causes them."""
+
+SHORTEST = 300
+"""Seconds that a document counts whatever its Cache-Control says: a sign-in needs it several times."""
+
+ORIGINS_LIFETIME = ClientEntry(client_id="https://").absolute_refresh_token_lifetime
+"""Seconds for which scripts of a client may call the service, because its refresh tokens live as long."""
+
+_JSON = re.compile(r"application/(?:[a-z0-9!#$&^_.-]+\+)?json")
+_MAX_AGE = re.compile(r'max-age="?(\d{1,9})', re.IGNORECASE)
+_UNCACHED = re.compile(r"no-store|no-cache", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientDocuments:
+    """Keeps the clients of this process for a while, and never an error."""
+
+    http: HttpClient
+    """Guarded by the address policy, for bodies of `MAX_BYTES`."""
+    policy: DocumentPolicy
+    origins: RegisteredOrigins
+    per_network: RateLimit
+    per_host: RateLimit
+    lifetime: int
+    emit: Emit
+    _clients: BoundedCache[str, Client] = field(
+        default_factory=lambda: BoundedCache[str, Client](CACHED_CLIENTS), init=False
+    )
+    _fetches: SingleFlight[str, Client] = field(
+        default_factory=SingleFlight[str, Client], init=False
+    )
+    _places: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(AT_ONCE), init=False
+    )
+
+    def find_permissions(self, client_id: str) -> Permissions | None:
+        """Return what the operator allows such a client; None if the id is not a URL of an allowed host.
+
+        Nothing is fetched: a token that was issued does not depend on the client's web server.
+        """
+        return None if self.policy.parse(client_id) is None else self.policy.permissions
+
+    async def find(self, client_id: str) -> Client | None:
+        """Return the client; None if the id is not a URL of an allowed host.
+
+        Raise InvalidClient if the document is refused, and TemporarilyUnavailable if it cannot be fetched now.
+        """
+        url = self.policy.parse(client_id)
+        if url is None:
+            return None
+        client = self._clients.get(client_id)
+        if client is not None:
+            return client
+        if self._fetches.get(client_id) is None:
+            await self._count(url)
+        return await self._fetches.run(client_id, lambda: self._fetch(url))
+
+    async def _count(self, url: ClientIdUrl) -> None:
+        caller = current_caller.get()
+        if caller is not None:
+            await self.per_network.count(network_of(caller()))
+        await self.per_host.count(url.host)
+
+    async def _fetch(self, url: ClientIdUrl) -> Client:
+        if self._places.locked():
+            raise TemporarilyUnavailable("too many metadata documents of clients are being fetched")
+        async with self._places:
+            try:
+                answer = await self.http.fetch(url.url)
+            except Unreachable as error:
+                raise self._report_away(url, str(error)) from error
+        document = self._read(url, answer)
+        expires_at = clock() + ORIGINS_LIFETIME
+        try:
+            record = self.policy.build_record(url, document, expires_at=expires_at)
+            client = self.policy.build_client(record)
+        except OAuthError as error:
+            self.emit(ClientDocumentRefused(client_id=url.url, cause=error.description))
+            description = f"the client's metadata document is refused: {error.description}"
+            raise InvalidClient(description) from error
+        await self.origins.add(record)
+        self._clients.put(url.url, client, seconds=self._seconds(answer))
+        self.emit(ClientDocumentFetched(client_id=url.url))
+        return client
+
+    def _read(self, url: ClientIdUrl, answer: HttpAnswer) -> Mapping[str, object]:
+        """Return a document that names this client_id, character by character (§4)."""
+        status = answer.status
+        if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise self._report_away(url, f"status {status}")
+        if status != HTTPStatus.OK:
+            raise self._report_absent(url, f"status {status}")
+        media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if not _JSON.fullmatch(media_type):
+            raise self._report_absent(url, "its Content-Type is not JSON")
+        try:
+            document = msgspec.json.decode(answer.body, type=dict[str, object])
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._report_absent(url, "it is not a JSON object") from error
+        if document.get("client_id") != url.url:
+            raise self._report_absent(url, "its client_id is not its URL")
+        return document
+
+    def _report_away(self, url: ClientIdUrl, cause: str) -> TemporarilyUnavailable:
+        self.emit(ClientDocumentRefused(client_id=url.url, cause=cause))
+        return TemporarilyUnavailable("the client's metadata document cannot be fetched now")
+
+    def _report_absent(self, url: ClientIdUrl, cause: str) -> InvalidClient:
+        """Return the one error for whatever else is at the URL, of which no caller learns anything."""
+        self.emit(ClientDocumentRefused(client_id=url.url, cause=cause))
+        return InvalidClient("there is no metadata document of the client at its client_id")
+
+    def _seconds(self, answer: HttpAnswer) -> int:
+        """Return how long the document counts: as its Cache-Control says, within limits (§5.2, RFC 9111 §5.2.2)."""
+        control = answer.headers.get("Cache-Control", "")
+        found = _MAX_AGE.search(control)
+        wished = 0 if _UNCACHED.search(control) else int(found[1]) if found else self.lifetime
+        return min(self.lifetime, max(wished, SHORTEST))
