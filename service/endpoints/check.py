@@ -50,7 +50,7 @@ CREDENTIALS = "X-Check-Authorization"
 
 _VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
 _PER_TOKEN = Fields({"Vary": "Authorization", NOSNIFF: "nosniff"})
-_NOBODY = Fields({"Cache-Control": "no-store", NOSNIFF: "nosniff"})
+_NOBODY = Fields({"Cache-Control": "no-store", "Vary": "Authorization", NOSNIFF: "nosniff"})
 _LONGEST_AGE = 9
 """Digits of max_age."""
 
@@ -86,15 +86,16 @@ class CheckEndpoint:
             return Answer(_NOBODY, b"", 401)
         if api is None:
             return Answer(_NOBODY, b"", 404)
-        asked = _read_named(api, check) if check else _Asked(api, _read_demand(request), "")
-        if asked is None:
-            return Answer(_NOBODY, b"", 404)
         try:
+            asked = _read_named(api, check) if check else _Asked(api, _read_demand(request), "")
+            if asked is None:
+                return Answer(_NOBODY, b"", 404)
             token = await self._find_token(request, asked)
             headers = _headers(token, asked) | await self._make_token(request, token, asked)
         except OAuthError as error:
             if isinstance(error, InvalidRequest):
                 error.status = HTTPStatus.UNAUTHORIZED  # proxies know what to do with that
+            error.headers = {**error.headers, "Vary": "Authorization"}
             self.emit(TokenChecked(api=api.name, result=error.code))
             raise
         self.emit(TokenChecked(api=api.name, result="passed"))
@@ -249,6 +250,6 @@ def _headers(token: ActiveToken, asked: _Asked) -> dict[str, str]:
     return {
         "X-Token-Subject": quote(str(claims["sub"]), safe=_VISIBLE),
         "X-Token-Client": quote(str(claims["client_id"]), safe=_VISIBLE),
-        "X-Token-Scope": format_scope(token.scope & asked.api.scopes),
+        "X-Token-Scope": quote(format_scope(token.scope & asked.api.scopes), safe=_VISIBLE + " "),
         "Cache-Control": f"private, max-age={max(seconds, 0)}",
     }

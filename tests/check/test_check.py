@@ -8,6 +8,7 @@ import pytest
 
 from service.model.handle import new_handle, new_selector
 from tests.conftest import Clock, Start
+from tests.driving.authority import self_signed
 from tests.driving.dpop import DpopKey
 from tests.driving.registry import client_in
 from tests.driving.service import Answer, RunningService, basic
@@ -218,6 +219,73 @@ async def test_an_unknown_api_or_check_is_not_found(
     assert (answer.status, answer.body) == (404, b"")
 
 
+async def test_a_named_check_ignores_the_query_of_the_caller(
+    service: RunningService, token: str
+) -> None:
+    assert (await check(service, token, "api1/anything?scope=a&scope=b&max_age=x")).status == 200
+    assert (await check(service, token, "api1/read?scope=api1")).status == 403
+
+
+async def test_a_query_that_cannot_be_read_is_logged(
+    service: RunningService, token: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    await check(service, token, "api1?scope=a&scope=b")
+    assert "the query of a check cannot be understood" in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("path", ["api1", "api1?scope=api1.read", "api9", "api1?scope=a&scope=a"])
+@pytest.mark.parametrize("shown", [True, False], ids=["with a token", "without"])
+async def test_every_answer_depends_on_the_token(
+    service: RunningService, token: str, path: str, shown: bool
+) -> None:
+    answer = await check(service, token if shown else None, path)
+    assert answer.headers["Vary"] == "Authorization"
+    assert answer.status in {200, 401, 403, 404, 503}
+
+
+@pytest.mark.parametrize("sent", ["Bearer", "Bearer  ", "Bearer a b", "Basic eDp5", "x" * 5000])
+async def test_credentials_of_any_form_are_refused_with_401(
+    service: RunningService, sent: str
+) -> None:
+    answer = await service.get("/connect/check/api1", headers={"Authorization": sent})
+    assert answer.status == 401
+    assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
+
+
+async def test_values_of_headers_are_percent_encoded(start: Start, config: dict[str, Any]) -> None:
+    config["api_resources"][0]["scopes"].append("100%")
+    names = {"client_id": "the shop %", "allowed_scopes": ["api1", "100%"]}
+    config["clients"].append(client_in(config, "machine") | names)
+    config["users"]["list"].append(
+        config["users"]["list"][0] | {"sub": "Zoë K.", "username": "zoe"}
+    )
+    service = await start(config)
+    form = {"grant_type": "client_credentials", "scope": "api1 100%"}
+    answer = await service.token(("the shop %", "machine-secret"), **form)
+    told = (await check(service, answer["access_token"])).headers
+    assert (told["X-Token-Client"], told["X-Token-Scope"]) == ("the%20shop%20%25", "100%25 api1")
+    form = {"username": "zoe", "password": "alice-password", "scope": "api1"}
+    answer = await service.token("frontend", grant_type="password", **form)
+    told = (await check(service, answer["access_token"])).headers
+    assert told["X-Token-Subject"] == "Zo%C3%AB%20K."
+
+
+@pytest.mark.rfc("8705#3")
+async def test_a_token_that_is_bound_to_a_certificate_needs_it(
+    start: Start, config: dict[str, Any]
+) -> None:
+    own = self_signed("CN=app")
+    config["server"]["client_certificate_header"] = "Client-Cert"
+    client_in(config, "machine")["tls_client_certificate_bound_access_tokens"] = True
+    service = await start(config)
+    form = {"grant_type": "client_credentials", "scope": "api1"}
+    token = (await service.token("machine", headers=own.headers(), **form))["access_token"]
+    answer = await check(service, token, **own.headers())
+    assert (answer.status, answer.headers["Cache-Control"]) == (200, "private, max-age=0")
+    for shown in ({}, self_signed("CN=app").headers()):
+        assert (await check(service, token, **shown)).refusal == (401, "invalid_token")
+
+
 async def test_head_is_answered_without_a_body(service: RunningService, token: str) -> None:
     assert (await check(service, token, method="HEAD")).status == 200
     assert (await check(service, None, method="HEAD")).status == 401
@@ -253,6 +321,20 @@ class TestStrangers:
             "Bearer " + token,
         ):
             assert await ask(wrong) == 401
+
+    @pytest.mark.rfc("9449#7")
+    async def test_with_them_the_original_request_is_believed(
+        self, service: RunningService
+    ) -> None:
+        key = DpopKey(service.issuer)
+        form = {"grant_type": "client_credentials", "scope": "api1"}
+        answer = await service.post("/connect/token", auth="machine", headers=key.header(), **form)
+        token, url = answer["access_token"], "https://shop.example/orders/7"
+        proof = key.proof("", "PUT", access_token=token, htu=url)
+        sent = {"DPoP": proof, "X_Original_URL": url, "X_Original_Method": "PUT"}
+        assert (await check(service, token, scheme="DPoP", **sent)).body == b""
+        sent["X_Check_Authorization"] = basic("api1", "api1-secret")
+        assert (await check(service, token, scheme="DPoP", **sent)).status == 200
 
 
 async def test_answers_are_counted_by_api(service: RunningService, token: str) -> None:

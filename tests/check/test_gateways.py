@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession, web
 
+from service.model.handle import new_handle, new_selector
+from tests.check.traefik import serving_by
+from tests.conftest import Start
 from tests.driving.dpop import DpopKey
 from tests.driving.listening import listening
 from tests.driving.ports import lasting_ports
@@ -21,7 +25,7 @@ from tests.driving.service import RunningService, claims_in
 
 pytestmark = [
     pytest.mark.rfc("6750#3", "9449#7"),
-    pytest.mark.needs("nginx", "haproxy", "caddy"),
+    pytest.mark.needs("nginx", "haproxy", "caddy", "import envoy"),
     pytest.mark.usefixtures("one_store"),
 ]
 
@@ -30,11 +34,17 @@ COMMANDS = {
     "nginx.conf": ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf"],
     "haproxy.cfg": ["haproxy", "-db", "-q", "-f", "haproxy.cfg"],
     "Caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
+    "envoy.yaml": [
+        *(sys.executable, "-m", "envoy._main", "-c", "envoy.yaml", "--disable-hot-restart"),
+        *("--concurrency", "1", "--log-level", "error"),
+    ],
 }
 TEMPORARY = " ".join(
     f"{kind}_temp_path {kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 )
 """Folders of nginx, which otherwise are those of its package."""
+TRAEFIK = "traefik.yaml"
+"""A stand-in does what it says; see tests/check/traefik.py."""
 FORGED = {
     "X-Token-Subject": "root",
     "X-Token-Client": "root",
@@ -54,32 +64,49 @@ async def show_headers(request: web.Request) -> web.Response:
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
     config["server"] = {"trusted_proxies": ["127.0.0.1"]}
+    config["api_resources"][0]["checks"] = {"call": {"scope": ["api1"]}}  # which Envoy names
     return config
 
 
-@pytest.fixture(params=COMMANDS)
+@pytest.fixture(params=[*COMMANDS, TRAEFIK])
 async def gateway(
-    request: pytest.FixtureRequest, service: RunningService, tmp_path: Path
+    request: pytest.FixtureRequest,
+    service: RunningService,
+    config: dict[str, Any],
+    tmp_path: Path,
 ) -> AsyncIterator[str]:
-    """The URL of a real proxy with its file, at other ports, before the service and an API."""
-    (port,) = lasting_ports(1)
+    """The URL of a real proxy with its file, before the service and an API."""
+    async with proxying(request.param, tmp_path, service.issuer, config) as url:
+        yield url
+
+
+@asynccontextmanager
+async def proxying(
+    name: str, folder: Path, service: str, config: dict[str, Any]
+) -> AsyncIterator[str]:
+    """A real proxy with its file of the examples, at other ports, before a service at this URL and an API."""
+    port, (own,) = service.rpartition(":")[2], lasting_ports(1)
     async with listening(show_headers) as api:
+        ports = {"8080": port, "3002": api.rpartition(":")[2], "3001": own}.items()
         here = {
-            "127.0.0.1:8080": service.issuer.removeprefix("http://").replace(
-                "localhost", "127.0.0.1"
-            ),
-            "127.0.0.1:3002": api.removeprefix("http://"),
-            "127.0.0.1:3001": f"127.0.0.1:{port}",
+            **{f"127.0.0.1:{there}": f"127.0.0.1:{now}" for there, now in ports},
+            **{f"port_value: {there}": f"port_value: {now}" for there, now in ports},
             "access_log off;": f"access_log off; {TEMPORARY}",
         }
+        if config["api_resources"][0].get("check") == {"token": "jwt"}:
+            here["request_headers_to_remove: [authorization]"] = ""  # as Envoy's file says
         for file in FILES.iterdir():
             text = file.read_text()
             for there, now in here.items():
                 text = text.replace(there, now)
-            (tmp_path / file.name).write_text(text)
-        with running(COMMANDS[request.param], tmp_path) as process:
-            await until_listening(port, process)
-            yield f"http://127.0.0.1:{port}"
+            (folder / file.name).write_text(text)
+        if name == TRAEFIK:
+            async with serving_by((folder / name).read_text(), port=own) as url:
+                yield url
+            return
+        with running(COMMANDS[name], folder) as process:
+            await until_listening(own, process)
+            yield f"http://127.0.0.1:{own}"
 
 
 @contextmanager
@@ -156,6 +183,21 @@ async def test_the_gateway_lets_pass_a_proof_for_the_callers_own_url(
     assert await send(orders) == 200
     assert await send(orders, htu=other) == 401
     assert await send(orders, htu=other, forged=other) == 401
+
+
+@pytest.mark.parametrize("away", ["service", "store"])
+@pytest.mark.parametrize("name", [*COMMANDS, TRAEFIK])
+async def test_while_the_service_or_its_store_is_away_nothing_passes(
+    start: Start, config: dict[str, Any], tmp_path: Path, name: str, away: str
+) -> None:
+    config["store"] = {"url": "redis://127.0.0.1:1", "timeout": "1s"}
+    url = f"http://127.0.0.1:{lasting_ports(1)[0]}"
+    if away == "store":
+        url = (await start(config)).issuer
+    async with proxying(name, tmp_path, url, config) as gateway:
+        token = new_handle("access_token", new_selector()).text
+        status, _, _ = await ask(f"{gateway}/orders", Authorization=f"Bearer {token}")
+        assert status in {500, 502, 503}
 
 
 class TestTokens:
