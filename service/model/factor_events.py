@@ -13,6 +13,7 @@ class FactorEnrolled(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     method: str
     """otp, or passkey."""
+    address: str
 
 
 class FactorRemoved(msgspec.Struct, frozen=True, kw_only=True):

@@ -50,7 +50,7 @@ async def enrol(browser: Browser, name: str = "") -> tuple[Phone, Page]:
 async def test_app_is_enrolled_by_its_first_code(browser: Browser, events: list[object]) -> None:
     phone, done = await enrol(browser, "My phone")
     assert len(phone.recovery_codes) == 10
-    assert FactorEnrolled(subject=ALICE, method="otp") in events
+    assert FactorEnrolled(subject=ALICE, method="otp", address="127.0.0.1") in events
     page = await browser.get(done.element("continue")["href"] or "")
     assert (page.path, "My phone" in page.text) == (SECURITY, True)
     assert phone.secret not in page.text

@@ -45,7 +45,7 @@ async def test_new_passkey_signs_in_alone(
 ) -> None:
     done = await add(browser, add_page, mine)
     assert done.has("recovery-codes")
-    assert FactorEnrolled(subject=ALICE, method="passkey") in events
+    assert FactorEnrolled(subject=ALICE, method="passkey", address="127.0.0.1") in events
     browser.forget_cookies()
     assert "code" in (await use(browser, await app.authorize(), mine)).parameters
 

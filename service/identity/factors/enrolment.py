@@ -94,7 +94,8 @@ class FactorChanges:
         stored = await self.second_factors.enrolled.change(
             attempt.sub, lambda factors: None if factors.recovery_codes else _with(factors, codes)
         )
-        self.emit(FactorEnrolled(subject=attempt.sub, method=method.name))
+        where = attempt.address
+        self.emit(FactorEnrolled(subject=attempt.sub, method=method.name, address=where))
         await self._tell(attempt.sub, "factor_enrolled", method.name)
         return AddedFactor(amr=amr, recovery_codes=codes if stored else ())
 
