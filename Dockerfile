@@ -13,7 +13,8 @@ COPY requirements.lock requirements-tracing.lock requirements-all.lock requireme
 RUN if [ ${LOCK} = requirements-ldap.lock ]; then apt-get -qq update && \
     apt-get -qq install -y --no-install-recommends gcc libc6-dev libldap-dev libsasl2-dev >/dev/null; fi
 # The first one holds what compiles the package that has no wheel.
-RUN python -m venv --without-pip .venv && for lock in requirements.lock ${LOCK}; do \
+RUN python -m venv --without-pip .venv && set -- requirements.lock ${LOCK} && \
+    if [ $1 = $2 ]; then shift; fi && for lock; do \
     python -m pip --python .venv/bin/python install --no-compile --only-binary :all: --no-binary python-ldap \
     --no-build-isolation --require-hashes -r $lock || exit 1; done
 COPY pyproject.toml LICENSE ./

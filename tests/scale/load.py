@@ -14,7 +14,7 @@ from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
 from tests.driving.service import RunningService, header_of
 
-PAUSE = 0.05
+PAUSE = 0.12
 """Seconds between two works of a caller, so that replicas that start have some of the machine too."""
 
 Work = Callable[[RunningService], Awaitable[str | None]]

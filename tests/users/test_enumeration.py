@@ -129,9 +129,15 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 
 @pytest.mark.parametrize(
-    "make", [from_file, from_sql, from_own_class], ids=lambda make: make.__name__
+    ("make", "hashes"),
+    [
+        *(pytest.param(from_file, HASHES[name], id=f"from_file-{name}") for name in HASHES),
+        *(
+            pytest.param(make, MIXED, id=f"{make.__name__}-mixed")
+            for make in (from_sql, from_own_class)
+        ),
+    ],
 )
-@pytest.mark.parametrize("hashes", HASHES.values(), ids=list(HASHES))
 async def test_every_refusal_is_the_same_and_as_slow_as_the_slowest_hash(
     start: Start, recorder: Recorder, make: Make, hashes: list[str], tmp_path: Path
 ) -> None:

@@ -61,5 +61,5 @@ async def _told(party: RelyingParty, tokens: Answer, *, times: int = 1) -> None:
     sid = claims_in(tokens["id_token"])["sid"]
     arrived: list[str] = []
     while arrived.count(sid) < times:
-        told = await party.claims(len(arrived) + 1, seconds=20)
+        told = await party.claims(len(arrived) + 1)
         arrived = [claims["sid"] for claims in told]
