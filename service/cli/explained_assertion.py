@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from service.cli.table import format_time
+from service.clock import clock
 from service.identity.assertions import ASSERTION_TYPES, ForeignAssertion
 from service.keys.jose import JwtRefused, VerifiedClaims, unverified_claims
+from service.model.credentials import RequestCredentials
 from service.parts import Parts
 from service.protocol.id_jag import TYP
 
@@ -27,6 +29,27 @@ async def explain_assertion(parts: Parts, token: str) -> dict[str, str] | None:
         return facts | {"state": f"refused: {refused}"}
     state = "holds" if first else "refused: it has been used before"
     return facts | _describe(found) | {"state": state}
+
+
+async def explain_workload(parts: Parts, token: str) -> dict[str, str] | None:
+    """Return which client or API a workload with this token is; None if it is of no issuer of `workload_issuers`."""
+    request = RequestCredentials.of_assertion(token, endpoint="", now=clock())
+    workloads = parts.clients.authentication.workloads
+    presented = workloads.find(request)
+    if presented is None:
+        return None
+    sub = str(presented.unverified_claims.get("sub"))
+    facts = {"kind": "token of a workload (JWT)", "issuer": presented.issuer.name, "subject": sub}
+    try:
+        await workloads.verify(presented, request.now)
+    except JwtRefused as refused:
+        return facts | {"state": f"refused: {refused}"}
+    if presented.workload is None:
+        return facts | {"state": "refused: no rule fits"}
+    rule, name = presented.workload
+    party = {"client": name} if rule.api_resource is None else {"api_resource": name}
+    template = {} if rule.template is None else {"template": rule.template}
+    return facts | party | template | {"state": "holds"}
 
 
 def explain_issued_id_jag(claims: VerifiedClaims) -> dict[str, str]:

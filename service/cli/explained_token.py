@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from service.cli.explained_assertion import explain_assertion, explain_issued_id_jag
+from service.cli.explained_assertion import (
+    explain_assertion,
+    explain_issued_id_jag,
+    explain_workload,
+)
 from service.cli.table import format_time
 from service.clock import clock
 from service.grants.token_exchange.transaction_token import TYP as TXN_TOKEN_TYPE
@@ -50,7 +54,7 @@ async def _explain_jwt(parts: Parts, token: str) -> Facts:
         # other JWTs of the service, such as signed userinfo answers, lack some of these
         jose.require_claims(claims, {"aud": (str, list), "exp": int, "iat": int, "sub": str})
     except JwtRefused as refused:
-        foreign = await explain_assertion(parts, token)
+        foreign = await explain_workload(parts, token) or await explain_assertion(parts, token)
         return foreign or {"kind": "JWT", **_list_header(token), "state": f"inactive: {refused}"}
     typ = jose.unverified_header(token).get("typ")
     if typ == id_jag.TYP:

@@ -10,7 +10,7 @@ from service.cli.settings import FILE, file_option, load_settings
 from service.cli.table import format_option, print_json
 from service.cli.ways.drawing import FORMATS, Edge, edge_members
 from service.cli.ways.expected import BadRow, find_failures, read_rows
-from service.cli.ways.finding import find_ways
+from service.cli.ways.finding import find_entry, find_ways
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.cli.ways.places import Places
 
@@ -38,6 +38,7 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
       python -m service graph --to api2 --format svg > reach.svg
     """
     registry = load_settings(file).registry
+    client = client and find_entry(registry, client)
     unknown = [*find_unknown(registry, client or next(iter(registry.clients), ""), api)]
     if unknown and (client or api):
         raise click.ClickException("; ".join(unknown))
@@ -66,6 +67,7 @@ def why(client: str, api: str, scope: str | None, file: Path, output: str) -> No
       python -m service why frontend api2
     """
     registry, places = load_settings(file).registry, Places(file)
+    client = find_entry(registry, client)
     ways = find_ways(registry)
     found = [
         Edge(way, places.way(way))

@@ -65,6 +65,7 @@ class ClientAuthentication:
             if method.name not in parts.without
         )
         parameters = frozenset[str]().union(*(method.reads for method in methods))
+        self.workloads = parts.workloads
         self._realm = parts.assertions.issuer
         self._methods = methods
         self._clients = clients

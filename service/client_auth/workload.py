@@ -32,7 +32,7 @@ _TYP = frozenset({UNNAMED, "jwt", "jose"})
 """The `typ` of JWT-SVIDs (JWT-SVID §2.3) and of other tokens, in lower case; Kubernetes writes none."""
 
 
-class _Presented(NamedTuple):
+class Presented(NamedTuple):
     """A token as it came in: its issuer by its own word, and what a rule makes of its unverified claims."""
 
     token: str
@@ -51,7 +51,7 @@ class WorkloadAssertions:
     keys: WorkloadKeys
     clock_skew: int
 
-    def find(self, request: RequestCredentials) -> _Presented | None:
+    def find(self, request: RequestCredentials) -> Presented | None:
         """Return the token of a workload in the request; None if none claims to be of a configured issuer."""
         token, kind = (
             request.params.get(name) for name in ("client_assertion", "client_assertion_type")
@@ -63,10 +63,10 @@ class WorkloadAssertions:
             claims = jose.unverified_claims(token)
             for issuer in issuers.values():
                 if _is_of(issuer, claims):
-                    return _Presented(token, kind, issuer, claims, issuer.find_workload(claims))
+                    return Presented(token, kind, issuer, claims, issuer.find_workload(claims))
         return None
 
-    async def verify(self, presented: _Presented, now: int) -> None:
+    async def verify(self, presented: Presented, now: int) -> None:
         """Raise JwtRefused unless the issuer has signed the token for this service, and for now (RFC 7523 §3)."""
         issuer = presented.issuer
         spiffe = issuer.kind == "spiffe" and presented.type == JWT_SPIFFE

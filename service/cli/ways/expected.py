@@ -9,7 +9,7 @@ from typing import cast
 
 import yaml
 
-from service.cli.ways.finding import Way
+from service.cli.ways.finding import Way, find_entry
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.model.registry import Registry
 
@@ -92,7 +92,7 @@ def _of_client(
     ways: Collection[Way],
     reach: Mapping[tuple[str, str], frozenset[str]],
 ) -> Iterator[str]:
-    client = str(row.client)
+    client = find_entry(registry, str(row.client))
     for expected, names in ((True, row.can), (False, row.cannot)):
         for name in names:
             api, _, value = name.partition(" ")

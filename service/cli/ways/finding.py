@@ -16,6 +16,7 @@ from service.model.authorization import DELEGATION
 from service.model.client import Client
 from service.model.registry import Registry
 from service.model.token_exchange import SELF, ExchangeCase, ExchangeRule
+from service.model.workload import find_template
 from service.protocol.errors import OAuthError
 from service.protocol.params import Params
 from service.protocol.token_types import GRANT_TYPE as TOKEN_EXCHANGE
@@ -60,6 +61,13 @@ class Sources:
         found = [way for way in ways if way.grant_types != (CLIENT_CREDENTIALS,)]
         apis = self.apis.union(way.api for way in found)
         return Sources(apis, self.scope.union(*(way.scope for way in found)))
+
+
+def find_entry(registry: Registry, client_id: str) -> str:
+    """Return the client whose entry says what this one may do: the template of a client that a rule makes, else itself."""
+    if client_id in registry.clients:
+        return client_id
+    return find_template(registry.workload_issuers.values(), client_id) or client_id
 
 
 def find_ways(registry: Registry) -> tuple[Way, ...]:
