@@ -115,7 +115,7 @@ class GrantService:
         self.post("/connect/revocation", client, token=token)
 
     def post(self, path: str, name: str | None = None, /, **form: str | list[str] | None) -> Answer:
-        """Send any form, as this client or API unless it is None."""
+        """Send any form, authenticated as this client or API; without a name, unauthenticated."""
         sent = {key: value for key, value in form.items() if value is not None}
         request = Request(self._issuer + path, urlencode(sent, doseq=True).encode())  # noqa: S310 - our own address
         if name is not None:

@@ -26,7 +26,7 @@ reports what is wrong in a file, with the line and a remedy.
   unset name without a default is an error.
 - `SERVICE_HOST`, `SERVICE_PORT`, `SERVICE_WORKERS` and `SERVICE_STORE_URL` take precedence over the file, and flags of
   `serve` over these.
-- Unquoted `true`, `false`, `null` and numbers are no text; everything else is (YAML 1.2), also `no` and `22:30`. The tags
+- Unquoted `true`, `false`, `null` and numbers are not text; everything else is (YAML 1.2), also `no` and `22:30`. The tags
   `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map` are possible; any other one, such as `!vault`, is an
   error.
 - SIGHUP reads the file again and replaces clients, resources, scopes, providers, tenants, users and extension grants, all or

@@ -77,7 +77,7 @@ class CibaReader:
         )
 
     def _check_user(self, user: User, request: AuthorizeRequest) -> None:
-        """Raise UnknownUserId for a user of another tenant, CibaAccessDenied for one who may not use the client."""
+        """Raise UnknownUserId for a user of another tenant, CibaAccessDenied for one without permission for the client."""
         registry, permissions = self.reader.clients.registry.current, request.client.permissions
         if not request.accepts_tenant(registry.tenant_of(LOCAL, user.claims)):
             raise UnknownUserId("no user is the one that the hint names")

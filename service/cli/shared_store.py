@@ -24,7 +24,7 @@ STORE_UNREACHABLE = 3
 
 
 def on_store(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
-    """Do work on the store of the running service, which cannot be memory://."""
+    """Run work on the store of the running service, which cannot be memory://."""
     if settings.store.url.startswith("memory:"):
         raise click.ClickException(
             "memory:// is a store inside the process of the service, so that no other process can "
@@ -34,7 +34,7 @@ def on_store(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) ->
 
 
 def with_shared(settings: Configuration, work: Callable[[Shared], Awaitable[T]]) -> T:
-    """Do work with the shared parts, or end the program with the reason why that is impossible."""
+    """Run work with the shared parts, or end the program with the reason why that is impossible."""
 
     async def run() -> T:
         shared = Shared(settings)

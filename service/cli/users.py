@@ -95,12 +95,12 @@ def list_users(settings: Configuration, prefix: str, limit: int, output: str) ->
       python -m service users list --prefix al
     """
 
-    async def listed(_: Shared, directory: Directory) -> list[dict[str, object]]:
+    async def find_users(_: Shared, directory: Directory) -> list[dict[str, object]]:
         # One more, to know whether that is all.
         found = await directory.list_users(fold_username(prefix), limit + 1)
         return [_summary(user) for user in found]
 
-    found = _with_users(settings, listed)
+    found = _with_users(settings, find_users)
     if len(found) > limit:
         found = found[:limit]
         click.echo("there are more; give a longer --prefix or a higher --limit", err=True)
@@ -122,7 +122,7 @@ def show(settings: Configuration, person: Person, output: str) -> None:
       python -m service users show --username alice --format json
     """
 
-    async def described(shared: Shared, directory: Directory) -> dict[str, object]:
+    async def describe_user(shared: Shared, directory: Directory) -> dict[str, object]:
         user = await person.find(directory)
         facts = _summary(user) | {"claims": user.claims}
         if settings.store.url.startswith("memory:"):
@@ -137,7 +137,7 @@ def show(settings: Configuration, person: Person, output: str) -> None:
             "consents": len(await records.consents.find_all_of(user.sub)),
         }
 
-    found = _with_users(settings, described)
+    found = _with_users(settings, describe_user)
     if output == "json":
         print_json(found)
     else:
@@ -171,9 +171,9 @@ def enable(settings: Configuration, person: Person) -> None:
 @users.command("reset-factors")
 @pass_person
 def reset_factors(settings: Configuration, person: Person) -> None:
-    """Remove all second factors and recovery codes of a person who has lost them.
+    """Remove all second factors and recovery codes of a person, for example after the loss of a phone.
 
-    Make sure who asks for it: whoever knows the password can enrol new ones afterwards.
+    Make sure that this person asks for it: the password alone is enough to enrol new ones afterwards.
 
     \b
     Example:
@@ -204,7 +204,7 @@ def reset_factors(settings: Configuration, person: Person) -> None:
 def end(settings: Configuration, person: Person) -> None:
     """End everything of a person: consents, sessions, and all tokens, those with offline access too.
 
-    Clients are told of the ended sessions. The user may sign in again; `users disable` prevents that.
+    Clients get logout tokens for the ended sessions. The user may sign in again; `users disable` prevents that.
 
     \b
     Example:
@@ -247,7 +247,7 @@ def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> s
 
 
 def _with_users(settings: Configuration, work: Callable[[Shared, Directory], Awaitable[T]]) -> T:
-    """Do work with the users, which needs no store that other processes reach."""
+    """Run work with the users, which needs no store that other processes reach."""
 
     async def run(shared: Shared) -> T:
         directory = open_directory(shared)

@@ -69,7 +69,7 @@ class _Supervisor(Arbiter):
         self.kill_workers(signal.SIGHUP)
 
     def _ignore(self) -> None:
-        """Do nothing at signals that gunicorn understands and this service does not promise."""
+        """Ignore signals that gunicorn understands and this service does not promise."""
 
     handle_ttin = handle_ttou = handle_usr1 = handle_usr2 = handle_winch = _ignore
 
@@ -151,7 +151,7 @@ class _Worker(Worker):
             signal.signal(each, signal.SIG_DFL)
 
     def load_wsgi(self) -> None:
-        """Do nothing: what is served is made in the worker's own event loop."""
+        """Load no application: each worker makes its own in its event loop."""
 
     def run(self) -> None:
         # If one of the first fails to start, gunicorn gives up; a later one must not stop the others.

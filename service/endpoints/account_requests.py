@@ -185,7 +185,7 @@ class AccountRequestsEndpoint:
     def _lacks_factor(self, pending: PendingRequest, client: Client, session: Session) -> bool:
         """Return whether the client, or what it asks for, needs more than the user has given.
 
-        Whoever has a second factor has given one to come here: others would have to be enrolled first.
+        A user with a second factor has used it to open this page; one without would have to enrol it first.
         """
         registry = self.sign_in.flow.registry.current
         lacks = lacks_second_factor(session.methods, Factors(), find_requirement(registry, client))

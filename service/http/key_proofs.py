@@ -123,7 +123,7 @@ class TokenGuard:
             raise self.add_challenge(error, request) from error
 
     async def find_token_of(self, request: Message, original: OriginalRequest) -> ActiveToken:
-        """Do the same for a request that a proxy asks about, whose body is not read."""
+        """Return the token of a request that a proxy asks about, whose body is not read."""
         try:
             text = presented_token(request, "bearer", "dpop")
             return await self._find(request, text, original)

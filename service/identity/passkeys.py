@@ -68,7 +68,7 @@ class RelyingParty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Who is asked for a passkey, and for what; the response counts for exactly this."""
+    """One request for a passkey: its user, browser and purpose; the response counts for exactly this."""
 
     purpose: Purpose
     browser: str
@@ -93,7 +93,7 @@ class Asking:
 
 
 class _Signed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the authenticator says: of a new passkey the first group, of a use the second (§5.1.8)."""
+    """The authenticator's response: for a new passkey the first group of members, for a use the second (§5.1.8)."""
 
     client_data: _Base64url = msgspec.field(name="clientDataJSON")
     attestation: _Base64url = msgspec.field(name="attestationObject", default="")
@@ -112,7 +112,7 @@ class _Response(msgspec.Struct, frozen=True):
 
 
 class _ClientData(msgspec.Struct, frozen=True):
-    """What the browser says of the page that asked (§5.8.1)."""
+    """The browser's statement about the page that asked (§5.8.1)."""
 
     challenge: str
     cross_origin: bool = msgspec.field(name="crossOrigin", default=False)

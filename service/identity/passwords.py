@@ -142,7 +142,7 @@ class Passwords:
 
 
 def usable_hash(stored: str | None) -> PasswordHash | None:
-    """Return a hash that can be compared with; None if there is none."""
+    """Return the stored hash in its parts; None if it is missing or cannot be verified."""
     if not stored:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Finds the tenant that a request is for, and with it the users who may answer it."""
+"""Finds the tenant that a request is for, and so the users that may sign in for it."""
 
 from __future__ import annotations
 

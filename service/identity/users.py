@@ -114,7 +114,7 @@ class FileUsers:
         return [self._by_username[name] for name in names[:limit]]
 
     async def close(self) -> None:
-        """Do nothing."""
+        """Close nothing: the users are in the configuration."""
 
     def _refresh(self) -> None:
         users = self._registry.current.users

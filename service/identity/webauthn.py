@@ -35,7 +35,7 @@ logging.getLogger("fido2").setLevel(logging.WARNING)  # below, it logs the ids o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCredential:
-    """What a registration says of the new key."""
+    """The members of a registration that describe the new key."""
 
     credential_id: str
     public_key: str

@@ -69,7 +69,7 @@ class StoredKeys:
         self._fill_ring()
 
     def read_files(self) -> None:
-        """Do nothing: the operator's files are another source."""
+        """Read none: keys from the operator's files are another source."""
 
     async def rotate(self, *, at_once: bool) -> Keys:
         """Announce a successor for every algorithm, unless one is announced already.

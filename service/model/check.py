@@ -1,4 +1,4 @@
-"""What a proxy asks about a request, before it passes it on to an API."""
+"""A proxy's question about a request, before it passes the request on to an API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CheckSettings(types.Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand(types.Section):
-    """What a request to the API needs; proxies that append the original path name it (`/connect/check/API/NAME/…`)."""
+    """The requirements of a request to the API; proxies that append the original path name it (`/connect/check/API/NAME/…`)."""
 
     scope: types.Several[types.ScopeValue] = frozenset()
     """The scope values that the access token must all have."""

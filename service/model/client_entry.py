@@ -173,7 +173,7 @@ class ClientEntry(types.Section):
     identity_provider_restrictions: types.Many[types.Text] = ()
     """The identity providers whose users may use the client; empty: all."""
     allowed_users: types.Many[Condition] = ()
-    """The users who may use the client, by their present claims and `sub`: a list of conditions, one of which has to hold, such as
+    """The users with permission to use the client, by their present claims and `sub`: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {sub: ["1"]}]. In a condition, each claim has to have one of its values. Empty: all users."""
     tenants: types.Several[types.Text] = frozenset()
     """The tenants whose users may use the client; empty: the users of all tenants, and those of none."""

@@ -1,4 +1,4 @@
-"""Conditions on claims, by which config.yaml says who may do something."""
+"""Conditions on claims, by which config.yaml gives users permissions."""
 
 from __future__ import annotations
 

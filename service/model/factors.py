@@ -63,7 +63,7 @@ class Factors:
 
     @property
     def is_enrolled(self) -> bool:
-        """Whether the person has a second factor; recovery codes alone are none."""
+        """Whether the person has a second factor; recovery codes alone do not count."""
         return self.totp is not None or bool(self.passkeys)
 
 
@@ -74,7 +74,7 @@ FactorChange = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorNotice:
-    """What a person is told: that somebody, who should be this person, changed how to sign in."""
+    """A notification for a person: their factors were changed, which should have been by themselves."""
 
     subject: str
     change: FactorChange

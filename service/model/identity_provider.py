@@ -78,14 +78,14 @@ class IdentityProvider(types.Section):
     claims: dict[str, types.Text] = field(default_factory=dict)
     """Claims of the provider and their names here, such as {mail: email}; standard claims need not be listed."""
     allowed_claims: types.Many[Condition] = ()
-    """The users who may sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
+    """The users with permission to sign in, by the provider's own claims: a list of conditions, one of which has to hold, such as
     [{groups: [staff]}, {hd: [partner.example]}]. In a condition, each claim has to have one of its values. Empty: all users."""
     link_by: Literal["subject", "verified_email"] = "subject"
     """subject: the provider's users have accounts of their own here. verified_email: one whose e-mail address the provider has
-    verified signs in to the account of the one user of this service who has the same verified address; needs trust_email."""
+    verified signs in to the account of the one user of this service with the same verified address; needs trust_email."""
     trust_email: bool = False
-    """true: the provider's word that it has verified an e-mail address counts. Whoever runs the provider can then sign in as any user
-    of this service with a verified address of `domains`, or, if that is empty, of any domain that is no other provider's."""
+    """true: the provider's word that it has verified an e-mail address counts. The operator of the provider can then sign in as any user
+    of this service with a verified address of `domains`, or, if that is empty, of any domain that no other provider has."""
     trust_acr: bool = False
     """true: `acr` and `amr` of the provider are accepted like those of a sign-in here; false: they are ignored."""
     logo_uri: types.WebUrl | None = None

@@ -28,7 +28,7 @@ class HttpBody:
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """By which the service itself authenticates to another server (RFC 8446 §4.4.2); files in PEM."""
+    """The certificate by which the service authenticates to another server (RFC 8446 §4.4.2); files in PEM."""
 
     certificate: Path
     private_key: Path

@@ -37,7 +37,7 @@ MICROSECONDS = {
 
 
 class UnusableHash(ValueError):
-    """The stored text is no hash in a known format, or would cost too much; the message does not repeat it."""
+    """The stored text is not a hash in a known format, or would cost too much; the message does not repeat it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def _argon2(stored: str) -> PasswordHash | None:
         return None
     variant, version, memory, passes, lanes, salt, digest = found.groups()
     cost = (int(memory), int(passes), int(lanes), int(version or 16))
-    return _argon2_of(variant, cost, _decoded(salt), _decoded(digest))
+    return _argon2_of(variant, cost, _decode_base64(salt), _decode_base64(digest))
 
 
 def _argon2_of(
@@ -148,7 +148,7 @@ def _scrypt(stored: str) -> PasswordHash | None:
     if found is None:
         return None
     exponent, r, p = (int(each) for each in found.groups()[:3])
-    salt, digest = map(_decoded, found.groups()[3:])
+    salt, digest = map(_decode_base64, found.groups()[3:])
     return PasswordHash(
         scheme="scrypt", variant="", cost=(1 << exponent, r, p), salt=salt, digest=digest
     )
@@ -164,8 +164,8 @@ def _pbkdf2(stored: str) -> PasswordHash | None:
     return _pbkdf2_of(
         function or "sha1",
         int(iterations),
-        _decoded(salt.translate(plus)),
-        _decoded(digest.translate(plus)),
+        _decode_base64(salt.translate(plus)),
+        _decode_base64(digest.translate(plus)),
     )
 
 
@@ -175,7 +175,7 @@ def _django(stored: str) -> PasswordHash | None:
     if found is None:
         return None
     function, iterations, salt, digest = found.groups()
-    return _pbkdf2_of(function, int(iterations), salt.encode(), _decoded(digest))
+    return _pbkdf2_of(function, int(iterations), salt.encode(), _decode_base64(digest))
 
 
 def _keycloak(stored: str) -> PasswordHash | None:
@@ -183,9 +183,9 @@ def _keycloak(stored: str) -> PasswordHash | None:
     if not stored.startswith("{"):
         return None
     exported: Mapping[str, Any] = json.loads(stored)
-    how, secret = (_opened(exported[name]) for name in ("credentialData", "secretData"))
+    how, secret = (_read_json(exported[name]) for name in ("credentialData", "secretData"))
     algorithm, iterations = str(how["algorithm"]), int(how["hashIterations"])
-    salt, digest = _decoded(secret["salt"]), _decoded(secret["value"])
+    salt, digest = _decode_base64(secret["salt"]), _decode_base64(secret["value"])
     if algorithm != "argon2":
         function = algorithm.partition("pbkdf2-")[2] if algorithm != "pbkdf2" else "sha1"
         return _pbkdf2_of(function, iterations, salt, digest)
@@ -200,7 +200,7 @@ def _aspnet(stored: str) -> PasswordHash | None:
     """Read a hash of ASP.NET Identity: base64, whose first byte is the version: 0 is v2, 1 is v3."""
     if not re.fullmatch(r"A[A-Za-z0-9+/]+={0,2}", stored):
         return None
-    content = _decoded(stored)
+    content = _decode_base64(stored)
     if content[0] == 0 and len(content) == 49:  # noqa: PLR2004 - 1, 16 and 32 bytes
         return _pbkdf2_of("sha1", 1000, content[1:17], content[17:])
     if content[0] != 1:
@@ -218,11 +218,11 @@ def _pbkdf2_of(function: str, iterations: int, salt: bytes, digest: bytes) -> Pa
     )
 
 
-def _opened(value: object) -> Mapping[str, Any]:
+def _read_json(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", json.loads(value) if isinstance(value, str) else value)
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     unpadded = text.rstrip("=")
     return base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)
 
@@ -247,5 +247,5 @@ USUAL = parse_hash(
 
 
 def is_outdated(stored: PasswordHash) -> bool:
-    """Return whether it should be replaced: it is no Argon2id, or costs an attacker less than the usual hash."""
+    """Return whether it should be replaced: it is not Argon2id, or costs an attacker less than the usual hash."""
     return (stored.scheme, stored.variant) != ("argon2", "id") or stored.work < USUAL.work

@@ -175,7 +175,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _matching(pattern: str, what: str) -> AfterValidator:
+def _match(pattern: str, what: str) -> AfterValidator:
     """Return a check that says in words what it expects, because a regular expression would puzzle."""
     compiled = re.compile(pattern)
 
@@ -245,25 +245,25 @@ Texts = Annotated[
 ]
 """One text, or one for each language."""
 ClientId = Annotated[
-    str, _matching(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
+    str, _match(r"[\x20-\x7e]{1,256}", "1 to 256 printable ASCII characters (RFC 6749 §A.1)")
 ]
 HostAndPort = Annotated[
     str,
-    _matching(
+    _match(
         r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?",
         "a host in small letters such as app.example.com, or with its port app.example.com:8443",
     ),
 ]
 ScopeValue = Annotated[
     str,
-    _matching(
+    _match(
         r"[\x21\x23-\x5b\x5d-\x7e]{1,256}",
         'one scope value: ASCII without spaces, " and \\ (RFC 6749 §3.3)',
     ),
 ]
 PluginName = Annotated[
     str,
-    _matching(
+    _match(
         r"[A-Za-z_][\w.-]*(:[A-Za-z_]\w*)?",
         "an import path such as my_package.module:MyClass, or an entry point's name",
     ),

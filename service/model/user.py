@@ -44,7 +44,7 @@ class User(Section):
     """Claims about the user, by the names of OpenID Connect Core §5.1 or names of your own."""
 
     def __post_init__(self) -> None:
-        """Add the claim that names the tenant, by which users of every source are told apart."""
+        """Add the claim that names the tenant, by which the tenants of all sources are distinguished."""
         if self.tenant is not None:
             object.__setattr__(self, "claims", {TENANT: self.tenant, **self.claims})
 
@@ -92,7 +92,7 @@ class VerifiesPasswords(Protocol):
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
         """Return whether the password is that of the user.
 
-        `user` is what `by_username` has returned for this name; None for one that must not sign in, who is refused in the
+        `user` is what `by_username` has returned for this name; None for one that must not sign in: the refusal takes the
         same time as for a wrong password.
         """
         ...

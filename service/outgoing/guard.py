@@ -95,7 +95,7 @@ class GuardedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Do nothing."""
+        """Close nothing: the threads end with the process."""
 
     def _look_up(self, ask: partial[_Answers], domain: str, answer: Future[_Answers]) -> None:
         try:

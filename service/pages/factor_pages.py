@@ -1,4 +1,4 @@
-"""Finds what a user who is asked for a second factor has proved so far, and shows what follows from it (RFC 9470 §4)."""
+"""Finds the factors that a user has proved so far, and shows the page that follows (RFC 9470 §4)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def links_to_others(
 
 
 def notice_of_recovery_codes(sign_in: SignInPages, codes: Sequence[str]) -> Notice | None:
-    """Return the only page that ever shows these codes; None if there are none."""
+    """Return the only page that ever shows these codes; None without codes."""
     if not codes:
         return None
 

@@ -1,4 +1,4 @@
-"""Finds the session of a user who comes to the own account, where no step may be missing from the sign-in (ASVS 7.5.1)."""
+"""Finds the session for the pages of the own account, for which no step of the sign-in may be missing (ASVS 7.5.1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def find_own_session(sign_in: SignInPages, visit: Visit) -> Session | None
 
 
 async def find_fresh_session(sign_in: SignInPages, visit: Visit) -> Session | None:
-    """Return the session of a user who has just signed in, and may change how to sign in."""
+    """Return the session if its sign-in is recent enough to change factors."""
     session = await find_own_session(sign_in, visit)
     return session if session is not None and _is_fresh(session, visit) else None
 

@@ -17,6 +17,6 @@ def normalize_domain(domain: str) -> str | None:
 
 
 def find_domain(address: str) -> str | None:
-    """Return the domain of an e-mail address; None for a user name that is none."""
+    """Return the domain of an e-mail address; None for a user name without one."""
     local_part, _, domain = address.strip().rpartition("@")
     return normalize_domain(domain) if local_part else None

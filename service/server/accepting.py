@@ -149,7 +149,7 @@ class AcceptQueue:
     """Serves the connections that nobody has accepted yet when a process stops listening.
 
     A socket that is closed resets every connection in its accept queue, and their clients may have sent requests. So
-    Linux is told first to drop packets that open a connection (a client's system repeats them after a second, and then
+    a filter first drops packets that open a connection (a client's system repeats them after a second, and then
     finds another process or is refused); connections that are complete are served.
     """
 

@@ -45,7 +45,7 @@ class Connection(Protocol):
 
     @property
     def idle_since(self) -> float | None:
-        """When it began to wait for a request, by the loop's clock; None during one."""
+        """The time since which it waits for a request, by the loop's clock; None during one."""
         ...
 
     @property

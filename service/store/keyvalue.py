@@ -115,7 +115,7 @@ class KeyValue:
     async def read_tracked(
         self, a: Read[A], b: Read[B], /
     ) -> tuple[A | None, B | None, tuple[Kept, ...]]:
-        """Do what `read` does, perhaps from what is kept; with the places that tell whether it is still right."""
+        """Return what `read` returns, from this process where it is kept, and the entries that tell whether it is still right."""
         tracking, line = self.tracking, self._engine.tracked
         if tracking is None or line.circuit_open:
             return *(await self.read(a, b)), ()
@@ -137,7 +137,7 @@ class KeyValue:
         return answer, _decode((a, b), values)
 
     async def write(self, *writes: Command, durable: bool = False) -> list[Any]:
-        """Do all of these in this order; one answer for each, as its verb says.
+        """Run all commands in this order; return one answer for each, as its verb says.
 
         A durable write is answered when as many replicas have it as `store.wait_for_replicas` says:
         for what must not be undone by a failover, such as the use of a code.

@@ -677,7 +677,7 @@ DELEGATION = {"handler": "service.grants.delegation:DelegationGrant"}
         ({"api_resource": "a"}, {"api_resources": [{"name": "a"}]}, False),
     ],
 )
-def test_delegation_by_a_client_that_is_no_api_needs_source_scopes(
+def test_delegation_by_a_client_without_api_needs_source_scopes(
     problems: Callable[..., Any], changes: Any, content: str, warned: Any
 ) -> None:
     delegating = client(allowed_grant_types=["authorization_code", "delegation"], **changes)

@@ -137,7 +137,7 @@ async def test_second_factor_for_another_request_of_the_user_is_refused(
     assert (await use(app.browser, first, mine)).parameters["state"] == "first"
 
 
-async def test_passkey_of_another_person_is_no_second_factor(
+async def test_passkey_of_another_person_is_refused_as_second_factor(
     app: ClientApp, mine: Authenticator, service: RunningService, events: list[object]
 ) -> None:
     theirs = await enrol(service, sub="88421113")

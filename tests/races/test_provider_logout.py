@@ -35,7 +35,7 @@ async def test_one_of_twenty_equal_logout_tokens_counts(
     assert statuses == [200] + [400] * 19
 
 
-async def test_sign_in_beside_a_logout_leaves_no_session(
+async def test_sign_in_during_a_logout_leaves_no_session(
     replicas: list[RunningService], fake: FakeProvider
 ) -> None:
     browser = Browser(replicas[0].issuer)

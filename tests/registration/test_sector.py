@@ -123,7 +123,7 @@ async def test_several_hosts_need_a_document(service: RunningService, sector: Se
 
 @pytest.mark.rfc("8252#7.1", "8252#7.3")
 @pytest.mark.parametrize("own", ["com.evil.app:/cb", "http://127.0.0.1/cb"])
-async def test_nobody_joins_a_sector_by_naming_its_host_beside_an_app(
+async def test_nobody_joins_a_sector_by_naming_its_host_next_to_an_app(
     service: RunningService, sector: SectorHost, own: str
 ) -> None:
     changes = {"redirect_uris": [URIS[0], own], "application_type": "native"}

@@ -77,7 +77,7 @@ async def test_a_user_who_signs_in_is_warned_that_the_words_are_the_clients(
 
 
 @pytest.mark.parametrize("prompt", [None, "login", "consent", "select_account"])
-async def test_an_authorization_link_shows_the_host_to_a_person_who_is_signed_in(
+async def test_an_authorization_link_shows_the_host_to_a_signed_in_person(
     registering: Registering, app: ClientApp, prompt: str | None
 ) -> None:
     client = await registering(**WORDS)
@@ -88,7 +88,7 @@ async def test_an_authorization_link_shows_the_host_to_a_person_who_is_signed_in
     assert "registered.example" in page.text_of("stranger")
 
 
-async def test_an_account_link_shows_the_host_to_a_person_who_is_signed_in(
+async def test_an_account_link_shows_the_host_to_a_signed_in_person(
     registering: Registering, app: ClientApp, browser: Browser
 ) -> None:
     client = await registering(**WORDS)

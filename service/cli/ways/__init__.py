@@ -1,1 +1,1 @@
-"""What a registry allows: the ways in which clients get tokens for APIs."""
+"""Computes what a registry allows: the ways in which clients get tokens for APIs."""

@@ -34,7 +34,7 @@ class Edge(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How, and by which scope and line."""
+        """The kind of the way, its scope values, and the line of the file."""
         users = f" of users of {' or '.join(self.way.sources)}" if self.way.sources else ""
         return f"{WORDS[self.way.kind]}{users}: {format_scope(self.way.scope)} ({self.place})"
 

@@ -22,7 +22,7 @@ class BadRow(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What is expected of a client, or of an API."""
+    """One expectation of a client, or of an API."""
 
     number: int
     client: str | None = None

@@ -121,7 +121,7 @@ def direct_grants(client: Client, registry: Registry) -> tuple[str, ...]:
 
 
 def source_scopes(registry: Registry) -> frozenset[str]:
-    """Return the scope values of which a token needs one that a client that is no API delegates; empty for any."""
+    """Return the scope values of which a token needs one before a client that is not an API may delegate it; empty: any token."""
     for grant in registry.extension_grants:
         if grant.handler == DELEGATION_GRANT.handler:
             return frozenset(cast("list[str]", grant.options.get("source_scopes", [])))

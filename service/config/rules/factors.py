@@ -26,20 +26,20 @@ def contexts_name_their_methods(file: ConfigurationFile) -> Iterator[Finding]:
 def required_contexts_exist(file: ConfigurationFile) -> Iterator[Finding]:
     """A required_acr is one of authentication_contexts; otherwise nobody could meet it."""
     known = [context.acr for context in file.authentication_contexts]
-    for location, acr in _required(file):
+    for location, acr in _find_required_acr(file):
         if acr is not None and acr not in known:
             message = f"{acr} is none of authentication_contexts"
             yield Finding(location, message, nearest(acr, known))
 
 
-def _required(file: ConfigurationFile) -> Iterator[tuple[Location, str | None]]:
+def _find_required_acr(file: ConfigurationFile) -> Iterator[tuple[Location, str | None]]:
     for section in ("clients", "api_scopes", "api_resources"):
         for at, entry in enumerate(getattr(file, section)):
             yield (section, at, "required_acr"), entry.required_acr
 
 
 def factors_can_be_enrolled(file: ConfigurationFile) -> Iterator[Finding]:
-    """Where everybody needs a second factor, those who have none can enrol one."""
+    """Everybody who needs a second factor can enrol one."""
     if file.mfa.enrolment == "at_login":
         return
     hint = "set mfa.enrolment: at_login"

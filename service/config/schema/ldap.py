@@ -70,7 +70,7 @@ Filter = Annotated[types.Text, AfterValidator(_filter)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LdapGroups(types.Section):
-    """How the groups of a user become a claim."""
+    """The groups of a user as a claim."""
 
     claim: types.Text = "groups"
     """The claim that lists the groups."""
@@ -80,7 +80,7 @@ class LdapGroups(types.Section):
     base: types.Text | None = None
     """The DN below which groups count; those elsewhere are left out. null: all count."""
     filter: Filter = "(|(member={dn})(uniqueMember={dn})(memberUid={username}))"
-    """The filter that finds the groups of a user, where there is no attribute; `{dn}` and `{username}` are the user's. It finds
+    """The filter that finds the groups of a user, where `attribute` is null; `{dn}` and `{username}` are the user's. It finds
     nested groups in Active Directory as (member:1.2.840.113556.1.4.1941:={dn})."""
     name: Attribute = "cn"
     """The attribute of a group that the claim shows; dn: the whole DN. Groups with the same cn in different places look the same,
@@ -110,8 +110,8 @@ class Ldap(types.Section):
     base: types.Text
     """The DN below which users are, such as ou=people,dc=example,dc=com."""
     filter: Filter = "(objectClass=person)"
-    """The filter that every user meets. Others are unknown, and their tokens inactive, so that it can also name who may use this
-    service: (memberOf=cn=staff,ou=groups,dc=example,dc=com)."""
+    """The filter that every user meets. Others are unknown, and their tokens inactive, so that it can also restrict the service
+    to some users: (memberOf=cn=staff,ou=groups,dc=example,dc=com)."""
     username: Annotated[types.Many[Attribute], Field(min_length=1)] = ("uid",)
     """The attributes that the name to sign in with may stand in, such as [uid, mail]; sAMAccountName in Active Directory."""
     user_dn: types.Text | None = None
@@ -127,4 +127,4 @@ class Ldap(types.Section):
     fixed_claims: dict[types.Text, JsonValue] = field(default_factory=dict)
     """Claims that are the same for all users, such as email_verified: true where the directory's addresses are verified."""
     groups: LdapGroups | None = None
-    """How the groups of a user become a claim. null: there is none."""
+    """How the groups of a user become a claim. null: users have no such claim."""

@@ -1,4 +1,4 @@
-"""Adds, names and removes the second factors of a person; who may do so, the pages decide (NIST SP 800-63B §6.1.2).
+"""Adds, names and removes the second factors of a person; the pages check the permission (NIST SP 800-63B §6.1.2).
 
 To add a kind of factor: a class with the methods of `EnrolmentMethod`, an entry in `enrolment_methods` of
 `parts/factors.py`, and a template `templates/add_factor_NAME.html` with the fields of its form.
@@ -59,7 +59,7 @@ class EnrolmentMethod(Protocol):
         ...
 
     async def remove(self, sub: str, factor_id: str) -> bool:
-        """Remove the person's factor; False if it is none of this kind."""
+        """Remove the person's factor; False if no factor of this kind has the id."""
         ...
 
 
@@ -74,7 +74,7 @@ class AddedFactor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorChanges:
-    """Every change is an event, and the person is told of it."""
+    """Changes factors; each change is an event, and the person is notified."""
 
     second_factors: SecondFactors
     methods: tuple[EnrolmentMethod, ...]
@@ -112,7 +112,7 @@ class FactorChanges:
     async def rename(self, sub: str, factor_id: str, name: str) -> None:
         """Give a factor another name; nothing happens if the person has no such factor."""
         await self.second_factors.enrolled.change(
-            sub, lambda factors: _renamed(factors, factor_id, name)
+            sub, lambda factors: _rename(factors, factor_id, name)
         )
 
     async def renew_recovery_codes(self, sub: str) -> Sequence[str]:
@@ -147,7 +147,7 @@ def _without_idle_codes(factors: Factors) -> Factors | None:
     return replace(factors, recovery_codes=())
 
 
-def _renamed(factors: Factors, factor_id: str, name: str) -> Factors | None:
+def _rename(factors: Factors, factor_id: str, name: str) -> Factors | None:
     if factors.totp is not None and factor_id == factors.totp.id:
         return replace(factors, totp=replace(factors.totp, name=name))
     passkeys = tuple(

@@ -49,7 +49,7 @@ class FactorMethod(Protocol):
     """The value of `method` in the form, and the middle of the template's name."""
 
     def find_amr(self, factors: Factors) -> frozenset[str]:
-        """Return the `amr` values that this person can add with it; empty for a person who has not enrolled it."""
+        """Return the `amr` values that this person can add with it; empty if it is not enrolled."""
         ...
 
     async def prepare(self, sub: str, asked: Asked) -> Mapping[str, object]:

@@ -24,7 +24,7 @@ _LOCATION = ("users", "notifier")
 
 
 def open_user_notifier(name: str | None) -> UserNotifier | None:
-    """Return the operator's notifier, made once without arguments; CannotServe if that fails, None if there is none."""
+    """Return the operator's notifier, made once without arguments; None without a name. Raise CannotServe if that fails."""
     if name is None:
         return None
     try:

@@ -23,7 +23,7 @@ MAX_PASSKEYS = 20
 
 @dataclass(frozen=True, slots=True)
 class PasskeyOwners:
-    """Knows whose passkey it is; an authenticator that names a passkey names no user of ours."""
+    """Finds the owner of a passkey, because authenticators do not send the user's `sub`."""
 
     stores: Stores
 
@@ -79,13 +79,13 @@ class PasskeyMethod:
 
     async def prepare(self, sub: str, asked: Asked) -> Mapping[str, object]:
         factors = await self.used.enrolled.find(sub)
-        asking = _asking(sub, asked)
+        asking = _new_asking(sub, asked)
         return {"options": await self.used.passkeys.ask(asking, among=factors.passkeys)}
 
     async def verify(self, attempt: FactorAttempt) -> tuple[str, ...] | None:
         response = attempt.params.get("passkey") or ""
         try:
-            asking = _asking(attempt.sub, attempt.asked)
+            asking = _new_asking(attempt.sub, attempt.asked)
             answer = await self.used.passkeys.open(asking, response)
             return (await self.used.use(attempt.sub, answer, alone=False)).amr
         except PasskeyRefused as refused:
@@ -172,7 +172,7 @@ def _asking_for_new(sub: str, asked: Asked, factors: Factors) -> Asking:
     )
 
 
-def _asking(sub: str, asked: Asked) -> Asking:
+def _new_asking(sub: str, asked: Asked) -> Asking:
     return Asking(
         purpose="second factor", browser=asked.browser, parked_id=asked.parked_id, subject=sub
     )

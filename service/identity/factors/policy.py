@@ -14,8 +14,8 @@ from service.model.registry import Registry
 def find_requirement(registry: Registry, client: Client | None) -> RequiredFactor:
     """Return who needs a second factor at this client, or, without one, for the own account.
 
-    At the own account those who have enrolled one always do: whoever has the password alone could add a
-    factor there, or remove them all.
+    At the own account everybody with a second factor needs it: the password alone would be enough to add a
+    factor there, or to remove them all.
     """
     if client is not None:
         return client.mfa_required or registry.mfa.required

@@ -1,4 +1,4 @@
-"""Ten codes for a person who has lost the other factors, each of which counts once (NIST SP 800-63B §5.1.2)."""
+"""Ten codes for the loss of the other factors, each of which counts once (NIST SP 800-63B §5.1.2)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _group(code: str) -> str:
 
 
 def _use(factors: Factors, hashed: str) -> Factors | None:
-    """Return the factors without this code; None if it is none of theirs."""
+    """Return the factors without this code; None if it is not among them."""
     matches = [hmac.compare_digest(hashed, one) for one in factors.recovery_codes]
     if not any(matches):
         return None

@@ -64,7 +64,7 @@ def _find_verified_email(
 
 
 def _vouches(provider: IdentityProvider, email: str, registry: Registry) -> bool:
-    """Return whether the provider may speak about addresses of this domain: its own, or one that is no other's."""
+    """Return whether the provider may speak about addresses of this domain: its own domain, or one that no other provider has."""
     domain = find_domain(email)
     if domain is None or provider.domains:
         return domain in provider.domains

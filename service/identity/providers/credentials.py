@@ -33,7 +33,7 @@ class OwnCredentials:
     async def present(
         self, metadata: ProviderMetadata, provider: IdentityProvider
     ) -> tuple[str | None, Mapping[str, str]]:
-        """Return the Authorization header and the form's members; ProviderUnavailable if there is no common method."""
+        """Return the Authorization header and the form's members; raise ProviderUnavailable without a common method."""
         client_id, secret = provider.client_id, provider.client_secret
         match provider.token_endpoint_auth_method or _find_method(metadata, provider):
             case "private_key_jwt":

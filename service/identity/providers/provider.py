@@ -47,7 +47,7 @@ class ProviderRefused(ProviderFailed):
 
 
 class ProviderUserRefused(ProviderFailed):
-    """The provider vouches for a user who may not sign in here."""
+    """The provider vouches for a user without permission to sign in here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class ProviderDirectory:
     async def find(self, provider: IdentityProvider) -> KnownProvider:
         """Return the provider, as it was before if it is away; ProviderUnavailable if it never answered."""
         if not provider.is_openid:
-            return _configured(provider)
+            return _read_configured_endpoints(provider)
         issuer = provider.issuer
         known = self._known.get(issuer)
         if known is not None:
@@ -141,7 +141,7 @@ class ProviderDirectory:
         return KnownProvider(metadata=metadata, keys=keys)
 
 
-def _configured(provider: IdentityProvider) -> KnownProvider:
+def _read_configured_endpoints(provider: IdentityProvider) -> KnownProvider:
     """Return an authorization server without metadata: it has the endpoints of the configuration, and no keys."""
     return KnownProvider(
         metadata=ProviderMetadata(

@@ -206,7 +206,7 @@ class ProviderSignIn:
         metadata: upstream.ProviderMetadata,
         tokens: requests.ProviderTokens,
     ) -> tuple[VerifiedClaims, Mapping[str, object]]:
-        """Return the subject and what userinfo says, which TLS alone protects: there is no ID token."""
+        """Return the subject and what userinfo says, which TLS alone protects, without an ID token."""
         endpoint = metadata.userinfo_endpoint or ""
         if tokens.access_token is None or tokens.token_type.lower() != "bearer":
             raise upstream.ProviderRefused("its token endpoint sent no bearer token")

@@ -25,7 +25,7 @@ _SOURCE = ("users", "source")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What the rest of the service has that a source may need."""
+    """The parts of the service that a source may need."""
 
     registry: LiveRegistry
     open_http: Callable[[ClientCertificate | None], HttpClient]

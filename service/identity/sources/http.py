@@ -36,7 +36,7 @@ class _Person(msgspec.Struct, frozen=True):
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """The answer to the question for a user; null says that there is none, and a missing `user` nothing."""
+    """The response with a user; null: the user does not exist. A response without `user` is malformed."""
 
     user: _Person | None
 
@@ -78,7 +78,7 @@ class HttpUserStore:
         return user if user is not None and is_verified and _has_email(user, email) else None
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
-        """Have the other service verify it; for nobody, it gets a null `sub` and a password of nobody."""
+        """Send `sub` and password to the other service; for an unknown user a null `sub` and a random password."""
         sub, given = (user.sub, password) if user and password else (None, secrets.token_urlsafe())
         answer = await self._ask(self._verify_url, {"sub": sub, "password": given}, _Verified)
         return answer.valid and sub is not None

@@ -46,7 +46,7 @@ class LastSeen:
     _written: BoundedCache[str, User] = field(default_factory=lambda: BoundedCache(REMEMBERED))
 
     async def note(self, sub: str, user: User | None) -> None:
-        """Remember what the system says of a user; one who is disabled or deleted is forgotten."""
+        """Remember what the system says of a user; forget a disabled or deleted one."""
         if not self.grace or (user is not None and self._written.get(sub) == user):
             return
         records, owner = self.stores.last_seen, digest(sub)

@@ -141,7 +141,7 @@ class OutsideUsers:
         return isinstance(self._source, VerifiesPasswords)
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
-        """Have the other system verify a password."""
+        """Verify a password at the other system."""
         if not isinstance(self._source, VerifiesPasswords):
             return False
         return await self._ask(partial(self._source.verify_password, username, password, user))

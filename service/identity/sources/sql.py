@@ -87,7 +87,7 @@ class SqlUserStore:
 
     async def by_subject(self, sub: str) -> User | None:
         """Return the user with exactly this identifier: databases compare 1 and 01, or a and A, as they like."""
-        typed = self._typed(sub)
+        typed = self._to_column_type(sub)
         if typed is None:
             return None
         users = [user_of(row) for row in await self._select("by_subject", sub=typed)]
@@ -123,7 +123,7 @@ class SqlUserStore:
 
     async def replace_password(self, sub: str, *, old: str, new: str) -> bool:
         """Write a hash, unless another one than `old` is there by now; False where the database is read only."""
-        typed = self._typed(sub)
+        typed = self._to_column_type(sub)
         if typed is None or "replace_password" not in self._queries:
             return False
         return await self._write("replace_password", sub=typed, old=old, password=new) > 0
@@ -134,7 +134,7 @@ class SqlUserStore:
             raise NotImplementedError(
                 "users.sql.writable is not true, or enabled is no plain column"
             )
-        typed = self._typed(sub)
+        typed = self._to_column_type(sub)
         await self._write("set_enabled", sub=typed, enabled=enabled)
         return await self.by_subject(sub) is not None
 
@@ -142,7 +142,7 @@ class SqlUserStore:
         """Close the connections."""
         await self._engine.dispose()
 
-    def _typed(self, sub: str) -> object:
+    def _to_column_type(self, sub: str) -> object:
         """Return the identifier as the column's type; None where it cannot be one of that type."""
         try:
             if self._sub_type == "integer":

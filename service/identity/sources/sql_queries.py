@@ -17,10 +17,14 @@ def build_queries(settings: SqlUsers) -> Mapping[str, str]:
     own = {name: query for name, query in asdict(settings.queries).items() if query is not None}
     if settings.table is None:
         return own
-    return {**_reading(settings), **(_writing(settings) if settings.writable else {}), **own}
+    return {
+        **_write_selects(settings),
+        **(_write_updates(settings) if settings.writable else {}),
+        **own,
+    }
 
 
-def _reading(settings: SqlUsers) -> Mapping[str, str]:
+def _write_selects(settings: SqlUsers) -> Mapping[str, str]:
     columns, claims = settings.columns, settings.claims
     shown = {
         "sub": columns.sub,
@@ -45,7 +49,7 @@ def _reading(settings: SqlUsers) -> Mapping[str, str]:
     return queries
 
 
-def _writing(settings: SqlUsers) -> Mapping[str, str]:
+def _write_updates(settings: SqlUsers) -> Mapping[str, str]:
     table, columns = settings.table, settings.columns
     at = f"WHERE {columns.sub} = :sub"
     queries = dict[str, str]()

@@ -138,7 +138,7 @@ class Clustered:
         return owner
 
     async def _find_slots(self, *, due: float) -> None:
-        """Wait until the servers have said anew who has which slot, unless the last answer is new enough."""
+        """Wait until the servers have reported their slots again, unless the last answer is new enough."""
         self._refresh_slots()
         asking = self._asking.get(None)
         if asking is not None:

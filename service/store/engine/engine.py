@@ -107,4 +107,4 @@ class PipelinedLine:
             return replies
 
     def close(self) -> None:
-        """Do nothing: the client holds the connections."""
+        """Close nothing: the client holds the connections."""

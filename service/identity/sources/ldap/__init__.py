@@ -66,11 +66,11 @@ class LdapUsers:
         attribute = settings.claims.get("email")
         if attribute is None or settings.fixed_claims.get("email_verified") is not True:
             return None
-        entry = await self._find_one(f"({attribute}={_escaped(email)})", email, (attribute,))
+        entry = await self._find_one(f"({attribute}={_escape(email)})", email, (attribute,))
         return await self._read(entry) if entry is not None else None
 
     async def verify_password(self, username: str, password: str, user: User | None) -> bool:
-        """Bind as the user; as nobody, and in vain, where there is no user or no password."""
+        """Bind as the user; without a user or a password, bind with a DN that does not exist, for the same work."""
         entry = await self._find_subject(str(uuid4()) if user is None else user.sub)
         if entry is None or not password:
             nobody = f"cn={uuid4()},{self._settings.base}"
@@ -94,7 +94,7 @@ class LdapUsers:
     async def _find_name(self, username: str) -> Entry | None:
         settings, attributes = self._settings, self._settings.username
         if settings.user_dn is None:
-            value = _escaped(username)
+            value = _escape(username)
             fits = "".join(f"({attribute}={value})" for attribute in attributes)
             return await self._find_one(f"(|{fits})", username, attributes)
         if not username:
@@ -152,7 +152,7 @@ class LdapUsers:
     async def _find_groups(
         self, groups: LdapGroups, entry: Entry, username: str
     ) -> Sequence[object]:
-        fits = groups.filter.replace(USER_DN, _escaped(entry.dn)).replace(NAME, _escaped(username))
+        fits = groups.filter.replace(USER_DN, _escape(entry.dn)).replace(NAME, _escape(username))
         is_named = groups.name != names.WHOLE
         search = Search(
             base=groups.base or self._settings.base,
@@ -178,7 +178,7 @@ def _attributes(settings: Ldap) -> set[str]:
     return attributes
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return names.filter_value(value.encode(errors="replace"))
 
 

@@ -134,7 +134,7 @@ class Connections:
     async def _use(
         self, connection: _Connection, purpose: Purpose, question: Callable[[Any], Answer]
     ) -> Answer:
-        """Ask, and keep the connection if that went well; who is cancelled ends the call of libldap by closing it."""
+        """Ask, and keep the connection if that went well; a cancellation ends the call of libldap by closing it."""
         connection.line.received = 0
         try:
             answer = await self._in_thread(question, connection.libldap)
@@ -208,7 +208,9 @@ def _search(search: Search, timeout: float, libldap: Any) -> Sequence[Entry] | N
     except _ldap.SIZELIMIT_EXCEEDED:
         return None
     # A reference to another server has no DN and is not followed.
-    return [Entry(dn, _fitting(attributes)) for dn, attributes in found if dn is not None]
+    return [
+        Entry(dn, _select_short_values(attributes)) for dn, attributes in found if dn is not None
+    ]
 
 
 def _bind(dn: str, password: str, timeout: float, libldap: Any) -> bool:
@@ -227,7 +229,7 @@ def _log_in(dn: str, password: str, timeout: float, libldap: Any) -> None:
         raise UsersUnavailable("the directory refuses bind_dn or bind_password")
 
 
-def _fitting(found: Mapping[str, Sequence[bytes]]) -> Mapping[str, Sequence[bytes]]:
+def _select_short_values(found: Mapping[str, Sequence[bytes]]) -> Mapping[str, Sequence[bytes]]:
     return {
         name.lower(): [value for value in values if len(value) <= LONGEST_VALUE]
         for name, values in found.items()

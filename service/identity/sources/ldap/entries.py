@@ -1,4 +1,4 @@
-"""What an entry of a directory says of a user: identifier, names, claims, and whether the account is enabled."""
+"""Reads an entry of a directory: the user's identifier, names and claims, and whether the account is enabled."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ guess passwords must not end anybody's tokens.
 
 
 def text(value: bytes) -> str | None:
-    """Return a value as text; None if it is none."""
+    """Return a value as text; None if it is not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -169,7 +169,7 @@ def _is_success(message: bytes) -> bool:
 
 
 def _element(message: bytes) -> tuple[int, bytes, bytes]:
-    """Return the type and content of the first element, and what follows it; all 0 and empty if there is none."""
+    """Return the type and content of the first element, and what follows it; 0 and empty without an element."""
     size = _size(message)
     if size is None:
         return 0, b"", b""

@@ -1,4 +1,4 @@
-"""What `check` knows to be wrong in the settings of a directory without asking it."""
+"""Finds the mistakes in the settings of a directory that `check` can see without a connection."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Flows:
 
     @mirrors("ensure-different-state-inside-and-outside-request-object")
     @pytest.mark.rfc("9126#4", "fapi2#5.3.2.2")
-    async def test_another_state_beside_the_request_uri_is_ignored(
+    async def test_another_state_outside_the_request_uri_is_ignored(
         self, client: FapiClient
     ) -> None:
         request = client.request()

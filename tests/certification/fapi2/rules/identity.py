@@ -50,7 +50,7 @@ class Identity:
 
     @mirrors("ensure-different-nonce-inside-and-outside-request-object")
     @pytest.mark.rfc("9126#4", "fapi2#5.3.2.2")
-    async def test_another_nonce_beside_the_request_uri_is_ignored(
+    async def test_another_nonce_outside_the_request_uri_is_ignored(
         self, client: FapiClient
     ) -> None:
         request = client.request()

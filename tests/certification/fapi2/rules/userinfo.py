@@ -136,7 +136,7 @@ class ProofsAtUserinfo:
     @mirrors("dpop-negative-tests")
     @pytest.mark.rfc("9449#7.2")
     @pytest.mark.parametrize("proof", [None, NO_PROOF], ids=["with a proof", "without"])
-    async def test_a_bound_token_is_no_bearer_token(
+    async def test_a_bound_token_is_refused_as_a_bearer_token(
         self, client: FapiClient, proof: str | None
     ) -> None:
         token = (await complete(client)).access_token
