@@ -1,4 +1,4 @@
-"""A headless Chromium, a real application beside the service, and nothing that goes wrong unseen."""
+"""A headless Chromium, a real application next to the service, and a check of the browser's console."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class Application:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port that it listens at."""
         return int(self.listening.getsockname()[1])
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Its URL."""
         return f"http://localhost:{self.port}"
 
     @property
     def redirect_uri(self) -> str:
-        """Where it takes answers."""
+        """The URL that takes answers."""
         return f"{self.url}/callback"
 
     async def callback(self, request: web.Request) -> web.Response:
@@ -64,7 +64,7 @@ class Application:
         raise web.HTTPSeeOther(f"http://127.0.0.1:{self.port}/home")
 
     async def redeemed(self) -> tuple[str, str]:
-        """What came of it, and its id on the home page."""
+        """The outcome, and its id on the home page."""
         if "code" not in self.received:
             return "refused", self.received.get("error", "nothing")
         form = {
@@ -90,11 +90,11 @@ class Application:
         return page_of("start", form)
 
     async def home(self, _: web.Request) -> web.Response:
-        """What the person sees in the end."""
+        """The last page of the flow."""
         return page_of(*self.outcome)
 
     async def bye(self, _: web.Request) -> web.Response:
-        """Where a person who has signed out is sent."""
+        """The page after signing out."""
         return page_of("bye", "Bye")
 
 
@@ -187,6 +187,26 @@ class Person:
         await self.page.fill("#username", "alice")
         await self.page.fill("#password", password)
         await self.page.click("#login")
+
+    async def types_password(self) -> None:
+        """Fill in the form and send it, with the keyboard alone."""
+        await self.page.wait_for_selector("#username:focus")
+        await self.page.keyboard.type("alice")
+        await self.page.keyboard.press("Tab")
+        await self.page.keyboard.type("alice-password")
+        await self.page.keyboard.press("Enter")
+
+    async def tabs_to(self, selector: str, then: str = "") -> None:
+        """Go to an element with the Tab key, and press another key there, or none."""
+        focused = self.page.locator(f"{selector}:focus")
+        for _ in range(40):
+            await self.page.keyboard.press("Tab")
+            if await focused.count():
+                break
+        else:
+            raise AssertionError(f"the Tab key does not lead to {selector}")
+        if then:
+            await self.page.keyboard.press(then)
 
     async def sees(self, selector: str) -> str:
         """Wait for an element; its text."""

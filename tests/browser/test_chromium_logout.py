@@ -58,7 +58,7 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Where it is: the same site as the service, at another port."""
+        """Its URL: the same site as the service, at another port."""
         return f"http://localhost:{self.listening.getsockname()[1]}"
 
     async def callback(self, request: web.Request) -> web.Response:
@@ -79,7 +79,7 @@ class Site:
         return web.Response(text=html, content_type="text/html")
 
     async def bye(self, _: web.Request) -> web.Response:
-        """Where a person who has signed out is sent."""
+        """The page after signing out."""
         return page_of("bye", "Bye")
 
 
@@ -154,7 +154,7 @@ async def sign_out(page: Page, site: Site, **more: str) -> None:
 
 
 async def status(page: Page, site: Site, **query: str) -> str:
-    """What the frame says."""
+    """The text of the frame."""
     await page.goto(f"{site.url}/monitor?{urlencode(query)}")
     shown = page.locator("#status:not(:empty)")
     return await shown.inner_text(timeout=10000)

@@ -14,7 +14,6 @@ from tests.driving.browser import Browser
 from tests.driving.chromium import CHROMIUM
 from tests.driving.service import RunningService
 from tests.factors.keyring import options_in, send
-from tests.factors.phone import Phone
 
 pytestmark = [pytest.mark.needs(CHROMIUM), pytest.mark.rfc("webauthn#7.1", "webauthn#7.2")]
 
@@ -165,46 +164,19 @@ async def test_keyboard_is_enough_for_a_passkey_as_second_factor(
     await enrol(person, authenticator)
     await ignores_autofill(person)
     await person.asks()
-    await types_password(person)
+    await person.types_password()
     await person.page.wait_for_selector("#passkey:focus")
     await person.page.keyboard.press("Enter")
     assert await person.sees("#consent-allow") == "Allow"
 
 
-async def test_keyboard_is_enough_for_a_code(person: Person, service: RunningService) -> None:
-    phone = Phone()
-    await phone.enrol(service)
-    await person.asks()
-    await types_password(person)
-    await person.page.wait_for_selector("#otp:focus")
-    await person.page.keyboard.type(phone.code())
-    await person.page.keyboard.press("Enter")
-    assert await person.sees("#consent-allow") == "Allow"
-
-
-async def types_password(person: Person) -> None:
-    keyboard = person.page.keyboard
-    await person.page.wait_for_selector("#username:focus")
-    await keyboard.type("alice")
-    await keyboard.press("Tab")
-    await keyboard.type("alice-password")
-    await keyboard.press("Enter")
-
-
 @pytest.mark.parametrize(
     "person", [{"java_script_enabled": False}], indirect=True, ids=["without JavaScript"]
 )
-async def test_without_a_script_everything_but_passkeys_works(
-    person: Person, service: RunningService
-) -> None:
-    phone = Phone()
-    await phone.enrol(service)
-    await person.asks()
+async def test_without_a_script_no_passkey_is_offered(person: Person) -> None:
+    await person.page.goto(person.issuer + SECURITY)
     assert not await person.page.is_visible("#passkey")
     await person.logs_in()
-    await person.page.fill("#otp", phone.code())
-    await person.page.click("#confirm")
-    await person.sees("#consent-allow")
-    await person.page.goto(f"{person.issuer}/account/security/add?method=passkey")
+    await person.page.click("#add-passkey")
     assert await person.sees("#needs-script")
     assert not await person.page.is_visible("button#add-passkey")

@@ -11,29 +11,30 @@ from aiohttp import web
 from playwright.async_api import Browser as Chromium
 
 from tests.driving.chromium import CHROMIUM
-from tests.pages.screens import LANGUAGES, SCREENS, Browser
+from tests.pages.screens import LANGUAGES, SCREENS, VARIANTS, Browser
 
 pytestmark = pytest.mark.needs(CHROMIUM)
 
-FIND_TOO_WIDE = """frames => frames.flatMap(frame => {
+FIND_CUT_OFF = """frames => frames.flatMap(frame => {
     const page = frame.contentDocument, wide = frame.clientWidth + .5
     for (const each of page.querySelectorAll("details")) each.open = true
     return [...page.querySelectorAll("body *")]
         .filter(each => each.getClientRects().length)
-        .filter(each => each.getBoundingClientRect().left < -.5 || each.getBoundingClientRect().right > wide)
+        .filter(each => each.getBoundingClientRect().left < -.5 || each.getBoundingClientRect().right > wide
+            || each.localName !== "input" && getComputedStyle(each).overflowX !== "visible" && each.scrollWidth > each.clientWidth)
         .map(each => `${frame.title}: ${each.outerHTML.slice(0, 100)}`)
 })"""
 
 
-async def test_no_page_is_wider_than_320_pixels_in_any_language(
+async def test_no_page_is_wider_or_cut_off_at_320_pixels_in_any_language(
     chromium: Chromium, aiohttp_client: Callable[..., Any]
 ) -> None:
     shown = Browser(title="An unusually-long-name-without-spaces Ltd", issuer="http://op.example")
     frames = "".join(
-        f'<iframe width="320" height="2000" title="{template} {language}" srcdoc="{escape(page)}"></iframe>'
-        for template in SCREENS
+        f'<iframe width="320" height="2000" title="{name} {language}" srcdoc="{escape(page)}"></iframe>'
+        for name, context in (SCREENS | VARIANTS).items()
         for language in LANGUAGES
-        if (page := shown.sees(template, accept=language).text)
+        if (page := shown.sees(name.split()[0], accept=language, **context).text)
     )
 
     async def show_all(_: web.Request) -> web.Response:
@@ -43,4 +44,4 @@ async def test_no_page_is_wider_than_320_pixels_in_any_language(
     client = await aiohttp_client(shown.app)
     window = await chromium.new_page()
     await window.goto(str(client.make_url("/all")))
-    assert await window.locator("iframe").evaluate_all(FIND_TOO_WIDE) == []
+    assert await window.locator("iframe").evaluate_all(FIND_CUT_OFF) == []

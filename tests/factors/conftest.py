@@ -1,4 +1,4 @@
-"""A person who has an authenticator app and recovery codes."""
+"""A person with an authenticator app and recovery codes."""
 
 from __future__ import annotations
 

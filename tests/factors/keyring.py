@@ -47,7 +47,7 @@ async def remove(service: RunningService, mine: Authenticator, sub: str = ALICE)
 
 
 def options_in(page: Page, button: str = "passkey") -> Any:
-    """What the page asks the browser for."""
+    """The options that the page passes to the browser."""
     return json.loads(page.element(button)["data-options"] or "")
 
 

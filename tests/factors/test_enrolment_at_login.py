@@ -1,4 +1,4 @@
-"""Who needs a second factor and has none enrols one while signing in, or is told so (mfa.required, mfa.enrolment)."""
+"""A user who needs a second factor without having one enrols it while signing in, or gets a page that says so (mfa.required, mfa.enrolment)."""
 
 from __future__ import annotations
 

@@ -210,6 +210,16 @@ SCREENS: dict[str, dict[str, Any]] = {
         "error": "last_factor",
     },
 }
+VARIANTS: dict[str, dict[str, Any]] = {
+    "second_factor.html with a code": SCREENS["second_factor.html"] | {"method": "otp"},
+    "second_factor.html with a recovery code": SCREENS["second_factor.html"]
+    | {"method": "recovery_code"},
+    "second_factor.html without any": SCREENS["second_factor.html"]
+    | {"method": None, "others": [], "error": None},
+    "add_factor.html with a passkey": SCREENS["add_factor.html"]
+    | {"method": "passkey", "form": {"options": PASSKEY}},
+}
+"""Pages that show something else, each under its template and what that is."""
 each_screen = pytest.mark.parametrize("template", SCREENS)
 
 
