@@ -1,4 +1,4 @@
-"""What every test of behaviour starts from: a running service on either store, a browser, a client."""
+"""Fixtures for every test of behaviour: a running service on either store, a browser, a client."""
 
 from __future__ import annotations
 
@@ -180,13 +180,13 @@ def config() -> dict[str, Any]:
 
 @pytest.fixture
 def spans() -> Any:
-    """What traces the requests; nothing does but in tests of traces."""
+    """The tracer of requests; only tests of traces have one."""
     return None
 
 
 @pytest.fixture(scope="session")
 def starting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
-    """What the services of a run have in common."""
+    """The common parts of the services of a run."""
     starting = Starting(tmp_path_factory.mktemp("configurations"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored_keys, "Key", starting.rsa_keys)
@@ -257,7 +257,7 @@ def app_of(service: RunningService, browser: Browser) -> Callable[[str], ClientA
 
 @pytest.fixture
 def events(service: RunningService) -> list[object]:
-    """What the service has told its listeners."""
+    """The events of the service."""
     return service.events
 
 

@@ -1,4 +1,4 @@
-"""Which programs a test needs: without them it is skipped by name, or fails under REQUIRE_ALL=1."""
+"""Names the programs that a test needs: without them it is skipped by name, or fails under REQUIRE_ALL=1."""
 
 from __future__ import annotations
 

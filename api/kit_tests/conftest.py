@@ -1,4 +1,4 @@
-"""What the tests of the kit start from: an issuer in memory with real keys, and an API that trusts it."""
+"""Fixtures for the tests of the kit: an issuer in memory with real keys, and an API that trusts it."""
 
 from __future__ import annotations
 

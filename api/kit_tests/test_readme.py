@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there, and it explains every setting."""
+"""The code in the README works unchanged, and the README explains every setting."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ os.register_at_fork(after_in_child=_background.clear)  # a thread does not survi
 
 
 async def perform(work: Work[T]) -> T:
-    """Do work that waits for the network: in the caller's event loop, or in this module's thread where there is none."""
+    """Run work that waits for the network: in the caller's event loop, or without one in this module's thread."""
     if _has_running_loop():
         return await work()
     return asyncio.run_coroutine_threadsafe(work(), _background_loop()).result()

@@ -56,7 +56,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What an endpoint needs."""
+    """The requirements of an endpoint."""
 
     scope: tuple[str, ...] = ()
     """All of them."""

@@ -1,4 +1,4 @@
-"""How this API authenticates at its issuer, to introspect and exchange tokens (RFC 6749 §2.3, RFC 7523 §2.2)."""
+"""The credentials of this API at its issuer, for introspection and token exchange (RFC 6749 §2.3, RFC 7523 §2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the guards of all frameworks share: demands, the metadata document, and requests of ASGI and WSGI."""
+"""The common part of the guards of all frameworks: demands, the metadata document, and requests of ASGI and WSGI."""
 
 from __future__ import annotations
 

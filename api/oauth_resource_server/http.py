@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 class Http(Protocol):
-    """What sends requests; `oauth_resource_server.testing` has one without a network."""
+    """Sends requests; `oauth_resource_server.testing` has one without a network."""
 
     async def send(
         self, url: str, headers: Mapping[str, str], form: Mapping[str, str] | None

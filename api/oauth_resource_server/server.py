@@ -103,7 +103,7 @@ class ResourceServer:
         return caller
 
     def authenticate_blocking(self, request: Request, demand: Demand = NO_DEMAND) -> Caller:
-        """Do as `authenticate` does, in a thread without an event loop."""
+        """The same as `authenticate`, in a thread without an event loop."""
         return finish(self.authenticate(request, demand))
 
     async def on_behalf_of(
@@ -130,7 +130,7 @@ class ResourceServer:
         audience: str | None = None,
         grant_type: str | None = None,
     ) -> str:
-        """Do as `on_behalf_of` does, in a thread without an event loop."""
+        """The same as `on_behalf_of`, in a thread without an event loop."""
         return finish(self.on_behalf_of(caller, scope, audience=audience, grant_type=grant_type))
 
     @property

@@ -19,7 +19,7 @@ TRUST_DOMAIN = "https://shop.example"
 
 @dataclass(frozen=True)
 class Api3:
-    """Serves those who act for a user, in a call for a report."""
+    """Serves services that act for a user, in a call for a report."""
 
     issuer: str
     http: ClientSession

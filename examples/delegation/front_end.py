@@ -70,7 +70,7 @@ async def sign_in(http: ClientSession, issuer: str) -> str:
 
 
 async def as_alice(http: ClientSession, url: str) -> dict[str, str]:
-    """What Alice's browser does: show the login page, send it, come back to the front end."""
+    """Act as Alice's browser: show the login page, send it, come back to the front end."""
     async with http.get(url) as response:
         page, shown_at = await response.text(), str(response.url)
     form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
@@ -94,7 +94,7 @@ async def ask(http: ClientSession, url: str, token: str) -> tuple[int, Claims]:
 
 
 def claims_of(token: str) -> Claims:
-    """What is in a JWT, for the table only: a client does not look into access tokens."""
+    """Return the claims of a JWT, for the table only: a client does not look into access tokens."""
     payload = token.split(".")[1]
     claims: Claims = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return claims

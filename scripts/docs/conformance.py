@@ -64,7 +64,7 @@ def mirrors_of(profile: str) -> list[Mirror]:
 
 
 def suite_configuration(profile: str) -> dict[str, Any]:
-    """What is pasted into the suite for a profile."""
+    """The configuration to paste into the suite for a profile."""
     names = ("client", "client2", "client_secret_post")
     ids = PROFILES[profile].clients
     credentials = _keys if PROFILES[profile].has_keys else _credentials

@@ -64,7 +64,7 @@ def _marked_sections(module: ast.Module) -> Iterator[Section]:
 
 
 def _order(row: Section) -> tuple[int, Section]:
-    """Put RFC 10017 after RFC 9701, and what is no RFC last."""
+    """Put RFC 10017 after RFC 9701, and other documents last."""
     return (sys.maxsize if row.is_no_rfc else int(row.specification), row)
 
 

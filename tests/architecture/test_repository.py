@@ -52,7 +52,7 @@ def test_a_longer_lock_only_adds(lock: str, longer: str) -> None:
 
 
 def versions(lock: str) -> dict[str, str]:
-    """What is locked."""
+    """The locked versions."""
     text = (REPOSITORY / lock).read_text()
     return dict(re.findall(r"^([\w.-]+)(?:\[.*\])?==([\w.]+)", text, re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""What was measured is told as it was, in the document and by `make bench-check`."""
+"""Measurements are reported unchanged, in the document and by `make bench-check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the suite starts each module with: a provider that they all share, a fresh browser, a client."""
+"""Fixtures for each module of the suite: a shared provider, a fresh browser, a client."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def certified_store(
 
 @for_session
 async def suite_site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SuiteSite]:
-    """What the suite serves."""
+    """The URLs that the suite serves."""
     async with serving_suite(tmp_path_factory.getbasetemp()) as site:
         yield site
 

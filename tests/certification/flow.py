@@ -17,7 +17,7 @@ _CODE_LENGTH = 22
 
 @dataclass
 class Flow:
-    """What a flow gave: in front (authorize endpoint) and at the back (token endpoint)."""
+    """The results of a flow: in front (authorize endpoint) and at the back (token endpoint)."""
 
     party_id: str
     response: Response
@@ -35,12 +35,12 @@ class Flow:
 
     @property
     def nonces(self) -> tuple[str | None, ...]:
-        """What the identity tokens may have for a nonce."""
+        """The nonce that the ID tokens may have."""
         sent = self.response.request.get("nonce")
         return (sent, None) if self.is_refreshed else (sent,)
 
     async def check_front(self, provider: Provider) -> None:
-        """What came from the authorize endpoint (OIDC Core §3.2.2.5, §3.3.2.5)."""
+        """The response of the authorize endpoint is complete (OIDC Core §3.2.2.5, §3.3.2.5)."""
         answer = self.response.check_success()
         self.code = answer.get("code")
         assert self.code is None or len(self.code) >= _CODE_LENGTH
@@ -55,7 +55,7 @@ class Flow:
                 assert self.front_claims.get(name) == hashed
 
     async def check_back(self, provider: Provider, tokens: Answer) -> None:
-        """What came from the token endpoint (OIDC Core §3.1.3.3)."""
+        """The response of the token endpoint is complete (OIDC Core §3.1.3.3)."""
         assert tokens.status == 200, tokens.body
         assert tokens.headers["Content-Type"].startswith("application/json")
         assert tokens.headers["Cache-Control"] == "no-store"

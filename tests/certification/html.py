@@ -1,4 +1,4 @@
-"""What elements of a page say, beyond those that a person uses."""
+"""Reads elements of a page, beyond those that a person uses."""
 
 from __future__ import annotations
 

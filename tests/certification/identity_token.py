@@ -1,4 +1,4 @@
-"""What every identity token of the suite's runs has to stand (OIDC Core §2, §3.1.3.7)."""
+"""The checks of the suite on every ID token (OIDC Core §2, §3.1.3.7)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _check_times(claims: Mapping[str, Any]) -> None:
 
 
 def unrequested(claims: Mapping[str, Any]) -> set[str]:
-    """What it tells of the person; a warning where nobody asked for it here (OIDC Core §5.4)."""
+    """The claims about the person; a warning where nobody asked for them here (OIDC Core §5.4)."""
     return claims.keys() - _PROTOCOL
 
 

@@ -1,4 +1,4 @@
-"""What a test class stands for: one run of a plan of the suite, with the variants that the plan fixes."""
+"""A test class is one run of a plan of the suite, with the variants that the plan fixes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One run: who asks, and for what by which mode."""
+    """One run: the client, its request, and the response mode."""
 
     response_type: str
     client_id: str | None = None
@@ -16,12 +16,12 @@ class Plan:
 
     @property
     def words(self) -> frozenset[str]:
-        """What the authorize endpoint is asked for."""
+        """The requested scope."""
         return frozenset(self.response_type.split())
 
     @property
     def place(self) -> str:
-        """Where the answer stands (OAuth 2.0 Multiple Response Type Encoding Practices §5)."""
+        """The place of the response (OAuth 2.0 Multiple Response Type Encoding Practices §5)."""
         if self.form_post:
             return "form"
         return "query" if self.words == {"code"} else "fragment"
@@ -38,6 +38,6 @@ class Plan:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What each authorization request of the run has."""
+        """The parameters of each authorization request of the run."""
         mode = {"response_mode": "form_post"} if self.form_post else {}
         return {"response_type": self.response_type} | mode

@@ -42,7 +42,7 @@ class Provider:
         return f"{self.suite.base}{ALIAS}/callback"
 
     def path(self, name: str) -> str:
-        """Where a published endpoint is."""
+        """The URL of a published endpoint."""
         published = str(self.metadata[name])
         assert published.startswith(ISSUER + "/"), f"{name} is {published}"
         return published.removeprefix(ISSUER)
@@ -52,7 +52,7 @@ class Provider:
         return (await self.service.get(self.path("jwks_uri"))).json
 
     async def userinfo(self, access_token: str, method: str = "GET") -> Answer:
-        """What it tells the bearer of a token (OIDC Core §5.3.1)."""
+        """The claims for the bearer of a token (OIDC Core §5.3.1)."""
         headers = {"Authorization": f"Bearer {access_token}"}
         return await self.service.request(method, self.path("userinfo_endpoint"), headers=headers)
 

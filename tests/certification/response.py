@@ -1,4 +1,4 @@
-"""What came back from the authorize endpoint: where it stands, and what any answer must and may hold."""
+"""Reads and checks the responses of the authorize endpoint."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Response:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What stands there."""
+        """The members that were sent."""
         if self.place == "form":
             return dict(self._form()[1])
         return dict(parse_qsl(getattr(urlsplit(self.page.url), self.place)))
@@ -74,7 +74,7 @@ class Response:
         assert _ERROR_TEXT.fullmatch(answer.get("error_description", "."))
 
     def _names(self) -> set[str]:
-        """What the provider wrote; a redirect URI may have a query of its own."""
+        """The members that the provider added; a redirect URI may have a query of its own."""
         own = dict(parse_qsl(urlsplit(self.request["redirect_uri"]).query))
         return self.parameters.keys() - (own if self.place == "query" else {})
 

@@ -1,4 +1,4 @@
-"""What the suite itself serves: keys, request objects, sector documents, and where a logout is told."""
+"""The URLs of the suite itself: keys, request objects, sector documents, and logout endpoints."""
 
 from __future__ import annotations
 

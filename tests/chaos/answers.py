@@ -26,7 +26,7 @@ NAMED_BY_THE_SERVICE = "X-Request-ID"
 
 
 class Kind(StrEnum):
-    """What came of a request, in the words of the report."""
+    """The outcome of a request, in the words of the report."""
 
     GOOD = "good"
     UNAVAILABLE = "503 temporarily_unavailable"

@@ -1,4 +1,4 @@
-"""What was done to the service in a scenario and when, and what its callers may therefore be told."""
+"""The faults of a scenario with their times, and the answers that callers may therefore get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers were told: every token, code and answer of a run, for promises.py to judge."""
+"""Every token, code and answer that callers got in a run, for promises.py to judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFRESH_TOKEN = "refresh token"
 
 @dataclass(eq=False)
 class Life:
-    """How long something is good, as far as its owner can know; two moments, because an answer may be lost."""
+    """The time for which something is good, as far as its owner can know; two moments, because an answer may be lost."""
 
     may_have_ended: float = NEVER
     """When the first request began that may have ended it."""
@@ -34,7 +34,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Question:
-    """What introspection said about a token, and when."""
+    """An answer of introspection about a token, with its time."""
 
     began: float
     ended: float
@@ -129,7 +129,7 @@ class Signed:
 
 @dataclass
 class Look:
-    """What a replica said when it was looked at: at its readiness probe, and in its JWKS."""
+    """An answer of a replica's readiness probe, and of its JWKS."""
 
     replica: str
     began: float

@@ -1,4 +1,4 @@
-"""The mixed load: who does what at the same time, for as long as a scenario lasts."""
+"""The mixed load: all kinds of callers at the same time, for as long as a scenario lasts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service promises, and whether the ledger of a run shows that it was kept: one function for each promise.
+"""The promises of the service, and their judgement by the ledger of a run: one function for each promise.
 
 To add one: a function that yields every breach, and a line in PROMISES.
 """
@@ -40,7 +40,7 @@ def refresh_tokens_have_one_successor(ledger: Ledger, fault: Fault) -> Iterator[
 
 
 def nothing_acknowledged_is_lost(ledger: Ledger, fault: Fault) -> Iterator[str]:
-    """What the service has handed out is good until somebody may have ended it."""
+    """Everything handed out is good until somebody may have ended it."""
     for token in ledger.tokens:
         for asked in token.questions:
             if not asked.active and asked.ended < token.good_until:
@@ -108,7 +108,7 @@ def readiness_tells(ledger: Ledger, fault: Fault) -> Iterator[str]:
 
 
 def the_scenario_saw_what_it_expects(_: Ledger, fault: Fault) -> Iterator[str]:
-    """What is promised in one scenario alone."""
+    """The promises of one scenario alone."""
     yield from fault.broken
 
 
@@ -149,7 +149,7 @@ def breaches(ledger: Ledger, fault: Fault) -> list[Breach]:
 
 
 def forgotten(ledger: Ledger, fault: Fault) -> int:
-    """How many acknowledged tokens the store lost, and may."""
+    """The number of acknowledged tokens that the store lost, and may lose."""
     return sum(
         any(not asked.active and asked.ended < token.good_until for asked in token.questions)
         and fault.forgives(token.acknowledged, waited=token.waited)
@@ -163,7 +163,7 @@ def failures(ledger: Ledger) -> list[Answer]:
 
 
 def is_failure(answer: Answer) -> bool:
-    """What a caller would complain about; the second of two that used the same code has no reason to."""
+    """A complaint of a caller; the second of two that used the same code has no reason for one."""
     explained = answer.kind is Kind.REFUSED and answer.work in SPENDING
     return not answer.good and not explained
 

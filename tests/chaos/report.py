@@ -1,4 +1,4 @@
-"""How it went: a line for each scenario, what was broken, and the same as JSON."""
+"""The report of a run: a line for each scenario, every broken promise, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.chaos.promises import Breach, failures, forgotten
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How one scenario went."""
+    """The result of one scenario."""
 
     name: str
     requests: int
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def outcome(name: str, ledger: Ledger, fault: Fault, found: Sequence[Breach]) -> Outcome:
-    """What the ledger comes to."""
+    """The sums of the ledger."""
     failed = failures(ledger)
     once = [*ledger.codes, *ledger.refresh_tokens.values()]
     return Outcome(

@@ -80,7 +80,7 @@ def installation(scenario: Scenario) -> Iterator[tuple[Any, Fleet]]:
 
 
 def _run_one(scenario: Scenario, store: Any, fleet: Fleet, effort: Effort) -> Outcome:
-    """How it went; whatever happens, the next scenario can run."""
+    """The result; whatever happens, the next scenario can run."""
     try:
         one = asyncio.run(_under_load(scenario, store, fleet, effort))
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is this scenario's failure

@@ -61,7 +61,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What it is called on the command line and in the report."""
+        """Its name on the command line and in the report."""
         name = self.run.__name__.replace("_", "-")
         return f"{name}-tracked" if self.tracked else name
 

@@ -1,4 +1,4 @@
-"""What happens to the service itself: replicas that go, another registry, another key."""
+"""Faults of the service itself: replicas that go, another registry, another key."""
 
 from __future__ import annotations
 

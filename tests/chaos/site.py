@@ -1,4 +1,4 @@
-"""Where the load goes, and whether it still does."""
+"""The addresses of the load, and whether it goes on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Site:
         return self.loaded.is_set()
 
     async def pause(self) -> None:
-        """What a worker does between two works."""
+        """The pause of a worker between two works."""
         await asyncio.sleep(PAUSE * random.uniform(0.5, 1.5))  # noqa: S311 - to spread the load
 
     def two_replicas(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a scenario has before it: the running service, its store, the load, and its fault."""
+"""The surroundings of a scenario: the running service, its store, the load, and its fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How long the parts of a scenario last, in seconds."""
+    """The lengths of the parts of a scenario, in seconds."""
 
     calm: float
     """Before the fault."""

@@ -1,4 +1,4 @@
-"""What goes wrong with the store: each does it while the load goes on, and mends what it broke."""
+"""Faults of the store: each happens while the load goes on, and is mended afterwards."""
 
 from __future__ import annotations
 

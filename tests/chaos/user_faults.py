@@ -1,4 +1,4 @@
-"""What goes wrong with the system that users come from, while the store and the replicas are well."""
+"""Faults of the system that users come from, while the store and the replicas are well."""
 
 from __future__ import annotations
 

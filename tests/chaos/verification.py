@@ -1,4 +1,4 @@
-"""After the load: is everything that was handed out still good, and everything spent still spent?"""
+"""Checks after the load that everything handed out is still good, and everything spent still spent."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _spent(ones: list[OneTime]) -> list[OneTime]:
 
 
 async def _all(works: Iterable[Awaitable[object]]) -> None:
-    """Do all of it, so many at once."""
+    """Run all of it, so many at once."""
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(work: Awaitable[object]) -> None:

@@ -1,4 +1,4 @@
-"""Looking at each replica: is it ready, does it show its keys, is all well again?"""
+"""Watches each replica: its readiness, its keys, and the recovery of all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def watching(site: Site) -> AsyncIterator[None]:
 
 
 def last_looks(site: Site) -> dict[str, Look]:
-    """What each replica has said last."""
+    """The last answer of each replica."""
     return {look.replica: look for look in site.ledger.looks[-LOOKS:]}
 
 
@@ -80,7 +80,7 @@ async def _kids(http: ClientSession, url: str) -> frozenset[str] | None:
 
 
 async def _json(http: ClientSession, url: str) -> Any:
-    """What is answered there, if anything is."""
+    """The answer there, if there is one."""
     try:
         async with http.get(url) as response:
             return await response.json()

@@ -1,4 +1,4 @@
-"""Clients that may use CIBA, and those who are told."""
+"""Clients that may use CIBA, and sites that get pings and notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKEN_MODE = "backchannel_token_delivery_mode"
 
 @pytest.fixture
 async def party() -> AsyncIterator[Listener]:
-    """The site that is told."""
+    """The site that gets them."""
     async with listener() as party:
         yield party
 

@@ -112,7 +112,7 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The port that it listens at."""
         return f"http://localhost:{self.listening.getsockname()[1]}/told"
 
     async def take(self, request: web.Request) -> web.Response:
@@ -124,7 +124,7 @@ class Listener:
         return web.Response(status=status, headers={"Location": f"{self.url}/elsewhere"})
 
     async def wait(self, count: int = 1, *, seconds: float = 60) -> list[bytes]:
-        """What has come, as soon as there is so much."""
+        """The messages, as soon as there are so many."""
         async with asyncio.timeout(seconds):
             while len(self.bodies) < count:
                 self.arrived.clear()

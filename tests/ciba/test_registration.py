@@ -1,4 +1,4 @@
-"""What discovery says of CIBA, and what clients may register for it (CIBA Core §4)."""
+"""The metadata of discovery for CIBA, and the metadata that clients may register for it (CIBA Core §4)."""
 
 from __future__ import annotations
 

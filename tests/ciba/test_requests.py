@@ -1,4 +1,4 @@
-"""What a client may ask for, of whom, and which error says what is wrong (CIBA Core §7.1, §7.2, §13)."""
+"""CIBA requests: their parameters, their users, and the error for each mistake (CIBA Core §7.1, §7.2, §13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `check` says of CIBA: clients, times, the notifier, the webhook (CIBA Core §4)."""
+"""The findings of `check` about CIBA: clients, times, the notifier, the webhook (CIBA Core §4)."""
 
 from __future__ import annotations
 

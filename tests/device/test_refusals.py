@@ -181,7 +181,7 @@ class TestBoundCodes:
 
 
 class TestWithoutLocalLogin:
-    """What the client may do is asked again when the user decides."""
+    """The client's permissions are checked again when the user decides."""
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Television:
         return await self.browser.log_in(page, username) if page.has("login") else page
 
     async def decide(self, action: str = "allow", username: str = "alice") -> Page:
-        """Do all that the user has to do."""
+        """Act as the user, to the end."""
         return await self.browser.submit(await self.confirmation(username), action=action)
 
 

@@ -18,7 +18,7 @@ Shell = Callable[[Sequence[str]], list[str]]
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the service runs with config.yaml."""
+    """The URL of the service with config.yaml."""
     config = (REPOSITORY / "config.yaml").read_text()
     with serving(config, tmp_path_factory.mktemp("demonstration")) as running:
         yield running

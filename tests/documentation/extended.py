@@ -85,7 +85,7 @@ def _apply(folder: Path, block: Block) -> None:
 
 
 def _install(folder: Path, block: Block) -> None:
-    """What installing a package with this pyproject.toml leaves behind."""
+    """The files that installing a package with this pyproject.toml leaves behind."""
     groups = tomllib.loads(block.text)["project"]["entry-points"]
     metadata = folder / "my_grants-1.0.dist-info"
     metadata.mkdir()

@@ -1,4 +1,4 @@
-"""What a page of Markdown says: its headings, its blocks of code, its links."""
+"""Reads a page of Markdown: its headings, its blocks of code, its links."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def headings(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link may name after `#`, as GitHub makes it of the headings."""
+    """The names that a link may have after `#`, as GitHub makes them of the headings."""
     return {re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-") for name in headings(page)}
 
 
 def links(page: Path) -> list[str]:
-    """Where its links within the repository lead."""
+    """The targets of its links within the repository."""
     targets: list[str] = re.findall(r"\]\(([^)\s]+)\)", prose(page))
     return [target for target in targets if "://" not in target]
 

@@ -1,4 +1,4 @@
-"""What a reader does in the browser with the sign-in link of the documentation."""
+"""Acts as a reader in the browser with the sign-in link of the documentation."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Abroad:
         return await self.here.get(back.url)
 
     async def claims(self, code: str) -> dict[str, Any]:
-        """What the service tells an API about the token for this code."""
+        """The introspection response for the token of this code."""
         tokens = await self.app.redeem(code)
         return (await self.app.service.introspect(tokens["access_token"])).json
 

@@ -118,7 +118,7 @@ class Certified:
 
     @property
     def chain_below(self) -> tuple[x509.Certificate, ...]:
-        """What the holder of a certificate of this authority shows besides its own."""
+        """The certificates that the holder of one of this authority sends after its own."""
         return (self.certificate, *self.chain)
 
 

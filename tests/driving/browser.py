@@ -78,7 +78,7 @@ class _Reader(HTMLParser):
 
 @dataclass
 class Page:
-    """What the browser shows, or where it was sent that is not this service."""
+    """The page in the browser, or the URL outside this service that it was sent to."""
 
     url: str
     status: int
@@ -101,12 +101,12 @@ class Page:
 
     @property
     def provider_links(self) -> dict[str, str]:
-        """Where `a[data-idp]` lead, by provider."""
+        """The targets of `a[data-idp]`, by provider."""
         return self._reader.links
 
     @property
     def links(self) -> list[str]:
-        """Where all links lead."""
+        """The targets of all links."""
         return self._reader.hrefs
 
     @property

@@ -18,7 +18,7 @@ SECONDS = 120
 
 @dataclass
 class Collector:
-    """What has been exported."""
+    """The exported spans."""
 
     url: str
     exports: list[ExportTraceServiceRequest] = field(default_factory=list)

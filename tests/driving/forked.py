@@ -16,7 +16,7 @@ _FORKING.set_forkserver_preload(["tests.driving.imported"])
 
 
 class ForkedProcess:
-    """What `subprocess.Popen` is for `python -m service`, of which the arguments are given."""
+    """The counterpart of `subprocess.Popen` for `python -m service`, of which the arguments are given."""
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str]) -> None:
         reading, writing = os.pipe()

@@ -62,7 +62,7 @@ class HaProxy:
         return {row["svname"]: row["status"] for row in self._rows()}
 
     def served(self) -> dict[str, int]:
-        """How many requests each replica got."""
+        """The number of requests at each replica."""
         return {row["svname"]: int(row["stot"]) for row in self._rows()}
 
     def wait_until_up(self, count: int) -> None:
@@ -70,7 +70,7 @@ class HaProxy:
         eventually(lambda: list(self.states().values()).count("UP") >= count)
 
     def command(self, command: str) -> str:
-        """What it answers to a command of its own, such as `show stat` or `disable server replicas/r1`."""
+        """Its answer to a command of its own, such as `show stat` or `disable server replicas/r1`."""
         with closing(socket(AF_UNIX)) as connection:
             connection.settimeout(SECONDS)
             connection.connect(str(self.folder / "haproxy.sock"))

@@ -72,7 +72,7 @@ class Program:
         return unread
 
     def url(self) -> str:
-        """Where it listens, once it does."""
+        """The address that it listens at, once it does."""
         return self.wait_for("listening on").removeprefix("listening on ")
 
     def event(self, name: str) -> dict[str, object]:

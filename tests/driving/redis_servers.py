@@ -45,7 +45,7 @@ class SentinelSet:
 
     @property
     def master(self) -> TcpRedis:
-        """Whom the sentinels name."""
+        """The master that the sentinels name."""
         _, port = self.sentinels[0].tell("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self.name)
         return next(each for each in self.servers if each.port == int(port))
 

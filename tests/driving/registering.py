@@ -35,7 +35,7 @@ class RegisteredApp(ClientApp):
     async def register(
         cls, service: RunningService, browser: Browser, **metadata: Any
     ) -> RegisteredApp:
-        """The client that comes of this registration."""
+        """The client of this registration."""
         answer = await register(service, **metadata)
         assert answer.status == 201, answer.json
         told = answer.json

@@ -16,7 +16,7 @@ from tests.driving.registry import secret_of
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Any

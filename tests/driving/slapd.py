@@ -104,7 +104,7 @@ class Slapd:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What `users.ldap` needs."""
+        """The settings `users.ldap` for it."""
         return {
             "urls": [self.tls_url],
             "ca_file": str(self.ca_file),

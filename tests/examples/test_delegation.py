@@ -14,7 +14,7 @@ EXAMPLE = REPOSITORY / "examples" / "delegation"
 
 @pytest.fixture(scope="module")
 def story() -> str:
-    """What run.py tells, once for all tests."""
+    """The output of run.py, once for all tests."""
     told = subprocess.run(
         [sys.executable, EXAMPLE / "run.py"], capture_output=True, text=True, timeout=90, check=True
     )

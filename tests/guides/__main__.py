@@ -30,7 +30,7 @@ NGINX_MODULE = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 
 @dataclass(frozen=True, kw_only=True)
 class Guide:
-    """How one is run; the commands run in a copy of its folder."""
+    """Run one; its commands run in a copy of its folder."""
 
     check: Callable[[Site, Steps], Coroutine[Any, Any, None]]
     install: tuple[str, ...] = ()

@@ -57,7 +57,7 @@ async def check(plain: Site, steps: Steps) -> None:
 
 
 async def authenticated(program: Path, file: Path, site: Site, token: str) -> str:
-    """What the authenticator says."""
+    """The answer of the authenticator."""
     process = await asyncio.create_subprocess_exec(
         program, file, str(site.certificate), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -1,4 +1,4 @@
-"""What programs do with the settings of a guide: the flow that they tell, step by step, with Authlib as the client.
+"""Runs programs with the settings of a guide: their flow, step by step, with Authlib as the client.
 
 The programs themselves cannot be had from the package registries: this checks the settings and the registration.
 """
@@ -27,7 +27,7 @@ from tests.interop.steps import Steps
 
 @dataclass(frozen=True)
 class Settings:
-    """What each of the programs is told, under other names."""
+    """The settings of each of the programs, under its own names."""
 
     client_id: str
     client_secret: str | None
@@ -65,7 +65,7 @@ async def signed_in(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 async def _answer_to(url: str, redirect_uri: str) -> str:
-    """Where the browser arrives at the program."""
+    """The URL at which the browser arrives at the program."""
     async with headless_chromium() as browser:
         page = await (await browser.new_context(locale="en", ignore_https_errors=True)).new_page()
         page.set_default_timeout(PATIENCE)
@@ -145,7 +145,7 @@ async def check_argo_cd(site: Site, steps: Steps) -> None:
 
 
 def endpoints(site: Site, issuer: str) -> dict[str, Any]:
-    """What a program learns by discovery."""
+    """The metadata that a program learns by discovery."""
     names = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint")
     metadata = site.document(issuer, "openid-configuration")
     assert metadata["issuer"] == issuer

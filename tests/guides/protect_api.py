@@ -1,4 +1,4 @@
-"""What an API of a guide has to do: accept access tokens for it, and nothing else (RFC 6750, RFC 9068 §4)."""
+"""The requirements of an API of a guide: it accepts access tokens for it, and nothing else (RFC 6750, RFC 9068 §4)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def check_with_proofs(site: Site, steps: Steps) -> None:
 def ask(
     site: Site, token: str | None, scheme: str = "Bearer", proof: str | None = None
 ) -> httpx2.Response:
-    """What the API answers."""
+    """The response of the API."""
     headers = {"Authorization": f"{scheme} {token}"} if token else {}
     headers |= {"DPoP": proof} if proof else {}
     return httpx2.get(f"{site.url('3001')}/", headers=headers)

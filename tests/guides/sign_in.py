@@ -1,4 +1,4 @@
-"""What an application of a guide has to do: sign a person in and say who it is (OIDC Core §3.1)."""
+"""The requirements of an application of a guide: it signs a person in and shows the name (OIDC Core §3.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 120_000
 
 
 async def check(site: Site, steps: Steps) -> None:
-    """Open the application as somebody who is not signed in anywhere."""
+    """Open the application in a browser without any session."""
     async with headless_chromium() as browser:
         page = await (await browser.new_context(locale="en")).new_page()
         page.set_default_timeout(PATIENCE)
@@ -29,7 +29,7 @@ async def check(site: Site, steps: Steps) -> None:
 
 
 async def sign_in(page: Page) -> None:
-    """Do what the service asks of Alice."""
+    """Answer the service's pages as Alice."""
     await page.fill("#username", "alice")
     await page.fill("#password", "alice")
     await page.click("#login")

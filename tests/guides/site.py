@@ -1,4 +1,4 @@
-"""Where a guide runs: a service with the demonstration's configuration, and a copy of the guide, on free ports."""
+"""The surroundings of a guide: a service with the demonstration's configuration, and a copy of the guide, on free ports."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Site:
     def token(
         self, client: str, headers: Mapping[str, str] | None = None, **form: str
     ) -> dict[str, str]:
-        """What the token endpoint answers to a client of the demonstration."""
+        """The response of the token endpoint to a client of the demonstration."""
         credentials, url = (client, f"{client}-secret"), f"{self.issuer}/connect/token"
         answer = httpx2.post(url, data=form, auth=credentials, headers=headers)
         tokens: dict[str, str] = answer.raise_for_status().json()

@@ -58,7 +58,7 @@ class GitHub:
         } | changes
 
     def answer(self, sent: Page, **changes: str) -> str:
-        """Where the browser is sent after the user has authorized the app."""
+        """Redirect the browser after the user has authorized the app."""
         self.asked = sent.parameters
         query = {"code": "a-code", "state": self.asked["state"]} | changes
         return f"{self.asked['redirect_uri']}?{urlencode(query)}"

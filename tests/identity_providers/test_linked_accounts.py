@@ -36,7 +36,7 @@ def alice_in(config: dict[str, Any]) -> dict[str, Any]:
 
 
 async def subject(app: ClientApp, come_back: ComeBack) -> str:
-    """The subject here of who comes back from the provider."""
+    """The subject here of the user that comes back from the provider."""
     tokens = await app.redeem((await come_back()).parameters["code"])
     return str(claims_in(tokens["id_token"])["sub"])
 

@@ -48,7 +48,7 @@ async def both(start: Start, party: RelyingParty) -> tuple[Upstream, Upstream]:
 
 
 def ended(service: RunningService) -> int:
-    """How many sessions have ended."""
+    """The number of ended sessions."""
     return sum(isinstance(event, SessionEnded) for event in service.events)
 
 

@@ -52,7 +52,7 @@ def main(names: Sequence[str]) -> bool:
 async def run_all(
     names: Sequence[str], environ: Mapping[str, str], published: dict[str, Any]
 ) -> list[Outcome]:
-    """How it went for each of them, with somebody who runs their errands."""
+    """The result of each of them, with a person for their errands."""
     async with headless_chromium() as browser:
         app = web.Application()
         app.add_routes(Errands(browser, published).routes())

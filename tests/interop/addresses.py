@@ -1,4 +1,4 @@
-"""Where everybody is: loopback origins that the runner hands to every client in the environment."""
+"""The addresses of all parties: loopback origins that the runner hands to every client in the environment."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PATIENCE_FOR_DOWNLOADS = 900
 
 @dataclass
 class Outcome:
-    """How it went for one client."""
+    """The result of one client."""
 
     name: str
     seconds: float = 0

@@ -1,4 +1,4 @@
-"""What clients in all languages share: the person's errands, over HTTP, and URLs of a client's own.
+"""The common part of clients in all languages: the person's errands, over HTTP, and URLs of a client's own.
 
 `POST /visit` with `url`, the name of the `person` and perhaps `cancel` answers with the `url` at which
 the browser arrived, as JSON, and the `form` that was posted there.
@@ -29,7 +29,7 @@ class Errands:
     people: dict[str, Person] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
-        """Where to send somebody, where the browser arrives."""
+        """The URL to open, and the URL at which the browser arrives."""
         return [
             web.post("/visit", self.visit),
             web.get("/callback", arrived),
@@ -48,7 +48,7 @@ class Errands:
         return web.json_response({"url": arrival.url, "form": arrival.content})
 
     async def jwks(self, _: web.Request) -> web.Response:
-        """What the service fetches to verify what a client signed."""
+        """The keys that the service fetches to verify a client's signatures."""
         return web.json_response(self.published)
 
     async def keep_request_object(self, request: web.Request) -> web.Response:
@@ -57,7 +57,7 @@ class Errands:
         return web.Response(status=204)
 
     async def show_request_object(self, _: web.Request) -> web.Response:
-        """What the service fetches (RFC 9101 §5.2.3)."""
+        """The request object that the service fetches (RFC 9101 §5.2.3)."""
         media_type = "application/oauth-authz-req+jwt"
         return web.Response(text=self.request_object, content_type=media_type)
 

@@ -22,7 +22,7 @@ PATIENCE = 60_000
 
 
 class Arrival(NamedTuple):
-    """Where a browser ended: the URL, and what the client's page tells (what was posted there, say)."""
+    """The last place of a browser: the URL, and the text of the client's page (such as the posted form)."""
 
     url: str
     content: dict[str, Any]
@@ -40,7 +40,7 @@ class Person:
         return await self.arrive(cancelling=cancelling)
 
     async def arrive(self, *, cancelling: bool = False) -> Arrival:
-        """Do what the service asks, until a client's page comes or nothing more, frames and all."""
+        """Answer the service's pages, until a client's page comes or nothing more, frames and all."""
         while (button := await self._asked_for()) is not None:
             await self.press("#cancel" if cancelling else button)
         await self.page.wait_for_load_state()

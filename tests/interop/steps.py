@@ -13,7 +13,7 @@ import click
 
 @dataclass
 class Steps:
-    """What one client did; `__main__` reads the lines that begin with `ok` or `FAIL`."""
+    """The steps of one client; `__main__` reads the lines that begin with `ok` or `FAIL`."""
 
     outcomes: list[bool] = field(default_factory=list)
 

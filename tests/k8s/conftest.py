@@ -29,7 +29,7 @@ def prod() -> Manifests:
 
 @pytest.fixture(scope="session")
 def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
-    """A pod of the overlay `dev` beside its Redis."""
+    """A pod of the overlay `dev` with its Redis."""
     with (
         redis_of_dev(tmp_path_factory.mktemp("redis")) as address,
         pod_running(

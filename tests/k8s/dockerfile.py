@@ -25,7 +25,7 @@ def instructions() -> list[tuple[str, str]]:
 
 @dataclass
 class Image:
-    """What the steps have made: a root, in which the paths of the last stage stand, and how to start it."""
+    """The result of the steps: a root with the paths of the last stage, and the command that starts it."""
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Image:
 
     @property
     def root(self) -> Path:
-        """Where / is; the same for every stage, because a virtual environment knows its own place."""
+        """The path of /; the same for every stage, because a virtual environment knows its own place."""
         return self.folder / "root"
 
     def build(self) -> None:

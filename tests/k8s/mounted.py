@@ -41,7 +41,7 @@ class Mounted:
         return re.sub("|".join(map(re.escape, replaced)), lambda found: replaced[found[0]], text)
 
     def folder(self, volume: str) -> Path:
-        """Where a volume is."""
+        """The path of a volume."""
         mounts = {
             each["name"]: each["mountPath"] for each in self.manifests.container()["volumeMounts"]
         }

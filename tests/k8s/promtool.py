@@ -1,4 +1,4 @@
-"""What promtool says of rules, of what they do in a story, and of a query."""
+"""Runs promtool on rules, on their effects in a story, and on a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kustomize makes of an overlay, and of one with further components."""
+"""Renders an overlay by kustomize, and one with further components."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Pod:
         return self.ask(asked["port"], asked["path"])[0]
 
     def token(self, **form: str) -> tuple[int, dict[str, Any]]:
-        """What the token endpoint answers."""
+        """The response of the token endpoint."""
         status, body = self.ask("http", "/connect/token", **form)
         return status, json.loads(body)
 

@@ -1,4 +1,4 @@
-"""What a kubelet swaps under a running pod is taken, without a restart and all or nothing."""
+"""Files that a kubelet swaps under a running pod are taken, without a restart and all or nothing."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def running(folder: Path, *, secrets: dict[str, str], **replaced: str) -> Iterat
 
 
 def registry(pod: Pod) -> dict[str, str]:
-    """What the ConfigMap of the registry holds."""
+    """The ConfigMap of the registry."""
     data: dict[str, str] = pod.mounted.manifests.one("ConfigMap", "token-service-registry")["data"]
     return dict(data)
 
 
 def status(pod: Pod, secret: str) -> int:
-    """What the new client gets with a secret."""
+    """The response to the new client with a secret."""
     client = {"client_id": "newcomer", "client_secret": secret}
     return pod.token(grant_type="client_credentials", **client)[0]
 

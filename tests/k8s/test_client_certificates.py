@@ -28,7 +28,7 @@ def annotations_of(combination: str) -> dict[str, str]:
 
 
 def header(combination: str) -> str:
-    """The header that the service is told to read."""
+    """The header that the service is configured to read."""
     (value,) = (
         each["value"]
         for each in rendered(combination).container()["env"]

@@ -34,7 +34,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def done(commands: str, folder: Path) -> str:
-    """What commands of the page say, but for those of programs that are not here."""
+    """The output of the page's commands, but for those of programs that are not here."""
     absent = "kubectl() { :; }; token-service() { " + f'"{COMMAND}" "$@"; ' + "}\n"
     told = subprocess.run(
         ["bash", "-ec", absent + commands],

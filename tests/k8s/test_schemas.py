@@ -1,4 +1,4 @@
-"""What Kubernetes' API servers, and those of custom resources, would accept."""
+"""Kubernetes' API servers, and those of custom resources, would accept the manifests."""
 
 from __future__ import annotations
 

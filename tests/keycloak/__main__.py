@@ -120,7 +120,7 @@ class Journey:
         return answer.status_code, answer.json()
 
     def introspect(self, token: str, api: str) -> Mapping[str, Any]:
-        """What the service tells an API."""
+        """The introspection response for an API."""
         url, credentials = f"{self.service}/connect/introspect", (api, f"{api}-secret")
         claims: dict[str, Any] = self.http.post(url, data={"token": token}, auth=credentials).json()
         return claims

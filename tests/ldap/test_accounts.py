@@ -92,7 +92,7 @@ async def test_password_that_has_to_be_changed_first_is_refused(
 
 
 class TestFilter:
-    """A filter that names who may use the service."""
+    """A filter that restricts the service to some users."""
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:

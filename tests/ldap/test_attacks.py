@@ -95,11 +95,11 @@ class TestEmptyPassword:
 
 
 class TestEnumeration:
-    """Who is unknown, disabled or wrong gets one answer for the same work."""
+    """An unknown user, a disabled one and a wrong password get one answer for the same work."""
 
     @pytest.fixture
     def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        """What the directory has been asked, in order."""
+        """The requests to the directory, in order."""
         asked: list[str] = []
         for name in ("search", "accepts"):
             original = getattr(Connections, name)

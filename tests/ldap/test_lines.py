@@ -37,7 +37,7 @@ def connections(settings: dict[str, Any], *, timeout: float = 60) -> Connections
 
 @asynccontextmanager
 async def directory_that(talks: Talk, folder: Path) -> AsyncIterator[dict[str, Any]]:
-    """The settings of a directory that is no directory, and speaks without TLS."""
+    """The settings for a server that is not a directory, and speaks without TLS."""
 
     served = asyncio.Queue[None]()
 

@@ -51,7 +51,7 @@ def problems(
     server: Mapping[str, Any],
     mtls: Mapping[str, str] | None = None,
 ) -> dict[str, Problem]:
-    """What `check` says of a client for itself."""
+    """The findings of `check` about a client."""
     app: dict[str, Any] = {
         "client_id": "app",
         "allowed_grant_types": ["client_credentials"],

@@ -1,4 +1,4 @@
-"""What device codes and auth_req_ids have in common (RFC 8628 §3.5, CIBA Core §11), at the seam of both."""
+"""The common rules of device codes and auth_req_ids (RFC 8628 §3.5, CIBA Core §11), at the seam of both."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def signing(held: Callable[[str], HeldApp]) -> HeldApp:
 
 
 def response_in(page: Page) -> dict[str, Any]:
-    """The claims of the response, beside which nothing is sent."""
+    """The claims of the response, without other parameters."""
     assert page.parameters.keys() == {"response"}
     assert header_of(page.parameters["response"])["alg"] == "ES256"
     return claims_in(page.parameters["response"])

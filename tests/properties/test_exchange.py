@@ -81,7 +81,7 @@ CLIENT = {"openid", "profile", "api1.read", "api2"}
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """What rule and client allow overlaps."""
+    """The permissions of rule and client overlap."""
     client_in(config, "api1").update(allowed_grant_types=[EXCHANGE], allowed_scopes=sorted(CLIENT))
     config["token_exchange"] = [
         {

@@ -82,7 +82,7 @@ class Flow:
         return {"authorization_details": encode(*self.details)} if self.details else {}
 
     def headers(self, world: World) -> dict[str, str]:
-        """What proves the key that the code is bound to."""
+        """The proof of the key that the code is bound to."""
         if self.bound == "key":
             return world.key.header()
         return world.own.headers() if self.bound == "certificate" else {}

@@ -1,4 +1,4 @@
-"""What the rows share: a service that runs for all of them, a browser that has signed in, keys and certificates."""
+"""The common part of the rows: a service that runs for all of them, a browser that has signed in, keys and certificates."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ DETAILS = st.fixed_dictionaries(
 
 
 def allowed_by(detail: Detail) -> list[tuple[str, ...]]:
-    """What an object allows, one by one: each action at each location."""
+    """The permissions of an object, one by one: each action at each location."""
     lists = [detail.get(name) for name in ("actions", "locations")]
     pairs = [each if isinstance(each, list) and each else [repr(each)] for each in lists]
     rest = repr(

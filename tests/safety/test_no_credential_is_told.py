@@ -42,11 +42,11 @@ class Observed:
     collector: Collector
 
     async def metrics(self) -> str:
-        """What is counted."""
+        """The counters."""
         return (await self.app.service.get("/metrics")).body.decode()
 
     async def traces(self) -> str:
-        """What is exported, up to now."""
+        """The exported spans, up to now."""
         await self.app.service.get("/connect/checksession")
         self.collector.wait_for("GET /connect/checksession")
         return self.collector.text
@@ -78,7 +78,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """Where spans go."""
+    """The place of spans."""
     with collector_running() as collector:
         yield collector
 

@@ -37,7 +37,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def shown(page: Page) -> tuple[int, str, set[str]]:
-    """What a page says, without values that are new on each."""
+    """The text of a page, without values that are new on each."""
     text = re.sub('value="[^"]*"|request=[^"&]*|"challenge": "[^"]*"', "", page.text)
     return page.status, text, {*page.headers}
 

@@ -17,7 +17,7 @@ from tests.users.switched import SwitchedUsers
 
 @pytest.fixture
 def store(service: RunningService) -> SwitchedUsers:  # noqa: ARG001 - which has made it
-    """Where the users of the service come from."""
+    """The source of the service's users."""
     return SwitchedUsers.made[-1]
 
 

@@ -117,7 +117,7 @@ class Recorder:
         monkeypatch.setattr("service.identity.passwords.asyncio.sleep", record_wait)
 
     def take(self) -> list[object]:
-        """What the last attempt did."""
+        """The effects of the last attempt."""
         work, self.work = self.work, []
         return work
 

@@ -26,7 +26,7 @@ def config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 class Tokens:
-    """What a signed-in user's clients do with their tokens."""
+    """The use that a signed-in user's clients make of their tokens."""
 
     def __init__(self, service: RunningService, issued: Answer) -> None:
         self._service = service

@@ -20,7 +20,7 @@ EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 
 class TestBackChannelLogout:
-    """Clients are told behind the person's back."""
+    """Clients get logout tokens without the person's browser."""
 
     plan = Plan(client_id="back-channel-logout", response_type="code")
 
@@ -46,7 +46,7 @@ class TestBackChannelLogout:
 
 
 async def told(provider: Provider, sid: str) -> dict[str, str]:
-    """What the suite was sent for this session, within a few seconds."""
+    """The logout token that the suite received for this session, within a few seconds."""
     for _ in range(2400):
         for form in provider.suite.posted_to(PATH):
             if claims_in(form["logout_token"])["sid"] == sid:

@@ -9,7 +9,7 @@ from tests.certification.provider import Provider
 
 
 class TestKeyRotation:
-    """What `python -m service keys rotate` does."""
+    """The effect of `python -m service keys rotate`."""
 
     @pytest.mark.conformance("oidcc-server-rotate-keys")
     @pytest.mark.rfc("openid-core#10.1.1", "7517#4.5")

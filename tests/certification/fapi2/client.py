@@ -103,7 +103,7 @@ class FapiClient:
         return self.assertion() if by_key else {"client_id": self.client_id}
 
     def _certificate(self, endpoint: str) -> bytes:
-        """What the connection shows: the suite shows nothing where it need not."""
+        """The credentials of the connection: the suite shows nothing where it need not."""
         binds = self.plan.sender_constrain == "mtls" and endpoint != PAR
         authenticates = self.plan.client_auth_type == "mtls" and endpoint != USERINFO
         return self.certificate if binds or authenticates else NO_CERTIFICATE
@@ -154,7 +154,7 @@ class FapiClient:
         return await self.open(request, page)
 
     async def open(self, request: Mapping[str, str], page: Page) -> Response:
-        """What came back."""
+        """The response."""
         if self.plan.is_jarm and not page.has("error"):
             page = opened(page, await self.provider.jwks(), request)
         return Response(request=request, plan=self.plan, page=page)

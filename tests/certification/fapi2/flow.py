@@ -18,7 +18,7 @@ _TOKEN_LENGTH = 22
 
 @dataclass(kw_only=True)
 class FapiFlow:
-    """What a flow gave."""
+    """The results of a flow."""
 
     client: FapiClient
     response: Response
@@ -38,7 +38,7 @@ class FapiFlow:
         return str(self.tokens["refresh_token"])
 
     async def check(self, tokens: Answer, *, is_refreshed: bool = False) -> None:
-        """What came from the token endpoint, and that it opens the protected resource."""
+        """The token response is complete, and its token opens the protected resource."""
         assert tokens.status == 200, tokens.body
         assert tokens.headers["Content-Type"] == "application/json"
         assert tokens.headers["Cache-Control"] == "no-store"

@@ -1,4 +1,4 @@
-"""What a test class stands for: one run of a FAPI plan of the suite, with the variants that were chosen for it."""
+"""A test class is one run of a FAPI plan of the suite, with the variants that were chosen for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FapiPlan:
 
     @property
     def scope(self) -> str:
-        """What is asked for; with offline_access, so that there are refresh tokens."""
+        """The requested scope; with offline_access, so that there are refresh tokens."""
         return "openid email offline_access" if self.is_openid else "accounts offline_access"
 
     @property

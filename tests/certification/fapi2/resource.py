@@ -29,7 +29,7 @@ async def admits(client: FapiClient, access_token: str) -> bool:
 
 
 async def introspected(provider: Provider, access_token: str) -> dict[str, Any]:
-    """What introspection tells the API of a token, signed (RFC 9701 §5, FAPI 2.0 Message Signing §5.5.1)."""
+    """The signed introspection response about a token (RFC 9701 §5, FAPI 2.0 Message Signing §5.5.1)."""
     path = provider.path("introspection_endpoint")
     answer = await provider.service.post(path, auth=(API, secret_of(API)), token=access_token)
     assert answer.headers["Content-Type"] == "application/token-introspection+jwt"

@@ -13,12 +13,12 @@ class TestPoll(ciba.Discovery, ciba.Flows, ciba.Expiry, ciba.Requests, ciba.Priv
 
 
 class TestPing(ciba.Ping):
-    """What differs in ping mode."""
+    """The differences in ping mode."""
 
     plan = FapiPlan(client_id="ciba-ping", sender_constrain="mtls")
 
 
 class TestPollByCertificate(ciba.Mtls):
-    """What differs with client_auth_type=mtls."""
+    """The differences with client_auth_type=mtls."""
 
     plan = FapiPlan(client_id="ciba-poll-mtls", client_auth_type="mtls", sender_constrain="mtls")

@@ -15,7 +15,7 @@ from tests.certification.rules.logout import SignedIn, check_published
 
 
 class TestFrontChannelLogout:
-    """Clients are told by frames in the person's browser."""
+    """Clients learn of the logout by frames in the person's browser."""
 
     plan = Plan(client_id="front-channel-logout", response_type="code")
 

@@ -25,7 +25,7 @@ async def signed_in(party: RelyingParty) -> SignedIn:
 
 @pytest.mark.rfc("openid-rpinitiated#2", "openid-rpinitiated#3")
 class TestRpInitiatedLogout:
-    """Where a logout leads, and who is asked."""
+    """A logout leads to the right page, and asks the right person."""
 
     plan = Plan(client_id="rp-initiated-logout", response_type="code")
 

@@ -1,4 +1,4 @@
-"""What a flow gives."""
+"""The results of a flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the claims about a person are told (OIDC Core §5.4, §5.5)."""
+"""The places of the claims about a person (OIDC Core §5.4, §5.5)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_told(told: Mapping[str, Any], *scope: str) -> None:
 
 
 class ScopesAtUserinfo:
-    """With an access token the claims are told at userinfo, and only there."""
+    """With an access token the claims are at userinfo, and only there."""
 
     @pytest.mark.conformance("oidcc-scope-profile")
     @pytest.mark.rfc("openid-core#5.1", "openid-core#5.4")

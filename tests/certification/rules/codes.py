@@ -1,4 +1,4 @@
-"""What a code is good for, once."""
+"""A code works once, for its client and redirect URI."""
 
 from __future__ import annotations
 

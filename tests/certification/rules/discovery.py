@@ -1,4 +1,4 @@
-"""What a provider publishes of itself (OpenID Connect Discovery §3)."""
+"""The provider's metadata (OpenID Connect Discovery §3)."""
 
 from __future__ import annotations
 

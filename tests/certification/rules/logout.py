@@ -60,7 +60,7 @@ class SignedIn:
 
 
 def going_to(page: Page) -> str:
-    """Where the browser is, or where the page sends it after a while."""
+    """The URL of the browser, also after a delayed redirect of the page."""
     return (
         page.element("logout-continue")["href"] or "" if page.has("logout-continue") else page.url
     )

@@ -1,4 +1,4 @@
-"""What a client registers for itself, and gets."""
+"""The metadata that a client registers, and the response."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Sectors:
 
 
 async def pages_of(party: RelyingParty) -> tuple[Page, Page]:
-    """Where a person signs in on the way to a client, and where the person is asked for consent."""
+    """The pages of login and consent on the way to a client."""
     login = await party.authorize(party.request())
     consent = await party.browser.log_in(login)
     assert (login.has("login"), consent.has("consent-allow")) == (True, True)

@@ -1,4 +1,4 @@
-"""Which authorization requests are understood, and which are refused how."""
+"""The authorization requests that are understood, and the refusals of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.certification.relying_party import RelyingParty
 
 
 class Requests:
-    """What is missing, unknown, in another order or not registered."""
+    """Parameters that are missing, unknown, in another order or not registered."""
 
     @pytest.mark.conformance("oidcc-response-type-missing")
     @pytest.mark.rfc("6749#3.1.1", "openid-core#3.1.2.6")
@@ -55,7 +55,7 @@ class ByPost:
 
 
 class NonceOptional:
-    """Where no identity token comes from the authorize endpoint."""
+    """Response types without an ID token from the authorize endpoint."""
 
     @pytest.mark.conformance("oidcc-ensure-request-without-nonce-succeeds-for-code-flow")
     @pytest.mark.rfc("openid-core#3.1.2.1", "openid-core#15.5.2")
@@ -64,7 +64,7 @@ class NonceOptional:
 
 
 class NonceRequired:
-    """Where one does."""
+    """Response types with one."""
 
     @pytest.mark.conformance("oidcc-ensure-request-without-nonce-fails")
     @pytest.mark.rfc("openid-core#3.2.2.1", "openid-core#3.3.2.11")

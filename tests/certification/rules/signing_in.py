@@ -1,4 +1,4 @@
-"""Who is asked to sign in, when, and how (OIDC Core §3.1.2.1)."""
+"""The login is asked when and as OIDC Core §3.1.2.1 says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conftest import Clock
 
 
 def who_and_when(flow: Flow) -> tuple[str, int]:
-    """Whom an identity token names, and when that person signed in."""
+    """The subject of an ID token, and the time of the sign-in."""
     assert flow.claims is not None
     return flow.claims["sub"], flow.claims["auth_time"]
 

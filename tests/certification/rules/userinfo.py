@@ -1,4 +1,4 @@
-"""How userinfo is asked (OIDC Core §5.3.1)."""
+"""Requests to userinfo (OIDC Core §5.3.1)."""
 
 from __future__ import annotations
 

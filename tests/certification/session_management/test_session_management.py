@@ -46,7 +46,7 @@ class TestSessionManagement:
 
 
 def frame_says(party: RelyingParty, session_state: str) -> str:
-    """What the script in the frame answers, by the cookies that scripts can read."""
+    """The answer of the script in the frame, by the cookies that scripts can read."""
     salt = session_state.rpartition(".")[2]
     readable = [each for each in party.browser.session.cookie_jar if not each["httponly"]]
     made = {hashed(party, each.value, salt) for each in readable}

@@ -11,7 +11,7 @@ from tests.certification.registration import Registrar
 
 @pytest.fixture
 def initiate_login_uri(registrar: Registrar) -> str:
-    """Where the suite wants logins to begin; its client authenticates by client_secret_basic."""
+    """The URL at which the suite wants logins to begin; its client authenticates by client_secret_basic."""
     registrar.auth_method = "client_secret_basic"
     return f"{registrar.provider.suite.base}{ALIAS}/initiate_login"
 

@@ -73,7 +73,7 @@ class Application:
         assert claims["sub"] == SUBJECT
 
     async def introspected(self, token: str) -> dict[str, Any]:
-        """What the service knows of a token."""
+        """The service's knowledge of a token."""
         endpoint = self.metadata["introspection_endpoint"]
         answer: dict[str, Any] = (await self.client.introspect_token(endpoint, token=token)).json()
         return answer

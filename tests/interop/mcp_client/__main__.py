@@ -56,7 +56,7 @@ class Introspection:
 
 @asynccontextmanager
 async def mcp_server() -> AsyncIterator[None]:
-    """An MCP server with one tool, for those who have the scope."""
+    """An MCP server with one tool, for tokens with the scope."""
     auth = AuthSettings(
         issuer_url=ISSUER,
         resource_server_url=RESOURCE,
@@ -104,7 +104,7 @@ class Storage:
 
 
 def id_jag(audience: str, resource: str, **changes: Any) -> str:
-    """What the enterprise's identity provider issues."""
+    """The ID-JAG of the enterprise's identity provider."""
     key = jwt.PyJWK(json.loads(Path(WORKPLACE, "signing-key.json").read_text()))
     now = int(time.time())
     claims = {

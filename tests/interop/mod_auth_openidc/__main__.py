@@ -31,7 +31,7 @@ class Visitor:
 
     @property
     def page(self) -> str:
-        """What is protected."""
+        """The protected page."""
         return f"{self.site}/protected/"
 
     def module(self, **what: str) -> str:
@@ -43,7 +43,7 @@ class Visitor:
         return await self.person.visit(self.page)
 
     async def session(self) -> dict[str, Any]:
-        """What the module keeps of the person: tokens and claims."""
+        """The module's record of the person: tokens and claims."""
         await self.person.page.goto(self.module(info="json"))
         known: dict[str, Any] = json.loads(await self.person.page.inner_text("body"))
         return known

@@ -34,7 +34,7 @@ def application() -> web.Application:
 
 
 async def settings(_: web.Request) -> web.Response:
-    """What the application has to know of its provider."""
+    """The application's settings for its provider."""
     return web.json_response({"authority": ISSUER, "client_id": "single-page"})
 
 
@@ -64,11 +64,11 @@ class Visitor:
         return (await self.person.arrive()).content
 
     async def does(self, script: str) -> Any:
-        """What an expression in the page comes to."""
+        """The value of an expression in the page."""
         return await self.person.page.evaluate(script)
 
     async def user(self) -> dict[str, Any]:
-        """Whom the library has in its store."""
+        """The user in the library's store."""
         user: dict[str, Any] = await self.does("manager.getUser()")
         return user
 
@@ -122,7 +122,7 @@ async def signs_out(visitor: Visitor, steps: Steps) -> None:
 
 
 async def notices(visitor: Visitor, steps: Steps) -> None:
-    """What happens at the provider in another window (OpenID Connect Session Management §3)."""
+    """The events at the provider in another window (OpenID Connect Session Management §3)."""
     with steps.step("querySessionStatus: prompt=none in a frame says who is signed in"):
         await visitor.signs_in()
         assert (await visitor.does("manager.querySessionStatus()"))["sub"] == SUBJECT

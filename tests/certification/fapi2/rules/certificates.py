@@ -55,7 +55,7 @@ class Certificates:
 
 
 def refusal(client: FapiClient) -> tuple[int, str]:
-    """What a missing certificate is refused with."""
+    """The refusal of a missing certificate."""
     if client.plan.client_auth_type == "mtls":
         return 401, "invalid_client"
     return 400, "invalid_request"

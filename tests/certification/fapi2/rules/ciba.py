@@ -24,7 +24,7 @@ def mirrors(module: str = "") -> pytest.MarkDecorator:
 
 
 async def check(client: FapiClient, tokens: Answer) -> None:
-    """What the suite checks of every token response."""
+    """The checks of the suite on every token response."""
     assert tokens.status == 200, tokens.body
     assert tokens.headers["Cache-Control"] == "no-store"
     assert tokens["token_type"] == "Bearer"
@@ -40,7 +40,7 @@ async def check(client: FapiClient, tokens: Answer) -> None:
 
 
 class Flows:
-    """What a client that does everything right experiences."""
+    """The experience of a client without mistakes."""
 
     @mirrors()
     @mirrors("ensure-authorization-request-with-binding-message-succeeds")
@@ -123,7 +123,7 @@ class Flows:
 
 
 class Expiry:
-    """What becomes of a request that nobody answers."""
+    """The end of a request without an answer."""
 
     @mirrors("auth-req-id-expired")
     @pytest.mark.rfc("ciba#11")
@@ -136,7 +136,7 @@ class Expiry:
 
 
 class Discovery:
-    """What the provider publishes."""
+    """The metadata of the provider."""
 
     @mirrors("discovery-end-point-verification")
     @pytest.mark.rfc("ciba#4")

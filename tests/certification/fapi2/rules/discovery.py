@@ -1,4 +1,4 @@
-"""What the provider publishes, as far as FAPI asks for it."""
+"""The provider's metadata, as far as FAPI asks for it."""
 
 from __future__ import annotations
 

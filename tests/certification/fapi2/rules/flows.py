@@ -1,4 +1,4 @@
-"""What a well-behaved client gets."""
+"""The answers to a well-behaved client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenID Connect adds to a flow."""
+"""The additions of OpenID Connect to a flow."""
 
 from __future__ import annotations
 

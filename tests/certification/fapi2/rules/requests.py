@@ -1,4 +1,4 @@
-"""Which authorization requests are refused, and how."""
+"""The refusals of authorization requests."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Requests:
 
 
 class PushedRequests:
-    """How long a request_uri is good, and for whom."""
+    """The lifetime of a request_uri, and its client."""
 
     @mirrors("par-ensure-reused-request-uri-prior-to-auth-completion-succeeds")
     @pytest.mark.rfc("fapi2#5.3.2.2", "9126#7.3")

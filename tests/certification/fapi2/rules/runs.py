@@ -1,4 +1,4 @@
-"""Which rules one run checks, by its variants."""
+"""The rules that one run checks, by its variants."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class SignedRequests:
 
 
 class SignaturesOfRequests:
-    """Who signed a request object, and how."""
+    """The signer of a request object, and its algorithm."""
 
     @mirrors("ensure-signed-request-object-with-RS256-fails")
     @pytest.mark.rfc("fapi2#5.4.1")

@@ -1,4 +1,4 @@
-"""How the protected resource takes tokens; this one is userinfo."""
+"""The protected resource takes tokens as FAPI says; this one is userinfo."""
 
 from __future__ import annotations
 
