@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import replace
 
 import yaml
 from playwright.sync_api import Browser, sync_playwright
 
+from scripts.screenshots.factors import visit_factors
 from scripts.screenshots.tour import (
     DESKTOP,
     ON_A_PHONE,
@@ -49,6 +49,7 @@ def visit_pages(tour: Tour) -> None:
     visit_device(tour)
     visit_requests(tour)
     visit_account(tour)
+    visit_factors(tour.with_new_browser())
     visit_errors(tour)
     visit_logout(tour)
     visit_demonstration(tour)
@@ -69,7 +70,7 @@ def visit_login(tour: Tour) -> None:
 
 def visit_account(tour: Tour) -> None:
     """See the account, with another session of the same person."""
-    phone = replace(tour, user_agent=ON_A_PHONE)
+    phone = tour.with_new_browser(ON_A_PHONE)
     phone.ask()
     phone.sign_in(password="alice")
     phone.page.wait_for_selector("#sessions")
@@ -116,7 +117,7 @@ def visit_theme(chromium: Browser) -> None:
 
 
 def visit_further_consents(tour: Tour) -> None:
-    """See what is asked of a person who is signed in."""
+    """See the pages for a signed-in person."""
     tour.ask(prompt="select_account")
     tour.keep("select-account")
     tour.ask(prompt="consent", scope="openid", authorization_details=json.dumps([PAYMENT]))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -26,6 +26,7 @@ VARIANTS: tuple[tuple[str, Literal["light", "dark"], ViewportSize], ...] = (
     ("dark", "dark", DESKTOP),
     ("phone", "light", PHONE),
 )
+LANGUAGES = ["en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt-BR", "sv", "zh-Hans"]
 SHOWN = {
     "en": {
         "login-light",
@@ -38,8 +39,16 @@ SHOWN = {
         "account-light",
         "account-phone",
         "error-light",
+        "second-factor-otp-light",
+        "second-factor-passkey-light",
+        "second-factor-recovery-code-dark",
+        "add-factor-otp-light",
+        "add-factor-passkey-light",
+        "recovery-codes-light",
+        "security-light",
+        "security-phone",
     },
-    "ar": {"login-light", "account-light"},
+    "ar": {"login-light", "account-light", "second-factor-otp-light"},
 }
 """What docs/ shows, by language."""
 QUALITY = 80
@@ -79,20 +88,7 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
     settings |= {
         "server": {"port": int(issuer.rpartition(":")[2])},
         "ui": {
-            "locales": [
-                "en",
-                "ar",
-                "de",
-                "es",
-                "fr",
-                "it",
-                "ja",
-                "nl",
-                "pl",
-                "pt-BR",
-                "sv",
-                "zh-Hans",
-            ],
+            "locales": LANGUAGES,
             "links": {name: f"https://example.com/{name}" for name in links},
             **ui,
         },
@@ -143,6 +139,16 @@ def configuration(issuer: str, ui: dict[str, object]) -> dict[str, Any]:
                     "allowed_users": [{"groups": ["staff"]}],
                 }
             )
+            settings["clients"].append(
+                client
+                | {
+                    "client_id": "strict",
+                    "client_name": "Payroll",
+                    "allowed_grant_types": ["authorization_code"],
+                    "redirect_uris": [f"{issuer}/account"],
+                    "mfa_required": "always",
+                }
+            )
     return settings
 
 
@@ -162,6 +168,10 @@ class Tour:
             locale=self.language, reduced_motion="reduce", user_agent=self.user_agent
         )
         object.__setattr__(self, "page", page)
+
+    def with_new_browser(self, user_agent: str | None = None) -> Tour:
+        """Return the same tour with a browser that has no cookies."""
+        return replace(self, user_agent=user_agent)
 
     def open(self, path: str, **parameters: str) -> None:
         """Go to a page of the service."""
@@ -188,9 +198,11 @@ class Tour:
         ).json()
         return answer
 
-    def sign_in(self, *, password: str) -> None:
-        """Fill in the login page."""
-        self.page.fill("#username", "alice")
+    def sign_in(self, *, password: str, username: str = "alice") -> None:
+        """Fill in the login page, which may ask for the name first."""
+        self.page.fill("#username", username)
+        if not self.page.is_visible("#password"):
+            self.page.click("#login")
         self.page.fill("#password", password)
         self.page.click("#login")
 

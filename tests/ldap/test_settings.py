@@ -94,4 +94,5 @@ def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ldap", None)
     (finding,) = find_problems(Users(source="ldap"))
     assert finding.location == ("users", "source")
-    assert finding.hint == "pip install 'token-service[ldap]'"
+    clone = ".venv/bin/python scripts/install.py requirements-ldap.lock"
+    assert finding.hint == f"pip install 'token-service[ldap]'; in a clone: {clone}"

@@ -80,7 +80,9 @@ def find_problems(settings: Users) -> Iterator[Finding]:
 def missing_extra(name: str, error: ModuleNotFoundError) -> Finding:
     """Return the finding that a source needs a package that is not installed."""
     message = f"{name} needs the package {error.name}, which is not installed"
-    return Finding(_SOURCE, message, f"pip install 'token-service[{name}]'")
+    lock = f"requirements-{'ldap' if name == 'ldap' else 'all'}.lock"
+    hint = f"pip install 'token-service[{name}]'; in a clone: .venv/bin/python scripts/install.py {lock}"
+    return Finding(_SOURCE, message, hint)
 
 
 def _import(name: str) -> SourceModule:
