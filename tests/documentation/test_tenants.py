@@ -15,7 +15,7 @@ PAGE = REPOSITORY / "docs" / "tenants.md"
 
 
 def example() -> tuple[dict[str, Any], str]:
-    configuration, url, *_ = blocks(PAGE)
+    configuration, _, url, *_ = blocks(PAGE)
     return yaml.safe_load(configuration.text), url.text.strip()
 
 
