@@ -46,7 +46,7 @@ REAL_ONLY = {"command", "mortal_redis", "chromium", "kind"}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test on both stores; one that moves the time, or asks for `one_store`, on the embedded one.
 
-    One that runs a command beside the service needs a store that both can reach, one that kills
+    One that runs a command next to the service needs a store that both can reach, one that kills
     the store needs its own, and one with a real browser or of every kind runs on a real store only.
     """
     if "store_url" not in metafunc.fixturenames:

@@ -21,7 +21,7 @@ class BoundedCache(Generic[V]):
         self._writing = Lock()
 
     def get(self, key: Hashable) -> V | None:
-        """Return the value, or None if there is none or its time is over."""
+        """Return the value, or None if it is missing or its time is over."""
         entry = self._entries.get(key)
         return None if entry is None or entry[1] <= time() else entry[0]
 

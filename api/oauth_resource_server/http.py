@@ -34,7 +34,7 @@ class Http(Protocol):
     async def send(
         self, url: str, headers: Mapping[str, str], form: Mapping[str, str] | None
     ) -> Answer:
-        """POST the form, or GET if there is none."""
+        """POST the form, or GET without a form."""
         ...
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""What an issuer publishes: its metadata (RFC 8414, OIDC Discovery) and its keys (RFC 7517), fetched when they are needed."""
+"""Fetches what an issuer publishes: its metadata (RFC 8414, OIDC Discovery) and its keys (RFC 7517), fetched when they are needed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Keys:
             await perform(lambda: self._refresh(now))
 
     async def find(self, kid: object, alg: str) -> Any:
-        """Return the key of this id, or the only one that fits where there is no id; None if there is none."""
+        """Return the key of this id, or the only one that fits where there is no id; None if no key fits."""
         key, now = self._find(kid, alg), time()
         if key is None and now - self._tried_at >= self._floor():
             await perform(lambda: self._fetch_once(now))

@@ -175,7 +175,7 @@ class ResourceServer:
     async def _check_binding(
         self, request: Request, scheme: Scheme, token: str, claims: Claims
     ) -> None:
-        """Check what the token is bound to (RFC 7800 §3.1); a binding that is not understood is no token."""
+        """Check what the token is bound to (RFC 7800 §3.1); a token with an unknown binding is refused."""
         bound: Any = claims.get("cnf", {})
         cnf = cast("dict[str, object]", bound if isinstance(bound, dict) else {"unknown": bound})
         if not cnf.keys() <= {"jkt", "x5t#S256"}:

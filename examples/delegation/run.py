@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def start(running: ExitStack, command: list[str], port: int, **environ: str) -> None:
-    """Start a program, and wait until it listens; it is ended when all is told."""
+    """Start a program, and wait until it listens; it is ended after the last step."""
     process = subprocess.Popen(
         [sys.executable, *command],
         cwd=REPOSITORY,

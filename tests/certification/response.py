@@ -33,7 +33,7 @@ class Response:
 
     @property
     def place(self) -> str:
-        """Where it has to stand; by query where there is no response type to tell."""
+        """Its place; the query without a response type that says otherwise."""
         words_are_known = "response_type" in self.request or self.plan.form_post
         return self.plan.place if words_are_known else "query"
 

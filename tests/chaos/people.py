@@ -1,4 +1,4 @@
-"""Load with people: codes, refresh tokens, and whoever presents the same one twice at once."""
+"""Load with people: codes, refresh tokens, and callers that present the same one twice at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REVOKED = 0.2
 
 @dataclass
 class Person:
-    """Somebody who is signed in, and the client application that they use."""
+    """A signed-in person, and the client application that they use."""
 
     site: Site
     browser: Browser
@@ -157,7 +157,7 @@ async def confirm(person: Person) -> None:
 
 
 async def _allow(person: Person, url: str, what: str) -> bool:
-    """Whether the person was told that the device or client may go on."""
+    """Whether the page said that the device or client may go on."""
     try:
         page = await person.browser.get(url)
         if page.has(f"{what}-allow"):

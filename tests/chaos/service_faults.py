@@ -28,7 +28,7 @@ async def replica_killed(stage: Stage[Any]) -> None:
 
 
 async def replica_drained(stage: Stage[Any]) -> None:
-    """One process is told to end, as in a rolling update: no caller notices."""
+    """One process gets SIGTERM, as in a rolling update: no caller notices."""
     victim = stage.fleet.replicas[0]
     with stage.fault.lasting():
         code = await asyncio.to_thread(victim.stop)

@@ -26,7 +26,7 @@ class DistantRedis:
 
     @property
     def url(self) -> str:
-        """Where the way begins."""
+        """The first address of the way."""
         return f"redis://127.0.0.1:{self.link.port}/0"
 
 

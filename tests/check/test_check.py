@@ -292,7 +292,7 @@ async def test_head_is_answered_without_a_body(service: RunningService, token: s
 
 
 class TestStrangers:
-    """Whoever is no trusted proxy learns nothing, whatever the token."""
+    """A peer that is not a trusted proxy learns nothing, whatever the token."""
 
     @pytest.fixture
     def config(self, config: dict[str, Any]) -> dict[str, Any]:

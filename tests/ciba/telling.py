@@ -8,7 +8,7 @@ NOTICES: list[AuthenticationNotice] = []
 
 
 class Keeping:
-    """Keeps what it is told."""
+    """Keeps the messages that it gets."""
 
     async def notify(self, notice: AuthenticationNotice) -> None:
         NOTICES.append(notice)

@@ -1,4 +1,4 @@
-"""The user is told of a request: by a note to the webhook, or by a class of the operator's own."""
+"""The user is notified of a request: by a note to the webhook, or by a class of the operator's own."""
 
 from __future__ import annotations
 

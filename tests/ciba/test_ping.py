@@ -1,4 +1,4 @@
-"""A client in ping mode is told that its request is over (CIBA Core §10.2)."""
+"""A client in ping mode gets a ping when its request is over (CIBA Core §10.2)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FILES = "signing: {source: files, keys: [%s]}"
 
 @pytest.fixture(autouse=True)
 def folder(file: Path) -> Path:
-    """Beside the configuration: a key, its copy, and what is nothing at all."""
+    """Next to the configuration: a key, its copy, and what is nothing at all."""
     folder = file.parent
     (folder / "none.pem").write_text("none")
     key = orjson.dumps(Key.generate("ES256").private_jwk)

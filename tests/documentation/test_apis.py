@@ -1,4 +1,4 @@
-"""docs/apis.md begins with an API that works as it stands there, against the demonstration."""
+"""docs/apis.md begins with an API that works unchanged, against the demonstration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where nonces are needed a proof holds one of this service, of whichever replica (RFC 9449 §8, §9)."""
+"""A proof has a nonce of this service where nonces are needed, whichever replica made it (RFC 9449 §8, §9)."""
 
 from __future__ import annotations
 

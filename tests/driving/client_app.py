@@ -87,7 +87,7 @@ class ClientApp:
         )
 
     async def no_access_tokens(self, access_token: str) -> tuple[str, ...]:
-        """Texts that are no access token: tokens of other kinds, and this one (a JWT) with a change."""
+        """Texts that are not access tokens: tokens of other kinds, and this one (a JWT) with a change."""
         tokens = await self.tokens(scope="openid api1 offline_access")
         header, payload, signature = access_token.split(".")
         return (

@@ -8,7 +8,7 @@ import ssl
 def agreed(
     server: ssl.SSLContext, version: ssl.TLSVersion, ciphers: str | None = None
 ) -> tuple[str, str]:
-    """The version and the cipher that both agree on; SSLError if there are none."""
+    """The version and the cipher that both agree on; SSLError without any."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
     if ciphers is not None:

@@ -27,7 +27,7 @@ def bearer(token: str | None) -> dict[str, str]:
 
 @dataclass
 class RegisteredApp(ClientApp):
-    """A registered client; `registered` is what it was told."""
+    """A registered client; `registered` is the response to its registration."""
 
     registered: dict[str, Any] = field(default_factory=dict)
 

@@ -70,7 +70,7 @@ def fleet_running(
     flags: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[Fleet]:
-    """Replicas of this configuration behind HAProxy, all of them up; `balancer` is what it is told."""
+    """Replicas of this configuration behind HAProxy, all of them up; `balancer` is its configuration."""
     ports = lasting_ports(count)
     backends = [f"127.0.0.1:{port}" for port in ports]
     with haproxy_running(folder, backends, **(balancer or {})) as proxy:  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The password grant for a person who has a second factor needs it, too (RFC 6749 §4.3)."""
+"""The password grant for a person with a second factor needs it, too (RFC 6749 §4.3)."""
 
 from __future__ import annotations
 

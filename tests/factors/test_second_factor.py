@@ -1,4 +1,4 @@
-"""A person who has enrolled a second factor gives it after the password (RFC 6238, RFC 8176 §2, ASVS 6.3)."""
+"""A person with an enrolled second factor gives it after the password (RFC 6238, RFC 8176 §2, ASVS 6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How this service authenticates at a provider, what it asks there, and where its answer comes to (OIDC Core §9, RFC 7523 §2.2)."""
+"""This service's authentication at a provider, its request there, and the address of the answer (OIDC Core §9, RFC 7523 §2.2)."""
 
 from __future__ import annotations
 

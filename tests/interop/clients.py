@@ -1,4 +1,4 @@
-"""Which clients there are, and how each is run: a folder with a program `run`, and perhaps `prepare`, which installs what that needs."""
+"""Finds the clients, and runs each: a folder with a program `run`, and perhaps `prepare`, which installs what that needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which user here an assertion is about, and how long that user is active (RFC 7521 §5.2, RFC 7523 §3, RFC 7662 §2.2)."""
+"""An assertion is about one user here, for as long as that user is active (RFC 7521 §5.2, RFC 7523 §3, RFC 7662 §2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does by hand what a container engine would do with the Dockerfile: its steps, one after the other, in a folder."""
+"""Builds the Dockerfile as a container engine would: its steps, one after the other, in a folder."""
 
 from __future__ import annotations
 

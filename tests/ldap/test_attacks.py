@@ -1,4 +1,4 @@
-"""What a stranger sends to a directory finds nobody else, and learns nothing (RFC 4515 §3, RFC 4513 §5.1.2, OWASP ASVS 6.3.8)."""
+"""A stranger's input to a directory finds nobody else, and discloses nothing (RFC 4515 §3, RFC 4513 §5.1.2, OWASP ASVS 6.3.8)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def is_proven(combination: Combination) -> bool:
 
 
 def destination(combination: Combination) -> str | None:
-    """Return the URI that the user goes to in the end; None if there is none."""
+    """Return the URI that the user goes to in the end; None without one."""
     hint, client_id, uri, state = combination
     named = hint == "no hint" and client_id == "web"
     if uri != BYE or not (named or is_proven(combination)):

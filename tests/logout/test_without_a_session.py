@@ -1,4 +1,4 @@
-"""A logout request without a session asks nothing, and is no error (RP-Initiated Logout §3)."""
+"""A logout request without a session asks nothing, and is not an error (RP-Initiated Logout §3)."""
 
 from __future__ import annotations
 

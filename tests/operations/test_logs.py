@@ -68,7 +68,7 @@ class Silent:
 
 
 class Foreign:
-    """An event that is no dataclass, as an extension grant's author may send it."""
+    """An event that is not a dataclass, as an extension grant's author may send it."""
 
 
 @pytest.mark.parametrize(("event", "name"), [(Silent(), "silent"), (Foreign(), "foreign")])

@@ -1,4 +1,4 @@
-"""A logout at the provider counts once, and no sign-in slips through beside it, at however many replicas (OIDC Back-Channel Logout §2.6)."""
+"""A logout at the provider counts once, and no sign-in slips through during it, at however many replicas (OIDC Back-Channel Logout §2.6)."""
 
 from __future__ import annotations
 

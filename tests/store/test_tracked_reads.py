@@ -1,4 +1,4 @@
-"""What was read stays in the process until Redis says that it has changed, and counts only while Redis can say so."""
+"""A record that was read stays in the process until Redis says that it has changed, and counts only while Redis can say so."""
 
 from __future__ import annotations
 

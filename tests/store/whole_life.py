@@ -289,7 +289,7 @@ async def ciba(service: RunningService, browser: Browser, _: FakeProvider) -> No
 
 
 async def users_of_another_system(service: RunningService, _: Browser, __: FakeProvider) -> None:
-    """A user who is remembered for the time in which another system is away."""
+    """A user remembered for the time in which another system is away."""
     shared = service.parts.shared
     seen = LastSeen(stores=shared.stores, seal=Seal(()), grace=2)
     await seen.note(ALICE, await service.parts.sign_in.users.by_subject(ALICE))

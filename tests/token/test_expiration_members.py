@@ -15,7 +15,7 @@ TYPES = "refresh_token_expiration_types_supported"
 
 @pytest.fixture
 def config(config: dict[str, Any]) -> dict[str, Any]:
-    """The refresh tokens of `frontend` slide; those of `opaque` do not, and it is told nothing."""
+    """The refresh tokens of `frontend` slide; those of `opaque` do not, and it gets no members."""
     client_in(config, "frontend").update(
         token_expiration_members=True,
         refresh_token_expiration="sliding",

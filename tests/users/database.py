@@ -38,7 +38,7 @@ class Database:
     url: str
 
     async def fill(self) -> None:
-        """Make the table anew, with alice, bob and carol, who is disabled."""
+        """Make the table anew, with alice, bob and the disabled carol."""
         await self.execute("DROP TABLE IF EXISTS people")
         await self.execute(TABLE)
         for sub, login, active in (("1", "Alice", True), ("2", "bob", True), ("3", "carol", False)):

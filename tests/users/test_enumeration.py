@@ -1,4 +1,4 @@
-"""No answer discloses who has an account: not its text, its status, nor the hashes computed for it (OWASP ASVS 6.3.8)."""
+"""No answer discloses which accounts exist: not its text, its status, nor the hashes computed for it (OWASP ASVS 6.3.8)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _NAME = {"name": {"essential": True}}
 
 
 def check_told(told: Mapping[str, Any], *scope: str) -> None:
-    """All that these scope values stand for is told, in the type of OIDC Core §5.1, and no more."""
+    """All claims of these scope values are there, in the type of OIDC Core §5.1, and no more."""
     wanted = set().union(*(CLAIMS[value] for value in scope))
     assert unrequested(told) == wanted
     for name in wanted:

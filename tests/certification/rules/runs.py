@@ -1,4 +1,4 @@
-"""Which rules one run of a core plan checks, by what it asks for: Form Post repeats the runs of the three others."""
+"""The rules that one run of a core plan checks, by its requests: Form Post repeats the runs of the three others."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ ATTEMPTS = 50
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who wants to see the protected page of a site."""
+    """A person in front of the protected page of a site."""
 
     person: Person
     site: str

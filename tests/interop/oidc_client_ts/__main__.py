@@ -24,7 +24,7 @@ TWO_LOOKS = 2.5
 
 
 def application() -> web.Application:
-    """The files of the application; every path that is no file is its one page."""
+    """The files of the application; every other path is its one page."""
     app = web.Application()
     app.router.add_get("/settings.json", settings)
     app.router.add_get("/oidc-client-ts.min.js", of_file(LIBRARY))
@@ -49,7 +49,7 @@ def of_file(path: Path) -> Callable[[web.Request], Awaitable[web.StreamResponse]
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who uses the application; `manager` is its oidc-client-ts."""
+    """A user of the application; `manager` is its oidc-client-ts."""
 
     person: Person
 

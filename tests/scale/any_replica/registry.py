@@ -22,7 +22,7 @@ SHOP = "https://shop.example"
 
 
 def configuration(store: str, *, party: int, provider: int, site: int) -> dict[str, Any]:
-    """All flows, on this store; a client's, a provider's and a site's server stand at these ports of ours."""
+    """All flows, on this store; a client's, a provider's and a site's server are at these ports."""
     whole = fresh_configuration()
     whole["store"] = {"url": store}
     whole["signing"]["encryption_key"] = ENCRYPTION_KEY

@@ -57,7 +57,7 @@ async def test_a_person_takes_back_what_a_client_may_do(
 
 
 async def _told(party: RelyingParty, tokens: Answer, *, times: int = 1) -> None:
-    """Wait until the client was told so often of this session's end, among those of other tests."""
+    """Wait until the client got so many logout tokens for this session, among those of other tests."""
     sid = claims_in(tokens["id_token"])["sid"]
     arrived: list[str] = []
     while arrived.count(sid) < times:
