@@ -132,7 +132,8 @@ class SqlUserStore:
         """Disable or enable a user; NotImplementedError where the database is read only."""
         if "set_enabled" not in self._queries:
             raise NotImplementedError(
-                "users.sql.writable is not true, or enabled is no plain column"
+                "this service may not change users of the database: it needs users.sql.writable: true, and "
+                "the name of a column in users.sql.columns.enabled"
             )
         typed = self._to_column_type(sub)
         await self._write("set_enabled", sub=typed, enabled=enabled)
