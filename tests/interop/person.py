@@ -16,6 +16,8 @@ ARRIVED = "#arrived"
 """What every page of a client has, with what the client has to tell, as JSON."""
 ENDED = "#error, #request-done, #device-done, body:has(#logout-success):not(:has(#logout-continue))"
 """Pages of the service after which nothing comes: a refusal, an answer to a device or to CIBA, or goodbye."""
+CLOSED = ".close-instruction"
+"""The page of FastMCP's client, after which nothing comes either."""
 ASKED = "#login, #consent-allow, #device-allow, #request-allow, #logout-confirm"
 """The buttons that the service asks to be pressed; the ids are promised to whoever automates."""
 PATIENCE = 60_000
@@ -58,7 +60,7 @@ class Person:
 
     async def _asked_for(self) -> str | None:
         """The button to be pressed, or none where the journey has ended."""
-        anything = f"{ARRIVED}, {ENDED}, {ASKED}"
+        anything = f"{ARRIVED}, {ENDED}, {CLOSED}, {ASKED}"
         element = await self.page.wait_for_selector(anything, state="attached", timeout=PATIENCE)
         name = f"#{await element.get_attribute('id')}" if element else ""
         return name if name in ASKED.split(", ") else None

@@ -26,6 +26,7 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import MCPServer
 
 from tests.interop.addresses import ISSUER, MCP_SERVER, WORKPLACE
+from tests.interop.mcp_client.agents import run_agents
 from tests.interop.steps import Steps
 
 IDP = "https://as.partner.example"
@@ -185,6 +186,7 @@ async def main(steps: Steps) -> None:
         ):
             with steps.step(f"an ID-JAG of {name} is refused"), suppress_refusal():
                 await call("client_secret_post", **changes)
+    await run_agents(steps)
     steps.finish()
 
 
