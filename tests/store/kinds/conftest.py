@@ -61,9 +61,9 @@ def three_masters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClu
 @pytest.fixture(params=["shared lines", "redis-py alone"])
 async def kv(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[KeyValue]:
     """The store as it is, and with nothing but redis-py behind the seam."""
-    engine = open_engine(kind, timeout=2)
+    engine = open_engine(kind, timeout=30)
     if request.param == "redis-py alone":
         line = PipelinedLine(engine.client)
         engine = replace(engine, line=line, durable=line)
-    yield KeyValue(engine, timeout=2)
+    yield KeyValue(engine, timeout=30)
     await engine.close()

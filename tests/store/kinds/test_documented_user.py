@@ -27,7 +27,7 @@ def replicated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluste
 async def kv(replicated: RedisCluster) -> AsyncIterator[KeyValue]:
     """The store, as that user has it."""
     url = replicated.url.replace("://", "://token-service:secret@")
-    opened = open_store(url, timeout=2, wait_for_replicas=1)
+    opened = open_store(url, timeout=30, wait_for_replicas=1)
     yield opened
     await opened.close()
 

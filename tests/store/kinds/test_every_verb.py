@@ -169,7 +169,7 @@ async def test_compare_and_set_has_one_winner(kv: KeyValue) -> None:
 
 
 async def test_redis_says_what_it_does_when_it_is_full(kind: str) -> None:
-    kv = open_store(kind, timeout=2)
+    kv = open_store(kind, timeout=30)
     assert await kv.read_eviction_policy() == "noeviction"
     await kv.close()
 

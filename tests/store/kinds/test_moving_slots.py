@@ -16,7 +16,7 @@ pytestmark = pytest.mark.needs("redis-server")
 
 @pytest.fixture
 async def kv(three_masters: RedisCluster) -> AsyncIterator[KeyValue]:
-    store = open_store(three_masters.url, timeout=2, wait_for_replicas=0)
+    store = open_store(three_masters.url, timeout=30, wait_for_replicas=0)
     yield store
     await store.close()
 

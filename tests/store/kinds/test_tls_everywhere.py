@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.store.engine import clustered
 from service.store.keyvalue import StoreUnavailable, open_store
 from service.store.verbs import Read
 from tests.driving.redis_servers import cluster, sentinel_set
@@ -14,9 +15,12 @@ pytestmark = pytest.mark.needs("redis-server")
 
 
 @pytest.mark.parametrize("kind", [sentinel_set, cluster], ids=["Sentinel", "Cluster"])
-async def test_every_connection_uses_tls(kind: type, tmp_path: Path) -> None:
+async def test_every_connection_uses_tls(
+    kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clustered, "PATIENCE", 30)  # a busy machine shakes hands slowly
     with kind(tmp_path, replicas=1, tls=True) as started:
-        kv = open_store(started.url, timeout=2, wait_for_replicas=1)
+        kv = open_store(started.url, timeout=30, wait_for_replicas=1)
         await kv.write(("SET", "ts:{x}:k", b"1", "EX", 60), durable=True)
         assert await kv.read(Read("ts:{x}:k", int)) == (1,)
         assert [key async for key in kv.find_keys("ts:*")] == ["ts:{x}:k"]
