@@ -91,6 +91,7 @@ class Floor:
         return {
             "introspect-reference": self.introspect_reference,
             "introspect-jwt": self.introspect_jwt,
+            "gateway-check": self.gateway_check,
             "client-credentials-reference": self.client_credentials_reference,
             "client-credentials-es256": self.client_credentials_es256,
             "client-credentials-rs256": self.client_credentials_rs256,
@@ -117,6 +118,11 @@ class Floor:
         verify(self.jwt, lambda _: self.es256, typ={"at+jwt"})
         await self.redis.ask(READ_TWO, seconds=2)
         return _json(INTROSPECTION)
+
+    async def gateway_check(self, _: web.Request) -> web.Response:
+        """Two reads in one round trip, and no body."""
+        await self.redis.ask(READ_TWO, seconds=2)
+        return web.Response(headers={"X-Token-Subject": "818727", "X-Token-Client": "web"})
 
     async def client_credentials_reference(self, request: web.Request) -> web.Response:
         """One write."""

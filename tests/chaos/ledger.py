@@ -72,6 +72,11 @@ class Token:
             active = bool(answer.content["active"])
             self.questions.append(Question(answer.began, answer.ended, active))
 
+    def checked(self, answer: Answer) -> None:
+        """Note whether a request with it may pass, which it may as long as the token is active."""
+        if answer.good or answer.kind is Kind.REFUSED:
+            self.questions.append(Question(answer.began, answer.ended, answer.good))
+
 
 @dataclass
 class Attempt:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from tests.chaos.machines import api, exchanger, machine, reader
+from tests.chaos.machines import api, exchanger, gateway, machine, reader
 from tests.chaos.people import Person, confirm, connect, race, signed_in, visit
 from tests.chaos.site import Site
 from tests.chaos.spending import LENIENT, STRICT
@@ -18,6 +18,7 @@ MACHINES: Sequence[Callable[[Site], Coroutine[Any, Any, None]]] = (
     exchanger,
     api,
     api,
+    gateway,
     reader,
 )
 PEOPLE: Sequence[tuple[Callable[[Person], Coroutine[Any, Any, None]], str]] = (

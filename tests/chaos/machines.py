@@ -1,4 +1,4 @@
-"""Load without people: tokens of clients for themselves, token exchange, introspection, discovery and JWKS."""
+"""Load without people: tokens of clients for themselves, token exchange, introspection, checks of a gateway, discovery and JWKS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from service.protocol.token_types import GRANT_TYPE, uri_of
 from tests.chaos.answers import Answer
 from tests.chaos.ledger import Life, Signed, Token
 from tests.chaos.site import Site
-from tests.driving.service import header_of
+from tests.driving.registry import secret_of
+from tests.driving.service import basic, header_of
 
 API, NEXT_API = "api1", "api2"
 USERS = "frontend"
@@ -67,6 +68,16 @@ async def api(site: Site) -> None:
         await site.pause()
 
 
+async def gateway(site: Site) -> None:
+    """Asks as a proxy does whether requests with these tokens may pass, which is as introspection would say."""
+    while site.under_load:
+        tokens = [token for token in site.ledger.tokens if token.asker == API]
+        if tokens:
+            recent = random.choice((tokens, tokens[-50:]))  # noqa: S311 - to mix the load
+            await check(site, random.choice(recent))  # noqa: S311
+        await site.pause()
+
+
 async def reader(site: Site) -> None:
     """Reads the documents that have to be there whatever happens to the store."""
     for path in cycle(DOCUMENTS):
@@ -80,6 +91,14 @@ async def introspect(site: Site, token: Token) -> None:
     """Ask about one token, and write down what was said."""
     url = f"{site.url}/connect/introspect"
     token.asked(await site.caller.post("introspect", url, auth=token.asker, token=token.value))
+
+
+async def check(site: Site, token: Token) -> None:
+    """Ask about a request with one token, and write down whether it may pass."""
+    shown = basic(API, secret_of(API))
+    headers = {"Authorization": f"Bearer {token.value}", "X-Check-Authorization": shown}
+    url = f"{site.url}/connect/check/{API}"
+    token.checked(await site.caller.send("check", "GET", url, headers=headers))
 
 
 async def revoke(site: Site, token: Token, client: str, *, whole_grant: bool = False) -> None:

@@ -15,7 +15,7 @@ from tests.chaos.ledger import CODE, Attempt, Ledger, Look, OneTime
 
 DOCUMENTS = frozenset({"discovery"})
 """Works that need no store."""
-SPENDING = frozenset({"poll", "redeem", "refresh", "replay"})
+SPENDING = frozenset({"check", "poll", "redeem", "refresh", "replay"})
 """Works that may be refused for a reason that the ledger knows."""
 EXCHANGE = "exchange"
 """The work that is refused only where its source may have been lost."""

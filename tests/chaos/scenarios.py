@@ -91,7 +91,7 @@ SCENARIOS: Sequence[Scenario] = (
         run=redis_full,
         excuses={
             "honest": frozenset({Kind.UNAVAILABLE}),
-            "spared": frozenset({"introspect"}),
+            "spared": frozenset({"check", "introspect"}),
         },
     ),
     Scenario(run=redis_slow, open_store=distant_redis),

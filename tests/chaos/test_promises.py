@@ -104,6 +104,17 @@ def test_a_revoked_token_that_is_active_is_found() -> None:
     assert broken(Ledger(tokens=[revoked])) == ["what has ended stays ended"]
 
 
+def test_a_gateway_is_asked_as_introspection_is() -> None:
+    revoked, good = token(), token()
+    revoked.own.end(4)
+    revoked.checked(answer(Kind.GOOD, work="check"))
+    assert broken(Ledger(tokens=[revoked])) == ["what has ended stays ended"]
+    good.checked(answer(Kind.UNAVAILABLE, work="check"))
+    assert good.questions == []
+    good.checked(answer(Kind.REFUSED, work="check"))
+    assert broken(Ledger(tokens=[good])) == ["nothing acknowledged is lost"]
+
+
 def test_a_grant_ends_with_the_refusal_of_what_comes_twice() -> None:
     code = one_time()
     for kind in (Kind.GOOD, Kind.REFUSED):
