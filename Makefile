@@ -106,13 +106,18 @@ bench-all: bench ## round trips, latency, stalls, reload, cores, memory, capacit
 	set -e; for topic in round-trips latency stalls reload cores memory capacity start flat api-kit tracking; do $(BENCH) $$topic; done
 
 .PHONY: bench-docs
-bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; twenty minutes
+bench-docs: .venv/benchmarking ## everything beside node-oidc-provider, written into docs/performance.md; a quarter of an hour
 	@npm ci --prefix benchmarks/peers/node_oidc_provider --no-audit --no-fund --silent
-	$(BENCH) --peers
+	$(BENCH) --peers --seconds 2
 	$(BENCH) --peers latency
-	set -e; for topic in stalls cores memory start flat tracking; do $(BENCH) $$topic; done
+	set -e; for topic in stalls cores memory start flat tracking api-kit; do $(BENCH) --requests 500000 $$topic; done
 	$(BIN)/python -m benchmarks.report build/benchmarks
 	@if command -v py-spy >/dev/null; then $(BIN)/python -m benchmarks.flame docs/introspection-flamegraph.svg; fi
+
+.PHONY: bench-instructions
+bench-instructions: .venv/benchmarking ## instructions of each request, whatever else the machine does; needs valgrind, some minutes
+	@command -v valgrind >/dev/null || scripts/apt-install valgrind
+	$(BENCH) instructions
 
 .PHONY: bench-short
 bench-short: .venv/benchmarking ## two works for a second each, only to be looked at

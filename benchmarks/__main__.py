@@ -10,6 +10,7 @@ from benchmarks import (
     capacity,
     cores,
     flat,
+    instructions,
     latency,
     memory,
     reload,
@@ -36,6 +37,7 @@ TOPICS: Mapping[str, Callable[[Effort], list[Finding]]] = {
     "flat": flat.measure,
     "api-kit": api_kit.measure,
     "tracking": tracking.measure,
+    "instructions": instructions.measure,
 }
 
 

@@ -14,6 +14,9 @@ from pathlib import Path
 SERVER_CPU, OTHERS_CPU, BOTH_CPUS = "0", "1", "0,1"
 """The server has a CPU of its own; load generator and Redis share the other one."""
 
+PATIENCE = 20
+"""Seconds until a program has to listen."""
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -45,7 +48,12 @@ class Running:
 
 @contextmanager
 def started(
-    command: Sequence[str], *, cpu: str, port: int, environ: Mapping[str, str] | None = None
+    command: Sequence[str],
+    *,
+    cpu: str,
+    port: int,
+    environ: Mapping[str, str] | None = None,
+    patience: float = PATIENCE,
 ) -> Iterator[Running]:
     """Run a program on one CPU until the end of the block; it has to listen on the port."""
     process = subprocess.Popen(
@@ -55,7 +63,7 @@ def started(
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_for(port, process)
+        _wait_for(port, process, patience)
         yield Running(process.pid)
     finally:
         process.terminate()
@@ -69,8 +77,9 @@ def free_port() -> int:
         return port
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(4000):
+def _wait_for(port: int, process: subprocess.Popen[bytes], patience: float) -> None:
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
         if process.poll() is not None:
             raise RuntimeError(f"a program ended before it listened on port {port}")
         with socket.socket() as trying:

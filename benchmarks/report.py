@@ -13,7 +13,7 @@ from benchmarks.servers import FLOOR, PEER, SERVICE
 
 DOCUMENT = Path("docs/performance.md")
 CHARTS = {"floor.svg": "performance-floor.svg", "peer.svg": "performance-peer.svg"}
-TIMES = ("latency", "cores", "memory", "start", "flat", "tracking")
+TIMES = ("latency", "cores", "memory", "start", "flat", "tracking", "api-kit")
 STALLS = ("stalls",)
 
 Row = Mapping[str, Any]
@@ -38,6 +38,8 @@ def updated(document: str, folder: Path) -> str:
         "stalls": _figures(stalls),
         "missed": _missed(works, [*times, *stalls]),
     }
+    if (folder / "instructions.json").exists():  # they are counted apart, and need no quiet machine
+        parts["instructions"] = _instructions(_findings(folder, ("instructions",)))
     for name, text in parts.items():
         before, begin, rest = document.partition(f"<!-- measured: {name} -->\n")
         _, end, after = rest.partition("<!-- until here -->\n")
@@ -77,6 +79,16 @@ def _ratio(ratio: Row) -> str:
 def _round_trips(works: list[Row]) -> str:
     told = [(row["work"], str(row["round_trips"]), row["commands"]) for row in works]
     return _table(("work", "round trips", "commands"), told)
+
+
+def _instructions(findings: list[Row]) -> str:
+    figures = [row["figure"] for row in findings]
+    works = [str(row["what"]).rpartition(": ")[0] for row in findings[::3]]
+    rows = zip(works, figures[::3], figures[1::3], figures[2::3], strict=True)
+    told = [
+        (work, f"{ours:,.0f}", f"{floor:,.0f}", f"{part:.2f}") for work, ours, floor, part in rows
+    ]
+    return _table(("work", "service", "floor", "to the floor"), told)
 
 
 def _figures(findings: list[Row]) -> str:

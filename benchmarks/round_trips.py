@@ -118,12 +118,13 @@ async def least(session: ClientSession, port: int, requests: Requests, proxy: Pr
     tries: list[Asked] = []
     for body in bodies:
         proxy.asked = Asked()
-        await _send(session, f"http://127.0.0.1:{port}{requests.path}", requests, body)
+        await send(session, f"http://127.0.0.1:{port}{requests.path}", requests, body)
         tries.append(proxy.asked)
     return min(tries, key=lambda asked: len(asked.commands))
 
 
-async def _send(session: ClientSession, url: str, requests: Requests, body: str | None) -> None:
+async def send(session: ClientSession, url: str, requests: Requests, body: str | None) -> None:
+    """Send one request, and raise if the answer is not the right one."""
     headers = {"Authorization": requests.authorization} if requests.authorization else {}
     if body is not None:
         headers["Content-Type"] = "application/x-www-form-urlencoded"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import peer
-from benchmarks.machine import OTHERS_CPU, SERVER_CPU, Running, free_port, started
+from benchmarks.machine import OTHERS_CPU, PATIENCE, SERVER_CPU, Running, free_port, started
 from service.catalogue import builtin_catalogue
 from service.config.load import load
 from service.parts import Parts
@@ -32,6 +32,10 @@ class Servers:
     """Starts programs that end with the stack."""
 
     stack: ExitStack
+    below: Sequence[str] = ()
+    """The program that the service and the floor run below, such as a profiler."""
+    patience: float = PATIENCE
+    """Seconds until a program has to listen."""
 
     def redis(self) -> str:
         """The URL of a new and empty Redis."""
@@ -50,13 +54,14 @@ class Servers:
     ) -> Server:
         """The service."""
         port = free_port()
-        running = serving(redis_url, port, cpu=cpu, workers=workers, configuration=configuration)
-        return Server(self.stack.enter_context(running), port)
+        command = [*self.below, *_serve(redis_url, port, workers, configuration)]
+        return self._started(command, port, cpu=cpu)
 
     def floor(self, redis_url: str) -> Server:
         """The bare handlers."""
         port = free_port()
-        return self._started([sys.executable, "-m", "benchmarks.floor", str(port), redis_url], port)
+        floor = [sys.executable, "-m", "benchmarks.floor", str(port), redis_url]
+        return self._started([*self.below, *floor], port)
 
     def peer(self, redis_url: str, *, cpu: str = SERVER_CPU, workers: int = 1) -> Server:
         """node-oidc-provider."""
@@ -65,7 +70,7 @@ class Servers:
 
     def _started(self, command: Sequence[str], port: int, *, cpu: str = SERVER_CPU) -> Server:
         environ = {"NODE_ENV": "production"}
-        running = started(command, cpu=cpu, port=port, environ=environ)
+        running = started(command, cpu=cpu, port=port, environ=environ, patience=self.patience)
         return Server(self.stack.enter_context(running), port)
 
 
@@ -78,9 +83,12 @@ def serving(
     configuration: Path = CONFIGURATION,
 ) -> AbstractContextManager[Running]:
     """The service while it runs."""
+    return started(_serve(redis_url, port, workers, configuration), cpu=cpu, port=port)
+
+
+def _serve(redis_url: str, port: int, workers: int, configuration: Path) -> list[str]:
     command = [sys.executable, "-m", "service", "serve", "--config", str(configuration)]
-    command += ["--store", redis_url, "--workers", str(workers), "--port", str(port)]
-    return started(command, cpu=cpu, port=port)
+    return [*command, "--store", redis_url, "--workers", str(workers), "--port", str(port)]
 
 
 @asynccontextmanager

@@ -12,24 +12,28 @@ from typing import cast
 import click
 
 COMMANDS = {  # To add one: a function of its name in a file of this folder, and a line here.
-    "serve": "serve",
-    "check": "check",
-    "schema": "check",
-    "hash-secret": "credentials",
-    "hash-password": "credentials",
-    "new": "new",
-    "new-secret": "credentials",
-    "new-key": "credentials",
-    "diff": "check",
-    "graph": "reach",
-    "why": "reach",
-    "test": "reach",
-    "keys": "keys",
-    "explain": "explain",
-    "users": "users",
-    "sessions": "sessions",
-    "grants": "sessions",
+    "serve": ("serve", "Run the service."),
+    "check": ("check", "Check a configuration file as `serve` would."),
+    "schema": ("check", "Print the JSON Schema of config.yaml."),
+    "hash-secret": ("credentials", "Print the YAML line for a client's secret."),
+    "hash-password": ("credentials", "Print the YAML line for a user's password."),
+    "new": ("new", "Make an entry for the configuration file."),
+    "new-secret": ("credentials", "Print a new secret, and its YAML line."),
+    "new-key": ("credentials", "Print a new signing.encryption_key."),
+    "diff": (
+        "check",
+        "Print what changes if NEW replaces OLD, and who can newly get tokens for which API.",
+    ),
+    "graph": ("reach", "Draw which client can get tokens for which API."),
+    "why": ("reach", "Say how CLIENT can get tokens for API, or what is missing."),
+    "test": ("reach", "Check which client can get tokens for which API against EXPECTED."),
+    "keys": ("keys", "List, rotate and retire signing keys."),
+    "explain": ("explain", "Explain why a token or request is refused."),
+    "users": ("users", "Show users, disable them, and end what they have."),
+    "sessions": ("sessions", "List and end the sessions of users."),
+    "grants": ("sessions", "List and revoke what clients may do."),
 }
+"""The file of each command, and what it does, so that help needs to import none of them."""
 
 UNWANTED = ("greenlet", "opentelemetry", "rich")
 
@@ -41,6 +45,11 @@ class Commands(click.Group):
         """Return all commands in the order in which help shows them."""
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with what it does."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, does) for name, (_, does) in COMMANDS.items()])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command, or name those that were probably meant."""
         if cmd_name not in COMMANDS:
@@ -48,7 +57,7 @@ class Commands(click.Group):
                 return None
             raise click.exceptions.NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
         with without_unwanted():
-            module = import_module(f"service.cli.{COMMANDS[cmd_name]}")
+            module = import_module(f"service.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 

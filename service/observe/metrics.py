@@ -175,14 +175,13 @@ class Durations:
             for kind, (buckets, name, text, label) in _TIMED.items()
         }
         self._labels = {kind: label for kind, (*_, label) in _TIMED.items()}
-        self._waiting = defaultdict[tuple[type[object], str], list[float]](list)
+        self._waiting = defaultdict[tuple[type[object], str | None], list[float]](list)
 
     def __call__(self, event: Any) -> None:
         """Note a duration."""
-        kind: type[object] = event.__class__
+        kind: type[object] = type(event)
         label = self._labels[kind]
-        key = kind, "" if label is None else getattr(event, label)
-        self._waiting[key].append(event.seconds)
+        self._waiting[kind, label and getattr(event, label)].append(event.seconds)
 
     def settle(self) -> None:
         """Add to the histograms what was noted."""
@@ -196,7 +195,7 @@ class Durations:
 def _add(histogram: Any, seconds: list[float]) -> None:
     """As `observe` for each, but each sum is added to once: with several workers it lies in a file."""
     bounds, sums = histogram._upper_bounds, histogram._buckets  # noqa: SLF001 - it cannot take several
-    for bucket, times in Times(bisect_left(bounds, each) for each in seconds).items():
+    for bucket, times in Times(map(partial(bisect_left, bounds), seconds)).items():
         sums[bucket].inc(times)
     histogram._sum.inc(sum(seconds))  # noqa: SLF001
 
@@ -240,15 +239,16 @@ class Metrics:
     def settle(self) -> None:
         """Count what is equal at once: of five hundred events there are only a few kinds."""
         waiting, self._waiting = self._waiting, []
-        times = Times[_Happened]()
+        by_kind = defaultdict[type[object], list[object]](list)
         for event in waiting:
-            read = self._labels_of.get(type(event))
-            if read is not None:
-                times[type(event), read(event)] += 1
-            if isinstance(event, events.RequestAnswered):
-                self.timed(event)
-        for happened, often in times.items():
-            self._counter(happened).inc(often)
+            by_kind[type(event)].append(event)
+        for kind, happened in by_kind.items():
+            read = self._labels_of.get(kind)
+            times = Times(map(read, happened)) if read is not None else Times[tuple[object, ...]]()
+            for values, often in times.items():
+                self._counter((kind, values)).inc(often)
+        for answered in by_kind[events.RequestAnswered]:
+            self.timed(answered)
         self.timed.settle()
         if self._readings is not None:
             self._store.update(self._readings)
@@ -295,4 +295,7 @@ class Metrics:
 def _reader(labels: list[str]) -> Callable[[object], tuple[object, ...]]:
     if len(labels) > 1:
         return attrgetter(*labels)
-    return lambda event: tuple([getattr(event, label) for label in labels])
+    if not labels:
+        return lambda _: ()
+    read = attrgetter(*labels)
+    return lambda event: (read(event),)

@@ -8,9 +8,10 @@ _OF_URLS = bytes.maketrans(b"+/", b"-_")
 
 
 def base64url(content: bytes) -> str:
-    return b2a_base64(content, newline=False).translate(_OF_URLS, b"=").decode()
+    return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS).decode()
 
 
 def base64url_ascii(content: bytes) -> bytes:
     """Return the characters as bytes, for what is hashed next."""
-    return b2a_base64(content, newline=False).translate(_OF_URLS, b"=")
+    # `translate` could drop the padding, but would make a table of all bytes for that each time.
+    return b2a_base64(content, newline=False).rstrip(b"=").translate(_OF_URLS)

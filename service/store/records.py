@@ -97,7 +97,9 @@ class Records(Generic[T]):
         self.encode, self.decode = self.encoding.encode, self.encoding.decode
 
     def key(self, selector: str, digest: str = "") -> str:
-        return f"{self.prefix}:{{{selector}}}:{self.name}" + (f":{digest}" if digest else "")
+        if digest:
+            return f"{self.prefix}:{{{selector}}}:{self.name}:{digest}"
+        return f"{self.prefix}:{{{selector}}}:{self.name}"
 
     def read(self, selector: str, digest: str = "") -> Read[T]:
         return Read(self.key(selector, digest), self.decode)

@@ -18,7 +18,7 @@ from service.protocol.randomness import random_text
 from service.protocol.scope import format_scope
 from service.store.stores import Stores
 from service.store.verbs import Command
-from service.tokens.claims import pick, without_protocol_claims
+from service.tokens.claims import pick, put_authentication_claims, without_protocol_claims
 from service.tokens.scope import Target, Targets
 
 _UNIQUE = 22
@@ -93,7 +93,11 @@ class AccessTokens:
             "jti": jti,
             "scope": format_scope(target.scope),
         }
-        _put_authentication_claims(claims, authorization)
+        put_authentication_claims(claims, authorization)
+        if authorization.idp is not None:
+            claims["idp"] = authorization.idp
+        if authorization.cnf is not None:
+            claims["cnf"] = authorization.cnf.as_claim()
         _put_custom_claims(claims, authorization, client, target, user_claims)
         if details:
             put_details(claims, details)
@@ -118,24 +122,6 @@ class AccessTokens:
 def _end(authorization: Authorization, ends_at: int) -> int:
     source = authorization.source
     return ends_at if source is None else min(ends_at, source.expires_at)
-
-
-def _put_authentication_claims(claims: dict[str, object], authorization: Authorization) -> None:
-    """Add when and how the user authenticated, who acts for it, and whose key the token is bound to (RFC 9470 §6)."""
-    if authorization.auth_time is not None:
-        claims["auth_time"] = authorization.auth_time
-    if authorization.amr:
-        claims["amr"] = authorization.amr
-    if authorization.acr is not None:
-        claims["acr"] = authorization.acr
-    if authorization.idp is not None:
-        claims["idp"] = authorization.idp
-    if authorization.session_id is not None:
-        claims["sid"] = authorization.session_id
-    if authorization.act is not None:
-        claims["act"] = authorization.act
-    if authorization.cnf is not None:
-        claims["cnf"] = authorization.cnf.as_claim()
 
 
 def _put_custom_claims(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 
+from service.model.authorization import Authorization
 from service.model.client import Client
 from service.model.registry import Api, ApiResource, Registry
 from service.protocol.claims import find_claim, remove_language
@@ -81,3 +82,17 @@ def pick(claims: Mapping[str, object], names: Collection[str]) -> dict[str, obje
 
 def without_protocol_claims(claims: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in claims.items() if name not in PROTOCOL_CLAIMS}
+
+
+def put_authentication_claims(claims: dict[str, object], authorization: Authorization) -> None:
+    """Add when and how the user authenticated, in which session, and who acts for the user (RFC 9470 §6, RFC 8693 §4.1)."""
+    if authorization.auth_time is not None:
+        claims["auth_time"] = authorization.auth_time
+    if authorization.amr:
+        claims["amr"] = authorization.amr
+    if authorization.acr is not None:
+        claims["acr"] = authorization.acr
+    if authorization.session_id is not None:
+        claims["sid"] = authorization.session_id
+    if authorization.act is not None:
+        claims["act"] = authorization.act

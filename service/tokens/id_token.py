@@ -17,7 +17,12 @@ from service.keys.jwe import DEFAULT_ENC, looks_encrypted
 from service.model.authorization import Authorization
 from service.model.client import Client
 from service.protocol.base64url import base64url
-from service.tokens.claims import askable, claims_of_scope, select_claims
+from service.tokens.claims import (
+    askable,
+    claims_of_scope,
+    put_authentication_claims,
+    select_claims,
+)
 from service.tokens.subject import RequestedUser, SubjectIdentifiers
 
 ID_TOKEN_TYPE = "JWT"
@@ -35,6 +40,17 @@ class HashedArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     access_token: str | None = None
     code: str | None = None
     state: str | None = None
+
+    def claims(self, alg: str) -> dict[str, str]:
+        """Return the hashes of those that there are, for a signature by this algorithm."""
+        claims: dict[str, str] = {}
+        if self.access_token is not None:
+            claims["at_hash"] = half_hash(self.access_token, alg)
+        if self.code is not None:
+            claims["c_hash"] = half_hash(self.code, alg)
+        if self.state is not None:
+            claims["s_hash"] = half_hash(self.state, alg)
+        return claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,33 +86,27 @@ class IdTokens:
         registration says so (OIDC Core §5.4), or if the client asked for them there (§5.5).
         """
         now, key = clock(), self.keys.signing_key(client, client.id_token_signed_response_alg)
-        claims: dict[str, object | None] = {
+        claims: dict[str, object] = {
             "iss": self.issuer,
             "sub": self.identifiers.find_sub(client, str(authorization.subject)),
             "aud": client.client_id,
             "exp": min(now + client.identity_token_lifetime, ends_at),
             "iat": now,
-            "nonce": nonce,
-            "auth_time": authorization.auth_time,
-            "amr": authorization.amr or None,
-            "acr": authorization.acr,
-            "sid": authorization.session_id,
-            "act": authorization.act,
-            "at_hash": half_hash(hashed.access_token, key.alg),
-            "c_hash": half_hash(hashed.code, key.alg),
-            "s_hash": half_hash(hashed.state, key.alg),
+            **hashed.claims(key.alg),
         }
-        present = {name: value for name, value in claims.items() if value is not None}
+        if nonce is not None:
+            claims["nonce"] = nonce
+        put_authentication_claims(claims, authorization)
         asked, registry = authorization.claims_request, self.clients.registry.current
         alone = hashed.access_token is None and hashed.code is None
         if alone or client.always_include_user_claims_in_id_token:
             names = claims_of_scope(registry, authorization.scope)
             locales = asked.locales if asked else ()
-            present = select_claims(user_claims, names, locales) | present
+            claims = select_claims(user_claims, names, locales) | claims
         if asked is not None:
             individual = askable(registry, client, asked.id_token)
-            present = select_claims(user_claims, individual, asked.locales) | present
-        signed = await key.sign(present, typ=ID_TOKEN_TYPE)
+            claims = select_claims(user_claims, individual, asked.locales) | claims
+        signed = await key.sign(claims, typ=ID_TOKEN_TYPE)
         alg, enc = client.id_token_encrypted_response_alg, client.id_token_encrypted_response_enc
         if alg is None:
             return signed
@@ -135,9 +145,7 @@ class IdTokens:
         return await self.keys.verify(token, client, algorithms={alg}, typ=types)
 
 
-def half_hash(value: str | None, alg: str) -> str | None:
+def half_hash(value: str, alg: str) -> str:
     """Return the left half of the hash that belongs to a signature algorithm (OIDC Core §3.1.3.6)."""
-    if value is None:
-        return None
     digest = _HASHES.get(alg[-3:], sha512)(value.encode()).digest()
     return base64url(digest[: len(digest) // 2])

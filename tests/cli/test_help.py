@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 
@@ -27,6 +29,26 @@ def test_every_command_has_an_example(path: tuple[str, ...]) -> None:
     result = CliRunner().invoke(program, [*path, "--help"])
     assert result.exit_code == 0
     assert f"python -m service {' '.join(path)}".rstrip() in result.stdout.partition("Example")[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    command = program.get_command(click.Context(program), name)
+    assert command is not None
+    assert command.get_short_help_str(limit=300) == COMMANDS[name][1]
+
+
+def test_help_imports_no_command() -> None:
+    asked = "import sys; from service.cli.program import program; program(['--help'], standalone_mode=False)"
+    told = subprocess.run(
+        [sys.executable, "-c", f"{asked}; print([*sys.modules])"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "Run the service." in told
+    assert "pydantic" not in told
+    assert "service.cli.serve" not in told
 
 
 def test_the_commands_are_those_of_the_contract() -> None:

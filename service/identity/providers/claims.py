@@ -61,7 +61,8 @@ def check_id_token(
         # Number 11, and the hash of the access token, if there is one (OIDC Core §3.1.3.8).
         (not compare_digest(nonce, pending.nonce.encode()), "its nonce is wrong"),
         (
-            at_hash is not None and at_hash != half_hash(tokens.access_token, alg),
+            at_hash is not None
+            and (tokens.access_token is None or at_hash != half_hash(tokens.access_token, alg)),
             "its at_hash is that of another access token",
         ),
         # Number 13: max_age and prompt=login were obeyed there.

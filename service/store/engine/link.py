@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, cast
 
 import hiredis
+import msgspec
 
 from service.store.engine.engine import ConnectionLost, Overwhelmed, ResponseError
 from service.store.verbs import Command
@@ -17,6 +17,7 @@ from service.store.verbs import Command
 MAX_WAITING = 10_000
 """Questions without a reply; one more is refused at once, so that a slow Redis does not fill the memory."""
 
+_Push = hiredis.PushNotification
 _packed = cast("Callable[[Command], bytes]", hiredis.pack_command)  # whose own type is too narrow
 
 TICK = 0.025
@@ -29,14 +30,13 @@ SETTLING = 1.0
 """Seconds for which a new connection is not given up for another: the last search has found it."""
 
 
-@dataclass(slots=True)
-class _Question:
-    """Commands that were sent together, and the replies so far."""
+class _Question(msgspec.Struct):
+    """Commands that were sent together, and the replies so far; a struct costs half of a dataclass to make."""
 
     asked: int
     due: float
     answered: asyncio.Future[list[Any]]
-    replies: list[Any] = field(default_factory=list[Any])
+    replies: list[Any]
 
 
 class Link(asyncio.Protocol):
@@ -72,8 +72,8 @@ class Link(asyncio.Protocol):
         if len(self._waiting) >= MAX_WAITING:
             raise Overwhelmed("too many questions wait for Redis")
         # First, so that what cannot be packed enters no queue, and shifts no other replies.
-        packed = [_packed(command) for command in commands]
-        question = _Question(len(commands), due, self._loop.create_future())
+        packed = [*map(_packed, commands)]
+        question = _Question(len(commands), due, self._loop.create_future(), [])
         self._waiting.append(question)
         if not self._outgoing:
             self._loop.call_soon(self._flush)
@@ -87,13 +87,15 @@ class Link(asyncio.Protocol):
         self.heard_at = monotonic()
         try:
             self._reader.feed(data)
-            while (reply := self._reader.gets()) is not False:
-                if type(reply) is hiredis.PushNotification:
+            next_reply = self._reader.gets
+            while (reply := next_reply()) is not False:
+                if type(reply) is _Push:
                     self.handle_push(reply)
                     continue
                 question = self._waiting[0]
-                question.replies.append(reply)
-                if len(question.replies) == question.asked:
+                replies = question.replies
+                replies.append(reply)
+                if len(replies) == question.asked:
                     self._waiting.popleft()
                     self._answer(question)
         except hiredis.HiredisError as error:
@@ -131,9 +133,10 @@ class Link(asyncio.Protocol):
     def _answer(self, question: _Question) -> None:
         if not question.answered.done():
             question.answered.set_result(question.replies)
-        for reply in question.replies:
-            if isinstance(reply, Exception) and str(reply).startswith(_NO_MASTER):
-                self._outdated = self.heard_at - self._opened_at > SETTLING
+        if ResponseError in map(type, question.replies):
+            for reply in question.replies:
+                if isinstance(reply, ResponseError) and str(reply).startswith(_NO_MASTER):
+                    self._outdated = self.heard_at - self._opened_at > SETTLING
         if self._outdated and not self._waiting:
             self.abort(ConnectionLost("Redis has become a replica"))
 

@@ -1,0 +1,97 @@
+"""Instructions that a request takes in the server's program, counted by callgrind: whatever else the machine does.
+
+The kernel's part is not counted, and processors without the newest instructions for hashes and curves are imitated: a
+signature weighs more here than in CPU time. So these figures compare one commit with another, not machines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aiohttp import ClientSession, TCPConnector
+
+from benchmarks.effort import Effort
+from benchmarks.finding import Finding
+from benchmarks.load import Requests
+from benchmarks.machine import Running
+from benchmarks.round_trips import send
+from benchmarks.servers import FLOOR, SERVICE, Server, Servers, parts_of
+from benchmarks.works import WORKS, Work
+
+WARMING, COUNTED, CONNECTIONS = 96, 192, 32
+CALLGRIND = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null")
+STARTED_WITHIN = 300
+"""Seconds; valgrind makes every program some twenty times slower."""
+
+
+def measure(effort: Effort) -> list[Finding]:
+    """The instructions of each work in the service and in the floor, and the floor's part."""
+    if shutil.which("valgrind") is None:
+        sys.exit("instructions are counted by valgrind, which is not installed")
+    works = [work for work in WORKS if (effort.only or "") in work.name]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        servers = Servers(stack, below=CALLGRIND, patience=STARTED_WITHIN)
+        redis_url = servers.redis()
+        service, floor = servers.service(redis_url), servers.floor(redis_url)
+        for server in (service, floor):
+            _control(server.running, "-i", "on")
+        return [
+            finding
+            for work in works
+            for finding in asyncio.run(_compare(work, service, floor, redis_url, folder))
+        ]
+
+
+async def _compare(
+    work: Work, service: Server, floor: Server, redis_url: str, folder: Path
+) -> Sequence[Finding]:
+    async with parts_of(redis_url) as parts:
+        ours = await work.prepare(parts, folder, WARMING + COUNTED)
+    taken = await _count(service, ours)
+    least = await _count(floor, replace(ours, path=f"/{work.floor}"))
+    return (
+        Finding(what=f"{work.name}: {SERVICE}", figure=taken, unit="instructions"),
+        Finding(what=f"{work.name}: {FLOOR}", figure=least, unit="instructions"),
+        Finding(what=f"{work.name}: to the floor", figure=least / taken),
+    )
+
+
+async def _count(server: Server, requests: Requests) -> float:
+    """The instructions of one request, once the server knows the kind of request."""
+    lines = requests.bodies.read_text().splitlines() if requests.bodies else [requests.body]
+    bodies = [lines[number % len(lines)] for number in range(WARMING + COUNTED)]
+    async with ClientSession(connector=TCPConnector(limit=CONNECTIONS)) as session:
+        await _send_all(session, server, requests, bodies[:WARMING])
+        before = _instructions(server.running)
+        await _send_all(session, server, requests, bodies[WARMING:])
+        return (_instructions(server.running) - before) / COUNTED
+
+
+async def _send_all(
+    session: ClientSession, server: Server, requests: Requests, bodies: Sequence[str | None]
+) -> None:
+    url = f"http://127.0.0.1:{server.port}{requests.path}"
+    async with asyncio.TaskGroup() as group:
+        for body in bodies:
+            group.create_task(send(session, url, requests, body))
+
+
+def _instructions(running: Running) -> int:
+    """All that have been counted, in all threads."""
+    counts = re.findall(r"^ +Th \d+ +([\d,]+)", _control(running, "-e"), re.MULTILINE)
+    return sum(int(count.replace(",", "")) for count in counts)
+
+
+def _control(running: Running, *arguments: str) -> str:
+    command = ["callgrind_control", *arguments, str(running.pid)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
