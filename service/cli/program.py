@@ -27,7 +27,7 @@ COMMANDS = {  # To add one: a function of its name in a file of this folder, and
     "graph": ("reach", "Draw which client can get tokens for which API."),
     "why": ("reach", "Say how CLIENT can get tokens for API, or what is missing."),
     "test": ("reach", "Check which client can get tokens for which API against EXPECTED."),
-    "keys": ("keys", "List, rotate and retire signing keys."),
+    "keys": ("keys", "List, rotate and retire signing keys, and encrypt anew."),
     "explain": ("explain", "Explain why a token or request is refused."),
     "users": ("users", "Show users, disable them, and end what they have."),
     "sessions": ("sessions", "List and end the sessions of users."),
