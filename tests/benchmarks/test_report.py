@@ -54,6 +54,14 @@ def test_the_document_has_a_place_for_everything(folder: Path) -> None:
     assert updated(document, folder) == document
 
 
+def test_instructions_are_shown_where_they_were_counted(folder: Path) -> None:
+    kinds = {"service": 943_586.0, "floor": 654_067.0, "to the floor": 0.693}
+    told = [{"what": f"refresh: {kind}", "figure": figure} for kind, figure in kinds.items()]
+    (folder / "instructions.json").write_text(json.dumps(told))
+    document = updated((REPOSITORY / DOCUMENT).read_text(), folder)
+    assert "| refresh | 943,586 | 654,067 | 0.69 |" in document
+
+
 def test_a_bar_is_missed_by_more_than_the_noise_only() -> None:
     assert ratio(0.57, noise=0.02).missed
     assert not ratio(0.59, noise=0.02).missed
