@@ -94,11 +94,7 @@ class AccessTokens:
             "scope": format_scope(target.scope),
         }
         put_authentication_claims(claims, authorization)
-        if authorization.idp is not None:
-            claims["idp"] = authorization.idp
-        if authorization.cnf is not None:
-            claims["cnf"] = authorization.cnf.as_claim()
-        _put_custom_claims(claims, authorization, client, target, user_claims)
+        _put_further_claims(claims, authorization, client, target, user_claims)
         if details:
             put_details(claims, details)
         if handle is None:
@@ -124,14 +120,18 @@ def _end(authorization: Authorization, ends_at: int) -> int:
     return ends_at if source is None else min(ends_at, source.expires_at)
 
 
-def _put_custom_claims(
+def _put_further_claims(
     claims: dict[str, object],
     authorization: Authorization,
     client: Client,
     target: Target,
     user_claims: Mapping[str, object],
 ) -> None:
-    """Add the user claims that the APIs need, the client's registered ones, and those of the grant."""
+    """Add whence the user is known and whose key the token is bound to; the claims of user, client and grant."""
+    if authorization.idp is not None:
+        claims["idp"] = authorization.idp
+    if authorization.cnf is not None:
+        claims["cnf"] = authorization.cnf.as_claim()
     if target.user_claims:
         claims |= pick(user_claims, target.user_claims)
     if client.claims and (authorization.subject is None or client.always_send_client_claims):
