@@ -293,9 +293,6 @@ class Metrics:
 
 
 def _reader(labels: list[str]) -> Callable[[object], tuple[object, ...]]:
-    if len(labels) > 1:
-        return attrgetter(*labels)
-    if not labels:
-        return lambda _: ()
-    read = attrgetter(*labels)
-    return lambda event: (read(event),)
+    if len(labels) == 1:
+        return lambda event: (getattr(event, labels[0]),)
+    return attrgetter(*labels) if labels else lambda _: ()
