@@ -39,7 +39,7 @@ PER_NETWORK = 20
 """Fetches per minute that the requests of one network cause."""
 
 PER_HOST = 60
-"""Fetches per minute at one host, whoever causes them."""
+"""Fetches per minute at one host of documents that this process has not had, whoever causes them."""
 
 SHORTEST = 300
 """Seconds that a document counts whatever its Cache-Control says: a sign-in needs it several times."""
@@ -97,10 +97,12 @@ class ClientDocuments:
         return await self._fetches.run(client_id, lambda: self._fetch(url))
 
     async def _count(self, url: ClientIdUrl) -> None:
+        """Count a fetch; strangers who name many URLs at a host do not keep out its clients that are known here."""
         caller = current_caller.get()
         if caller is not None:
             await self.per_network.count(network_of(caller()))
-        await self.per_host.count(url.host)
+        if self._clients.get_stale(url.url) is None:
+            await self.per_host.count(url.host)
 
     async def _fetch(self, url: ClientIdUrl) -> Client:
         if self._places.locked():

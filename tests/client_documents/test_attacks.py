@@ -270,6 +270,18 @@ async def test_many_urls_of_one_network_are_not_all_fetched(
     assert len(site.fetched) <= 2 * PER_NETWORK  # the minute may have changed
 
 
+async def test_strangers_do_not_keep_out_a_client_that_is_known(
+    clock: Clock, agent: DocumentApp, site: Site
+) -> None:
+    assert (await agent.authorize()).has("login")
+    documents = agent.service.parts.clients.directory.documents
+    assert documents is not None
+    object.__setattr__(documents.per_host, "per_minute", 0)  # as after very many URLs
+    clock.forward(hours=1)
+    assert (await authorize(agent.service, f"{site.base}/other.json")).status == 429
+    assert (await agent.authorize()).has("login")
+
+
 async def test_slow_documents_do_not_add_up(service: RunningService, site: Site) -> None:
     documents = service.parts.clients.directory.documents
     assert documents is not None
