@@ -24,9 +24,9 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-def config(config: dict[str, Any], site: Site) -> dict[str, Any]:
-    """Clients that send request objects, and a service that does not wait long for them."""
-    config["outgoing"] = {"timeout": "1s"}
+def config(config: dict[str, Any], site: Site, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Clients that send request objects, and a service that does not wait long for a slow one."""
+    config["outgoing"] = {"timeout": "1s" if "/slow" in request.node.name else "30s"}
     return let_send_objects(config, *(site.base + path for path in PATHS))
 
 
