@@ -1,6 +1,6 @@
 """Finds clients by the metadata document at the URL that is their client_id (draft-ietf-oauth-client-id-metadata-document-02).
 
-Whoever sends a request chooses the URL, so fetches are few, small, and only where the guarded client may go.
+The sender of a request chooses the URL, so fetches are few, small, and only where the guarded client may go.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def read_jwks(body: bytes) -> tuple[ForeignKeys, int]:
 
 
 class PublishedKeys:
-    """Fetches each JWK set once for all who need it at the same time; `read` raises ValueError for what is none."""
+    """Fetches each JWK set once for all callers at the same time; `read` raises ValueError for anything else than a JWK set."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ PATH = ADD_FACTOR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Adding:
-    """A user who may add a factor."""
+    """A user with permission to add a factor."""
 
     sign_in: SignIn
     methods: Mapping[str, EnrolmentMethod]

@@ -46,7 +46,7 @@ class Directory(
 
     @property
     def factor_store(self) -> FactorStore | None:
-        """What keeps the second factors of the users, if they are kept with them."""
+        """The store of the users' second factors, if they are kept with the users."""
         ...
 
     @property

@@ -21,7 +21,7 @@ ATTEMPTS = 10
 
 
 class Tally(msgspec.Struct):
-    """How the records of one kind are encrypted that hold a secret."""
+    """Counts the records of one kind with secrets, by their encryption key."""
 
     kind: str
     current: int = 0

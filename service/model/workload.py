@@ -16,7 +16,7 @@ _SEPARATOR = {"kubernetes": ":", "spiffe": "/", "oidc": "/"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRule(types.Section):
-    """Which workloads are which client, or which API."""
+    """Identifies workloads as a client, or as an API."""
 
     subject: types.Text | None = None
     """The `sub` of the workload's token, compared exactly, but that * stands for one or more characters within one segment, such as

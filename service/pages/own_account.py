@@ -42,7 +42,7 @@ def is_fresh(sign_in: SignIn, visit: Visit) -> bool:
 
 
 def _is_fresh(session: Session, visit: Visit) -> bool:
-    """Return whether the user has just signed in with this browser: a copied cookie is no proof of that."""
+    """Return whether the user has just signed in with this browser: a copied cookie does not prove it."""
     is_here = hmac.compare_digest(session.browser_digest, digest(visit.visitor.browser))
     return is_here and clock() - session.auth_time < FRESH
 

@@ -25,13 +25,13 @@ _PARTS = re.compile(r"\{([^{}]*)\}")
 
 
 def split_service_account(sub: str) -> dict[str, str] | None:
-    """Return `namespace` and `name` of a Kubernetes service account; None if it is none."""
+    """Return `namespace` and `name` of a Kubernetes service account; None for another subject."""
     found = _KUBERNETES.fullmatch(sub)
     return None if found is None else {"namespace": found[1], "name": found[2]}
 
 
 def split_spiffe_id(sub: str) -> dict[str, str] | None:
-    """Return `trust_domain` and `path`, without its first slash, of a SPIFFE ID (SPIFFE-ID §2); None if it is none."""
+    """Return `trust_domain` and `path`, without its first slash, of a SPIFFE ID (SPIFFE-ID §2); None for another subject."""
     found = _SPIFFE_ID.fullmatch(sub) if len(sub) <= _LONGEST_SPIFFE_ID else None
     if found is None or not {".", ".."}.isdisjoint(found[2].split("/")):
         return None

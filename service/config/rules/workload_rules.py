@@ -1,4 +1,4 @@
-"""Rules on the rules of `workload_issuers`: each says clearly who a workload is, and makes nobody who exists (RFC 7523 §3)."""
+"""Rules on the rules of `workload_issuers`: each identifies a workload clearly, and none as a client or API that exists already (RFC 7523 §3)."""
 
 from __future__ import annotations
 
