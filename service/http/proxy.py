@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -44,15 +44,21 @@ class ClientAddress:
     trusted: Sequence[Network]
     header: ForwardedHeader
     _has_warned: bool = field(default=False, init=False)
+    _trusts: Callable[[Address], bool] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._trusts = lru_cache(maxsize=1000)(self._is_trusted)  # the same proxies ask all day
 
     def find(self, request: Message) -> str:
         """Return the address of the nearest hop that is not a trusted proxy."""
         peer = _address(request.remote or "")
         if peer is None:
             return request.remote or ""
+        headers = request.headers
+        if "X-Forwarded-For" not in headers and "Forwarded" not in headers:
+            return _text(peer)
         if not self._trusts(peer):
-            headers = request.headers
-            if not self._has_warned and ("X-Forwarded-For" in headers or "Forwarded" in headers):
+            if not self._has_warned:
                 self._warn(_IGNORED, peer)
             return _text(peer)
         callers = {self._first_untrusted(peer, nodes) for nodes in self._nodes(request)}
@@ -87,8 +93,8 @@ class ClientAddress:
                 break
         return hop
 
-    def _trusts(self, address: Address) -> bool:
-        return bool(self.trusted) and any(address in network for network in self.trusted)
+    def _is_trusted(self, address: Address) -> bool:
+        return any(address in network for network in self.trusted)
 
     def _warn(self, message: str, peer: Address) -> None:
         self._has_warned = True
