@@ -138,22 +138,23 @@ def users_can_be_asked(file: ConfigurationFile) -> Iterator[Finding]:
 
 
 def hashes_can_be_verified(file: ConfigurationFile) -> Iterator[Finding]:
-    """The package is installed by which the users of the file sign in."""
+    """The package is installed by which the users of the file sign in, and give their user codes."""
     from service.identity.hashing import can_verify  # noqa: PLC0415 - for those who have any
     from service.model.password_hash import UnusableHash, parse_hash  # noqa: PLC0415 - likewise
 
-    unusable = list[int]()
-    for at, user in enumerate(file.users.list):
-        with suppress(UnusableHash):  # another rule says so
-            if user.password is not None and not can_verify(parse_hash(user.password)):
-                unusable.append(at)
-    if unusable:
-        others = f", nor can {len(unusable) - 1} more" if unusable[1:] else ""
-        message = (
-            f"needs the package bcrypt, which is not installed: this user cannot sign in{others}"
-        )
-        location = ("users", "list", unusable[0], "password")
-        yield warning(location, message, "pip install 'token-service[bcrypt]'")
+    for name, cannot in (("password", "sign in"), ("ciba_user_code", "allow a CIBA request")):
+        unusable = list[int]()
+        for at, user in enumerate(file.users.list):
+            stored: str | None = getattr(user, name)
+            with suppress(UnusableHash):  # another rule says so
+                if stored is not None and not can_verify(parse_hash(stored)):
+                    unusable.append(at)
+        if unusable:
+            others = f", nor can {len(unusable) - 1} more" if unusable[1:] else ""
+            needs = "needs the package bcrypt, which is not installed"
+            message = f"{needs}: this user cannot {cannot}{others}"
+            location = ("users", "list", unusable[0], name)
+            yield warning(location, message, "pip install 'token-service[bcrypt]'")
 
 
 START_RULES: tuple[FileRule, ...] = (

@@ -160,6 +160,12 @@ def test_users_whose_hashes_need_a_missing_package_are_warned_of_once(
     assert (found.severity, found.path) == ("warning", "users.list[u1].password")
     assert "package bcrypt" in found.message
     assert "nor can 1 more" in found.message
+    file.write_text(
+        f"{SOUND}users: {{list: [{{sub: '1', username: u1, ciba_user_code: '{bcrypt}'}}]}}"
+    )
+    (found,) = inspect(file, {}, builtin_catalogue(), rules=START_RULES)
+    assert (found.severity, found.path) == ("warning", "users.list[u1].ciba_user_code")
+    assert "this user cannot allow a CIBA request" in found.message
 
 
 @pytest.mark.parametrize("name", ["fi", "dk", "DE", "de-XX", "../de", "en-foo"])
