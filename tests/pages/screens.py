@@ -211,6 +211,11 @@ SCREENS: dict[str, dict[str, Any]] = {
     },
 }
 VARIANTS: dict[str, dict[str, Any]] = {
+    "consent.html of a URL at loopback": SCREENS["consent.html"]
+    | {
+        "client": SimpleNamespace(**vars(CLIENT) | {"client_id": "https://agent.example/mcp.json"}),
+        "stranger_is_local": True,
+    },
     "second_factor.html with a code": SCREENS["second_factor.html"] | {"method": "otp"},
     "second_factor.html with a recovery code": SCREENS["second_factor.html"]
     | {"method": "recovery_code"},
