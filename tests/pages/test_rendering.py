@@ -83,6 +83,12 @@ def test_every_field_has_a_label(browser: Browser, template: str) -> None:
             assert f'<label for="{field["id"]}">' in text
 
 
+def test_the_kind_of_a_factor_is_shown_beside_its_name_only(browser: Browser) -> None:
+    text = browser.sees("security.html").text or ""
+    assert "<h3>Passkey</h3>" in text
+    assert ("Authenticator app ·" in text, "Passkey ·" in text) == (True, False)
+
+
 def test_a_provider_is_a_link(browser: Browser) -> None:
     links = Elements(browser.sees("login.html")).every("a", **{"data-idp": "google"})
     assert [link["href"] for link in links] == ["/external/google"]
