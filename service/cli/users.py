@@ -193,7 +193,7 @@ def reset_factors(settings: Configuration, person: Person) -> None:
             await directory.close()
         methods = _methods_of(removed)
         for method in methods:
-            shared.emit(FactorRemoved(subject=subject, method=method))
+            shared.emit(FactorRemoved(subject=subject, method=method, address=None))
         return ", ".join(methods) or "none"
 
     click.echo(f"second factors removed: {on_store(settings, reset)}")

@@ -100,7 +100,9 @@ class AddFactorEndpoint:
             return await go_on(self.sign_in, visit, waiting)
         session = await find_fresh_session(self.sign_in, visit)
         if session is None:
-            return self.sign_in.go_to_login(visit, PATH)
+            chosen = visit.params.get("method")
+            known = chosen in {method.name for method in self.changes.methods}
+            return self.sign_in.go_to_login(visit, f"{PATH}?method={chosen}" if known else PATH)
         return await self._adding(SignIn.of_session(session))
 
     async def _adding(self, so_far: SignIn, *, among: Collection[str] | None = None) -> _Adding:
@@ -127,7 +129,7 @@ class AddFactorEndpoint:
         username = await self.sign_in.visits.subjects.find_username(so_far) or ""
         owner = Owner(sub=so_far.subject, username=username)
         back = return_path(visit.params)
-        if visit.visitor.session is not None and back in {ACCOUNT, PATH}:
+        if visit.visitor.session is not None and back.partition("?")[0] in {ACCOUNT, PATH}:
             back = SECURITY
         place = {"request": waiting.parked.id} if waiting else {"return_to": back}
         context = {

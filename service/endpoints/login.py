@@ -24,7 +24,6 @@ from service.model.identity_provider import IdentityProvider
 from service.model.user import LOCAL, User
 from service.pages.login_page import LoginPage, accepts_passwords
 from service.pages.sign_in_pages import (
-    ADD_FACTOR,
     SECURITY,
     SignInPages,
     Visit,
@@ -188,7 +187,7 @@ def _returning(visit: Visit, path: str | None) -> Visit:
 def _wishes(visit: Visit, waiting: WaitingRequest | None) -> ProviderWishes:
     """Return what the provider is asked for: by the client's request, or by the page that needs a login of the last minutes."""
     if waiting is None:
-        is_changing = return_path(visit.params) in {SECURITY, ADD_FACTOR}
+        is_changing = return_path(visit.params).startswith(SECURITY)
         return ProviderWishes(prompt=frozenset({"login"} if is_changing else ()))
     sent = waiting.request
     return ProviderWishes(

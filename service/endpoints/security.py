@@ -41,16 +41,17 @@ class SecurityEndpoint:
         if session is None or visit.form_session is None:
             return self.sign_in.go_to_login(visit, PATH)
         sub, params = session.subject, visit.params
+        address = self.sign_in.visits.client_address.find(visit.request)
         match params.get("action"):
             case "remove":
                 if await self._is_last_needed(session, params.require("factor")):
                     return await self._show(visit, session, error="last_factor")
-                await self.changes.remove(sub, params.require("factor"))
+                await self.changes.remove(sub, params.require("factor"), address=address)
             case "rename":
                 name = read_name(params.get("name"))
                 await self.changes.rename(sub, params.require("factor"), name)
             case "renew-recovery-codes":
-                codes = await self.changes.renew_recovery_codes(sub)
+                codes = await self.changes.renew_recovery_codes(sub, address=address)
                 if notice := notice_of_recovery_codes(self.sign_in, codes):
                     return notice(visit, None)
             case _:

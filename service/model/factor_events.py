@@ -19,10 +19,13 @@ class FactorEnrolled(msgspec.Struct, frozen=True, kw_only=True):
 class FactorRemoved(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     method: str
+    address: str | None
+    """None: the operator removed it, by `users reset-factors`."""
 
 
 class RecoveryCodesRenewed(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
+    address: str
 
 
 class UserNotifierFailed(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ SECURITY = "/account/security"
 ADD_FACTOR = f"{SECURITY}/add"
 """The page at which the user adds one, there or while signing in."""
 
-_RETURN_TO = re.compile(rf"{REQUESTS}(/[A-Za-z0-9_-]{{16}})?|{SECURITY}|{ADD_FACTOR}")
+_RETURN_TO = re.compile(rf"{REQUESTS}(/[\w-]{{16}})?|{SECURITY}(/add(\?method=[a-z]+)?)?", re.ASCII)
 """The pages that may ask for a sign-in and be returned to."""
 
 

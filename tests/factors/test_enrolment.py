@@ -181,7 +181,7 @@ async def test_factor_is_named_and_removed(
     assert "Old phone" in page.text
     page = await browser.submit(page, 1, action="remove")
     assert (page.path, "Old phone" in page.text) == (SECURITY, False)
-    assert FactorRemoved(subject=ALICE, method="otp") in events
+    assert FactorRemoved(subject=ALICE, method="otp", address="127.0.0.1") in events
     assert (
         await service.parts.shared.kv.get(service.parts.shared.stores.factors.key(digest(ALICE)))
         is None
@@ -196,7 +196,7 @@ async def test_new_recovery_codes_replace_the_old_ones(
     page = await browser.submit(page, 2, action="renew-recovery-codes")
     codes = page.text_of("recovery-codes").split()
     assert not set(codes) & set(phone.recovery_codes)
-    assert RecoveryCodesRenewed(subject=ALICE) in events
+    assert RecoveryCodesRenewed(subject=ALICE, address="127.0.0.1") in events
     browser.forget_cookies()
     half = await app.login()
     for code, accepted in ((phone.recovery_codes[0], False), (codes[0], True)):

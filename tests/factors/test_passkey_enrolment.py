@@ -40,6 +40,11 @@ async def add(browser: Browser, page: Page, mine: Authenticator) -> Page:
     return await send(browser, page, mine.create(options_in(page, "add-passkey")))
 
 
+async def test_login_on_the_way_to_a_new_passkey_leads_there(browser: Browser) -> None:
+    page = await browser.log_in(await browser.get(ADD))
+    assert (page.path, page.has("add-passkey")) == (SECURITY + "/add", True)
+
+
 async def test_new_passkey_signs_in_alone(
     browser: Browser, add_page: Page, mine: Authenticator, app: ClientApp, events: list[object]
 ) -> None:
@@ -89,7 +94,7 @@ async def test_removed_passkey_may_be_added_again_by_anybody(
     await send(browser, add_page, response)
     page = await browser.get(SECURITY)
     await browser.submit(page, action="remove", factor=response["id"])
-    assert FactorRemoved(subject=ALICE, method="passkey") in events
+    assert FactorRemoved(subject=ALICE, method="passkey", address="127.0.0.1") in events
     browser.forget_cookies()
     await browser.log_in(await browser.get(SECURITY), "bob")
     assert (await add(browser, await browser.get(ADD), mine)).has("recovery-codes")

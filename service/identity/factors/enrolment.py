@@ -99,12 +99,12 @@ class FactorChanges:
         await self._tell(attempt.sub, "factor_enrolled", method.name)
         return AddedFactor(amr=amr, recovery_codes=codes if stored else ())
 
-    async def remove(self, sub: str, factor_id: str) -> bool:
+    async def remove(self, sub: str, factor_id: str, *, address: str) -> bool:
         """Remove a factor, and with the last one the recovery codes; False if the person has no such factor."""
         for method in self.methods:
             if await method.remove(sub, factor_id):
                 await self.second_factors.enrolled.change(sub, _without_idle_codes)
-                self.emit(FactorRemoved(subject=sub, method=method.name))
+                self.emit(FactorRemoved(subject=sub, method=method.name, address=address))
                 await self._tell(sub, "factor_removed", method.name)
                 return True
         return False
@@ -115,7 +115,7 @@ class FactorChanges:
             sub, lambda factors: _rename(factors, factor_id, name)
         )
 
-    async def renew_recovery_codes(self, sub: str) -> Sequence[str]:
+    async def renew_recovery_codes(self, sub: str, *, address: str) -> Sequence[str]:
         """Return new recovery codes in the place of all earlier ones; none for a person without a factor."""
         codes = new_codes()
         stored = await self.second_factors.enrolled.change(
@@ -123,7 +123,7 @@ class FactorChanges:
         )
         if stored is None:
             return ()
-        self.emit(RecoveryCodesRenewed(subject=sub))
+        self.emit(RecoveryCodesRenewed(subject=sub, address=address))
         await self._tell(sub, "recovery_codes_renewed", "recovery_code")
         return codes
 
