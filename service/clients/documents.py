@@ -18,7 +18,6 @@ from service.clients.origins import RegisteredOrigins
 from service.clients.registration.document import DocumentPolicy
 from service.clock import clock
 from service.model.client import Client, Permissions
-from service.model.client_entry import ClientEntry
 from service.model.client_events import ClientDocumentFetched, ClientDocumentRefused
 from service.model.events import Emit
 from service.model.outgoing import HttpAnswer, HttpClient, Unreachable
@@ -44,8 +43,8 @@ PER_HOST = 60
 SHORTEST = 300
 """Seconds that a document counts whatever its Cache-Control says: a sign-in needs it several times."""
 
-ORIGINS_LIFETIME = ClientEntry(client_id="https://").absolute_refresh_token_lifetime
-"""Seconds for which scripts of a client may call the service, because its refresh tokens live as long."""
+ORIGINS_LIFETIME = 86400
+"""Seconds for which scripts of a client may call the service after a fetch; strangers cause fetches, too."""
 
 _JSON = re.compile(r"application/(?:[a-z0-9!#$&^_.-]+\+)?json")
 _MAX_AGE = re.compile(r'max-age="?(\d{1,9})', re.IGNORECASE)

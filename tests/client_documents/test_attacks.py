@@ -118,6 +118,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "redirect_uris[0] by its port": {"redirect_uris": ["https://127.0.0.1/callback"]},
     "redirect_uris by its scheme": {"redirect_uris": ["app.example:/callback"]},
     "redirect_uris": {"redirect_uris": None},
+    "redirect_uris by their number": {
+        "redirect_uris": [f"http://127.0.0.1:{port}/" for port in range(1, 22)]
+    },
     "post_logout_redirect_uris[0]": {"post_logout_redirect_uris": ["https://other.example/bye"]},
     "jwks_uri": {
         "jwks_uri": "https://other.example/jwks",

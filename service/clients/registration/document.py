@@ -34,6 +34,9 @@ MEMBERS = frozenset(
 )
 """Those that count, with the texts in other languages; a document is for many servers, so that others are ignored."""
 
+MAX_REDIRECT_URIS = 20
+"""Each leaves the name of its origin in Redis for a while, whoever has named the document."""
+
 _SECRETS = ("client_secret", "client_secret_expires_at")
 _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 """Members of private and symmetric JWKs (RFC 7518 §6)."""
@@ -130,6 +133,8 @@ def _check_origins(url: ClientIdUrl, metadata: Mapping[str, object]) -> None:
     """Refuse what is neither at the document's own origin nor, for answers, on the user's machine."""
     for name in ("redirect_uris", "post_logout_redirect_uris"):
         uris = cast("list[str]", metadata.get(name, []))
+        if len(uris) > MAX_REDIRECT_URIS:
+            raise InvalidClientMetadata(f"{name}: has more than {MAX_REDIRECT_URIS}")
         for at, uri in enumerate(uris):
             if not _is_own(url, uri) and not is_on_loopback(uri):
                 error = InvalidRedirectUri if name == "redirect_uris" else InvalidClientMetadata
