@@ -15,7 +15,7 @@ core.register_action("check", { "http-req" }, function(txn, url)
   local told = answer and answer.headers or {}
   for variable, name in pairs({
     challenge = "www-authenticate", subject = "x-token-subject", client = "x-token-client", scope = "x-token-scope",
-    authorization = "authorization", txn_token = "txn-token",
+    authorization = "authorization", txn_token = "txn-token", dpop_nonce = "dpop-nonce",
   }) do
     txn:set_var("txn." .. variable, told[name] and told[name][0] or "")
   end

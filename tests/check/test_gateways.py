@@ -221,3 +221,31 @@ class TestTokens:
         assert (own["sub"], own["aud"]) == ("818727", "api1" if is_jwt else "shop.example")
         assert token not in seen[name]
         assert absent not in seen
+
+
+class TestNonces:
+    """Proofs need a nonce of the service, which the caller learns through the gateway (RFC 9449 §9)."""
+
+    @pytest.fixture
+    def config(self, config: dict[str, Any]) -> dict[str, Any]:
+        return config | {"dpop": {"nonce": "always"}}
+
+    async def test_the_gateway_passes_on_the_nonce_that_a_proof_needs(
+        self, service: RunningService, gateway: str
+    ) -> None:
+        key, url = DpopKey(service.issuer), f"{gateway}/orders/7"
+        form = {"grant_type": "client_credentials", "scope": "api1", "auth": "machine"}
+        refused = await service.post("/connect/token", headers=key.header(), **form)
+        proved = key.header(nonce=refused.headers["DPoP-Nonce"])
+        token = (await service.post("/connect/token", headers=proved, **form))["access_token"]
+
+        async def send(nonce: str | None) -> tuple[int, str, str]:
+            proof = key.proof("", "GET", access_token=token, htu=url, nonce=nonce)
+            headers = {"Authorization": f"DPoP {token}", "DPoP": proof}
+            async with ClientSession() as http, http.get(url, headers=headers) as told:
+                challenge = told.headers.get("WWW-Authenticate", "")
+                return told.status, challenge, told.headers.get("DPoP-Nonce", "")
+
+        status, challenge, nonce = await send(None)
+        assert (status, 'error="use_dpop_nonce"' in challenge) == (401, True)
+        assert (await send(nonce))[0] == 200
