@@ -10,7 +10,7 @@ from service.cli.settings import FILE, file_option, load_settings
 from service.cli.table import format_option, print_json
 from service.cli.ways.drawing import FORMATS, Edge, edge_members
 from service.cli.ways.expected import BadRow, find_failures, read_rows
-from service.cli.ways.finding import find_entry, find_ways
+from service.cli.ways.finding import find_api, find_entry, find_ways
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.cli.ways.places import Places
 
@@ -18,7 +18,7 @@ from service.cli.ways.places import Places
 @click.command("graph")
 @file_option
 @click.option("--from", "client", help="Only the ways of this client.")
-@click.option("--to", "api", help="Only the ways to this API resource.")
+@click.option("--to", "api", help="Only the ways to this API resource, by its name or its URL.")
 @click.option(
     "--format",
     "output",
@@ -38,7 +38,7 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
       python -m service graph --to api2 --format svg > reach.svg
     """
     registry = load_settings(file).registry
-    client = client and find_entry(registry, client)
+    client, api = client and find_entry(registry, client), api and find_api(registry, api)
     unknown = [*find_unknown(registry, client or next(iter(registry.clients), ""), api)]
     if unknown and (client or api):
         raise click.ClickException("; ".join(unknown))
@@ -58,7 +58,7 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
 @file_option
 @format_option
 def why(client: str, api: str, scope: str | None, file: Path, output: str) -> None:
-    """Say how CLIENT can get tokens for API, or what is missing.
+    """Say how CLIENT can get tokens for API (its name or its URL), or what is missing.
 
     With SCOPE, only tokens that hold this scope value count. Exits with 1 where there is no way.
 
@@ -67,7 +67,7 @@ def why(client: str, api: str, scope: str | None, file: Path, output: str) -> No
       python -m service why frontend api2
     """
     registry, places = load_settings(file).registry, Places(file)
-    client = find_entry(registry, client)
+    client, api = find_entry(registry, client), find_api(registry, api)
     ways = find_ways(registry)
     found = [
         Edge(way, places.way(way))

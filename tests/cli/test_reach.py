@@ -182,6 +182,18 @@ def test_why_names_the_nearest_missing_condition(
     assert json.loads(result.stdout) == {"ways": [], "missing": missing}
 
 
+def test_api_is_known_by_its_url_too(run: Run, file: Path, tmp_path: Path) -> None:
+    url = "https://orders.example"
+    file.write_text(REGISTRY.replace("{name: orders,", f"{{name: orders, url: {url},"))
+    assert run("why", "shop", url).stdout.startswith("directly: orders.read (")
+    assert run("graph", "--to", url).stdout == run("graph", "--to", "orders").stdout
+    expected = tmp_path / "registry.test.yaml"
+    expected.write_text(
+        f"- {{client: shop, can: [{url} orders.read]}}\n- {{api: '{url}', only: [shop]}}\n"
+    )
+    assert run("test", expected).exit_code == 0
+
+
 def test_missing_condition_that_is_met_is_a_way(run: Run, file: Path) -> None:
     text = REGISTRY.replace("[openid, orders.read]", "[openid, orders.read, stock]")
     file.write_text(text)

@@ -9,7 +9,7 @@ from typing import cast
 
 import yaml
 
-from service.cli.ways.finding import Way, find_entry
+from service.cli.ways.finding import Way, find_api, find_entry
 from service.cli.ways.missing import find_unknown, missing_conditions
 from service.model.registry import Registry
 
@@ -95,7 +95,8 @@ def _of_client(
     client = find_entry(registry, str(row.client))
     for expected, names in ((True, row.can), (False, row.cannot)):
         for name in names:
-            api, _, value = name.partition(" ")
+            named, _, value = name.partition(" ")
+            api = find_api(registry, named)
             scope = value or None
             unknown = [*find_unknown(registry, client, api, scope)]
             held = reach.get((client, api), frozenset())
@@ -111,7 +112,7 @@ def _of_client(
 
 
 def _of_api(row: Row, registry: Registry, ways: Collection[Way]) -> Iterator[str]:
-    api = str(row.api)
+    api = find_api(registry, str(row.api))
     for client in row.only or (next(iter(registry.clients), ""),):
         unknown = [*find_unknown(registry, client, api)]
         if unknown:

@@ -70,6 +70,12 @@ def find_entry(registry: Registry, client_id: str) -> str:
     return find_template(registry.workload_issuers.values(), client_id) or client_id
 
 
+def find_api(registry: Registry, name: str) -> str:
+    """Return the name of the API that is named so, or whose URL this is; another text as it is."""
+    api = registry.apis_by_identifier.get(name)
+    return name if api is None else api.name
+
+
 def find_ways(registry: Registry) -> tuple[Way, ...]:
     """Return every way of every enabled client, in the order of the file."""
     clients = [client for client in registry.clients.values() if client.enabled]
