@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import click
 
+from service.cli.person import Person, pass_person, refuse_stranger
 from service.cli.settings import pass_settings
 from service.cli.shared_store import on_store, with_shared
 from service.cli.table import format_option, print_json, print_table
 from service.config.load import Configuration
+from service.identity.factors.stored import FactorsUnreadable, StoredFactors
 from service.identity.passwords import usable_hash
 from service.identity.users import Directory
 from service.model.events import UserDisabled, UserEnabled
@@ -26,44 +26,6 @@ from service.parts.shared import Shared
 
 T = TypeVar("T")
 _COLUMNS = ("sub", "username", "enabled", "password")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    """The one person that --subject or --username names."""
-
-    subject: str | None
-    username: str | None
-
-    async def find(self, users: Directory) -> User:
-        """Return the user, or end the command."""
-        found = await (
-            users.by_subject(self.subject)
-            if self.subject is not None
-            else users.by_username(str(self.username))
-        )
-        if found is None:
-            raise click.ClickException("no user of users.source has this name or subject")
-        return found
-
-    async def find_subject(self, users: Directory) -> str:
-        """Return the subject, which may be that of a person who signs in at an identity provider."""
-        return self.subject if self.subject is not None else (await self.find(users)).sub
-
-
-def pass_person(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --subject and --username to a command, of which exactly one has to be given."""
-
-    @click.option("--subject", help="The user's subject identifier (sub).")
-    @click.option("--username", help="The name that the user signs in with.")
-    @pass_settings
-    @wraps(command)
-    def run(subject: str | None, username: str | None, **others: Any) -> None:
-        if (subject is None) is (username is None):
-            raise click.UsageError("name the user by --subject or by --username")
-        command(person=Person(subject=subject, username=username), **others)
-
-    return run
 
 
 @click.group("users")
@@ -184,14 +146,12 @@ def reset_factors(settings: Configuration, person: Person) -> None:
         directory = open_directory(shared)
         try:
             subject = await person.find_subject(directory)
-            parts = FactorParts(shared, directory)
-            removed = await parts.enrolled.find(subject)
-            await parts.enrolled.change(subject, lambda _: Factors())
-            for passkey in removed.passkeys:
-                await parts.passkey_owners.release(passkey.credential_id)
+            removed = await _remove_factors(shared, FactorParts(shared, directory), subject)
+            if removed == Factors():
+                await refuse_stranger(shared, directory, subject)
         finally:
             await directory.close()
-        methods = _methods_of(removed)
+        methods = ["unreadable"] if removed is None else _methods_of(removed)
         for method in methods:
             shared.emit(FactorRemoved(subject=subject, method=method, address=None))
         return ", ".join(methods) or "none"
@@ -215,25 +175,43 @@ def end(settings: Configuration, person: Person) -> None:
         directory = open_directory(shared)
         try:
             subject = await person.find_subject(directory)
+            ended = await _end_all_of(UserRecords(shared), subject)
+            if not any(ended):
+                await refuse_stranger(shared, directory, subject)
         finally:
             await directory.close()
-        records = UserRecords(shared)
-        consents = await records.consents.find_all_of(
-            subject
-        )  # first, so that nothing new relies on them
-        for consent in consents:
-            await records.consents.withdraw(subject, consent.client_id)
-        sessions = await records.sessions.find_all_of(subject)
-        for session in sessions:
-            await records.sessions.end(session)
-        granted = await records.authorizations.find_all_of(subject)
-        await records.authorizations.end(*granted)
-        return len(sessions), len(granted), len(consents)
+        return ended
 
     sessions, grants, consents = on_store(settings, end_all)
     click.echo(
         f"sessions ended: {sessions}; grants revoked: {grants}; consents withdrawn: {consents}"
     )
+
+
+async def _remove_factors(shared: Shared, parts: FactorParts, subject: str) -> Factors | None:
+    """Return what was removed; None if no key of `signing.encryption_key` can say what it was."""
+    try:
+        removed = await parts.enrolled.find(subject)
+        await parts.enrolled.change(subject, lambda _: Factors())
+    except FactorsUnreadable:
+        await StoredFactors(shared.stores, parts.seal).drop(subject)
+        return None
+    for passkey in removed.passkeys:
+        await parts.passkey_owners.release(passkey.credential_id)
+    return removed
+
+
+async def _end_all_of(records: UserRecords, subject: str) -> tuple[int, int, int]:
+    """Return how many sessions, grants and consents were ended."""
+    consents = await records.consents.find_all_of(subject)
+    for consent in consents:  # first, so that nothing new relies on them
+        await records.consents.withdraw(subject, consent.client_id)
+    sessions = await records.sessions.find_all_of(subject)
+    for session in sessions:
+        await records.sessions.end(session)
+    granted = await records.authorizations.find_all_of(subject)
+    await records.authorizations.end(*granted)
+    return len(sessions), len(granted), len(consents)
 
 
 def _set_enabled(settings: Configuration, person: Person, *, enabled: bool) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.model.factors import Factors
+from service.model.handle import digest
 from tests.cli.conftest import Command
 from tests.driving.browser import Browser
 from tests.driving.client_app import ClientApp
@@ -73,11 +74,32 @@ async def test_everything_of_a_person_ends_and_nothing_of_another(
     assert await service.is_active(others["access_token"])
 
 
-async def test_a_person_of_an_identity_provider_is_ended_by_the_subject(
-    command: Command,
+async def test_factors_that_no_key_can_open_are_removed_unread(
+    command: Command, service: RunningService
 ) -> None:
-    result = await command("users", "end", "--subject", "nobody of the file")
-    assert (result.exit_code, result.stdout[:17]) == (0, "sessions ended: 0")
+    await Phone().enrol(service)
+    shared = service.parts.shared
+    record = shared.stores.factors
+    key = record.key(digest(ALICE))
+    before, lost = await shared.kv.get(key), record.encode("sealed by a lost key")
+    assert await shared.kv.replace(key, old=before, new=lost)
+    for removed in ("unreadable", "none"):
+        result = await command("users", "reset-factors", "--username", "alice")
+        assert result.exit_code == 0
+        assert result.stdout.endswith(f"second factors removed: {removed}\n")
+
+
+@pytest.mark.parametrize("name", ["end", "reset-factors"])
+async def test_a_subject_that_only_the_store_knows_is_a_persons(
+    command: Command, service: RunningService, name: str
+) -> None:
+    stranger = ("users", name, "--subject", "of a provider")
+    result = await command(*stranger)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nobody has this subject" in result.stderr
+    await enrol_passkey(service, sub="of a provider")
+    assert (await command(*stranger)).exit_code == 0
+    assert (await command("users", name, "--subject", ALICE)).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,10 @@ from service.store.stores import Stores
 log = structlog.stdlib.get_logger(__name__)
 
 
+class FactorsUnreadable(StoreUnavailable):
+    """Factors are stored that cannot be decrypted, or that are another person's, which is not the same as none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedFactors:
     """The content of a record; the subject is in it, so that nobody's record passes for another person's."""
@@ -37,7 +41,7 @@ class StoredFactors:
     seal: Seal
 
     async def find_factors(self, sub: str) -> Factors:
-        """Return the factors; StoreUnavailable if they cannot be decrypted, because that is not the same as none."""
+        """Return the factors; raise FactorsUnreadable if they cannot be decrypted."""
         (sealed,) = await self.stores.kv.read(self.stores.factors.read(digest(sub)))
         return Factors() if sealed is None else self._open(sub, sealed)
 
@@ -61,13 +65,18 @@ class StoredFactors:
         # The engine may have repeated the command: then its own value, which is unique, is there.
         return bool(done) or await kv.get(key) == after
 
+    async def drop(self, sub: str) -> None:
+        """Remove the factors unread, also those that cannot be decrypted."""
+        key = self.stores.factors.drop(digest(sub))
+        await self.stores.kv.write(key, durable=True)
+
     def _open(self, sub: str, sealed: str) -> Factors:
         try:
             owned = CONTENT.decode(self.seal.open_text(sealed).encode())
         except (Unreadable, msgspec.DecodeError, ValueError) as error:
             log.error("second factors in the store cannot be decrypted", subject=sub)  # noqa: TRY400 - nor shown
-            raise StoreUnavailable("the store holds second factors that cannot be read") from error
+            raise FactorsUnreadable("the store holds second factors that cannot be read") from error
         if owned.sub != sub:
             log.error("second factors in the store are another person's", subject=sub)
-            raise StoreUnavailable("the store holds second factors that cannot be read")
+            raise FactorsUnreadable("the store holds second factors that cannot be read")
         return owned.factors

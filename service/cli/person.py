@@ -1,0 +1,71 @@
+"""The person that a command is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+
+from service.cli.settings import pass_settings
+from service.identity.users import Directory
+from service.model.factors import Factors
+from service.model.user import User
+from service.parts import UserRecords
+from service.parts.factors import FactorParts
+from service.parts.shared import Shared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """The one person that --subject or --username names."""
+
+    subject: str | None
+    username: str | None
+
+    async def find(self, users: Directory) -> User:
+        """Return the user, or end the command."""
+        found = await (
+            users.by_subject(self.subject)
+            if self.subject is not None
+            else users.by_username(str(self.username))
+        )
+        if found is None:
+            raise click.ClickException("no user of users.source has this name or subject")
+        return found
+
+    async def find_subject(self, users: Directory) -> str:
+        """Return the subject, which may be that of a person who signs in at an identity provider."""
+        return self.subject if self.subject is not None else (await self.find(users)).sub
+
+
+def pass_person(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --subject and --username to a command, of which exactly one has to be given."""
+
+    @click.option("--subject", help="The user's subject identifier (sub).")
+    @click.option("--username", help="The name that the user signs in with.")
+    @pass_settings
+    @wraps(command)
+    def run(subject: str | None, username: str | None, **others: Any) -> None:
+        if (subject is None) is (username is None):
+            raise click.UsageError("name the user by --subject or by --username")
+        command(person=Person(subject=subject, username=username), **others)
+
+    return run
+
+
+async def refuse_stranger(shared: Shared, directory: Directory, subject: str) -> None:
+    """End the command if neither users.source nor the store knows the subject."""
+    records = UserRecords(shared)
+    is_known = (
+        await directory.by_subject(subject) is not None
+        or await records.sessions.find_all_of(subject)
+        or await records.authorizations.find_all_of(subject)
+        or await records.consents.find_all_of(subject)
+        or await FactorParts(shared, directory).enrolled.find(subject) != Factors()
+    )
+    if not is_known:
+        message = "nobody has this subject: neither users.source nor the store knows it"
+        raise click.ClickException(message)
