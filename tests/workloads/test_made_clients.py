@@ -1,0 +1,81 @@
+"""What clients that a rule makes may do beyond tokens for themselves, and what makes no such client (RFC 7523 §3, RFC 7591 §2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Start
+from tests.driving.registering import register
+from tests.driving.registry import client_in
+from tests.token_exchange.exchanging import EXCHANGE, TYPE
+from tests.workloads.platform import Platform, Workload, pod
+
+ALICE = {"username": "alice", "password": "alice-password"}
+
+
+@pytest.mark.rfc("7591#2")
+async def test_nobody_registers_a_workload(start: Start, config: dict[str, Any]) -> None:
+    config["registration"] = {"enabled": True, "allowed_scopes": ["openid", "api1"]}
+    service = await start(config)
+    answer = await register(service, token_endpoint_auth_method="workload")
+    assert answer.refusal == (400, "invalid_client_metadata")
+    assert "token_endpoint_auth_method" in answer["error_description"]
+
+
+@pytest.mark.rfc("6749#6")
+async def test_refresh_tokens_of_a_made_client_end_with_its_rule(
+    start: Start, config: dict[str, Any], platform: Platform
+) -> None:
+    grants = ["password", "refresh_token"]
+    client_in(config, "shop-workload").update(
+        allowed_grant_types=grants, allow_offline_access=True, refresh_token_usage="reuse"
+    )
+    service = await start(config)
+    cart, stranger = (pod(service, platform, "shop", name) for name in ("cart", "stranger"))
+    asked = await cart.ask(grant_type="password", scope="api1 offline_access", **ALICE)
+
+    async def refresh(workload: Workload) -> Any:
+        sent = {"grant_type": "refresh_token", "refresh_token": asked["refresh_token"]}
+        return await workload.ask(**sent)
+
+    refreshed = await refresh(cart)
+    assert await service.is_active(refreshed["access_token"])
+    assert (await refresh(stranger)).refusal == (400, "invalid_grant")
+    # From now on the pod is another client.
+    config["workload_issuers"][0]["rules"][1] = {
+        "subject": "system:serviceaccount:shop:cart",
+        "client_id": "deployer",
+    }
+    client_in(config, "deployer")["allowed_grant_types"] = grants
+    service.parts.shared.configuration.file.write_text(json.dumps(config))
+    assert service.parts.shared.registry.reload()
+    assert (await refresh(cart)).refusal == (400, "invalid_grant")
+    assert not await service.is_active(refreshed["access_token"])
+
+
+@pytest.mark.rfc("8693#2.1")
+async def test_a_rule_of_token_exchange_names_a_made_client(
+    start: Start, config: dict[str, Any], platform: Platform
+) -> None:
+    client_in(config, "shop-workload")["allowed_grant_types"] = [EXCHANGE]
+    config["token_exchange"] = [
+        {
+            "clients": ["shop.cart"],
+            "subject_audience": ["api1"],
+            "scopes": ["orders"],
+            "audiences": ["orders"],
+        }
+    ]
+    service = await start(config)
+    token = (await service.user_token(scope="api1"))["access_token"]
+    asked = {"grant_type": EXCHANGE, "scope": "orders", "subject_token": token}
+    asked["subject_token_type"] = TYPE + "access_token"
+    cart, stranger = (pod(service, platform, "shop", name) for name in ("cart", "stranger"))
+    shown = {"token": (await cart.ask(**asked))["access_token"], **cart.credentials()}
+    told = (await service.post("/connect/introspect", **shown)).json
+    assert (told["client_id"], told["sub"]) == ("shop.cart", "818727")
+    refused = await stranger.ask(**asked)
+    assert refused["error_description"] == "no rule of token_exchange allows this exchange"
