@@ -49,7 +49,8 @@ class OutgoingHttp:
     from a request or a token must not get here.
 
     With `kept`, requests may use up to so many connections to a host, which stay open for those that follow; what is
-    sent has to be harmless if it arrives twice.
+    sent has to be harmless if it arrives twice. Without `strict`, certificates need not have every extension of RFC 5280,
+    which Python demands from 3.13 on, and which the authorities of some clusters lack.
     """
 
     def __init__(
@@ -61,10 +62,12 @@ class OutgoingHttp:
         certificate: ClientCertificate | None = None,
         kept: int = 0,
         max_body: int = MAX_BODY,
+        strict: bool = True,
     ) -> None:
         self._max_body = max_body
         self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._ca_file = ca_file
+        self._strict = strict
         self._policy = policy
         self._certificate = certificate
         self._shown_since = 0
@@ -152,6 +155,8 @@ class OutgoingHttp:
         trusted = ssl.create_default_context()
         if self._ca_file is not None:
             trusted.load_verify_locations(self._ca_file)
+        if not self._strict:
+            trusted.verify_flags &= ~ssl.VERIFY_X509_STRICT
         return trusted
 
     def _show(self, certificate: ClientCertificate) -> None:

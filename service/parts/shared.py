@@ -100,15 +100,24 @@ class Shared:
 
     def http_of_workloads(self, ca_file: Path | None) -> HttpClient:
         """Return the HTTP client for the URLs of an entry of `workload_issuers`, which may be private ones."""
-        http = self.outgoing if ca_file is None else self._open(ca_file, None)
+        http = self.outgoing if ca_file is None else self._open(ca_file, None, strict=False)
         return self.http_for("workload_issuer", http)
 
     def _open(
-        self, ca_file: Path | None, certificate: ClientCertificate | None, *, kept: int = 0
+        self,
+        ca_file: Path | None,
+        certificate: ClientCertificate | None,
+        *,
+        kept: int = 0,
+        strict: bool = True,
     ) -> OutgoingHttp:
-        timeout = self.configuration.outgoing.timeout
         http = OutgoingHttp(
-            timeout=timeout, ca_file=ca_file, policy=None, certificate=certificate, kept=kept
+            timeout=self.configuration.outgoing.timeout,
+            ca_file=ca_file,
+            policy=None,
+            certificate=certificate,
+            kept=kept,
+            strict=strict,
         )
         self._special.append(http)
         return http

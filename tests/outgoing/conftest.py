@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ async def https(certificate: Path) -> AsyncIterator[str]:
     """The URL of a server that shows it."""
     own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     own.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    async with serving_tls(own) as url:
+        yield url
+
+
+@asynccontextmanager
+async def serving_tls(own: ssl.SSLContext) -> AsyncIterator[str]:
+    """The URL of a server without any page."""
     runner = web.AppRunner(web.Application())
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=own).start()
