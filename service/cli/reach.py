@@ -58,9 +58,9 @@ def graph(file: Path, client: str | None, api: str | None, output: str) -> None:
 @file_option
 @format_option
 def why(client: str, api: str, scope: str | None, file: Path, output: str) -> None:
-    """Say how CLIENT can get tokens for API (its name or its URL), or what is missing.
+    """Say how CLIENT can get tokens for API, or what is missing.
 
-    With SCOPE, only tokens that hold this scope value count. Exits with 1 where there is no way.
+    API is a name or a URL. With SCOPE, only tokens that hold this scope value count. Exits with 1 where there is no way.
 
     \b
     Example:
