@@ -38,11 +38,6 @@ def test_no_work_asks_redis_more_often_than_it_may(measured: Measured, tmp_path:
     assert sorted(counted.values())[-5:] == [1, 2, 2, 2, 2]
 
 
-def test_a_topic_is_measured(measured: Measured, tmp_path: Path) -> None:
-    measured("cores")
-    assert json.loads((tmp_path / "cores.json").read_text())
-
-
 def test_the_kit_for_apis_is_measured_beside_others(measured: Measured, tmp_path: Path) -> None:
     measured("api-kit")
     found = json.loads((tmp_path / "api-kit.json").read_text())

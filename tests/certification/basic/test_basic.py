@@ -15,4 +15,4 @@ class TestCode(runs.Code):
 class TestRegisteredClient(runs.Code):
     """By query too; the plan can be run with clients that register themselves, who are asked for consent."""
 
-    plan = Plan(response_type="code")
+    plan = Plan(response_type="code", on_redis=False)

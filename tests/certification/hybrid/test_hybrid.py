@@ -9,13 +9,13 @@ from tests.certification.rules import runs
 class TestCodeIdToken(runs.CodeIdToken):
     """By fragment."""
 
-    plan = Plan(client_id="hybrid", response_type="code id_token")
+    plan = Plan(client_id="hybrid", response_type="code id_token", on_redis=False)
 
 
 class TestCodeToken(runs.CodeToken):
     """By fragment."""
 
-    plan = Plan(client_id="hybrid", response_type="code token")
+    plan = Plan(client_id="hybrid", response_type="code token", on_redis=False)
 
 
 class TestCodeIdTokenToken(runs.CodeIdToken):

@@ -9,7 +9,7 @@ from tests.certification.rules import runs
 class TestIdToken(runs.IdToken):
     """By fragment."""
 
-    plan = Plan(client_id="implicit", response_type="id_token")
+    plan = Plan(client_id="implicit", response_type="id_token", on_redis=False)
 
 
 class TestIdTokenToken(runs.IdTokenToken):
