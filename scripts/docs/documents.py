@@ -1,4 +1,4 @@
-"""The generated documents, by their names in docs/; a test fails where one is stale."""
+"""The generated documents, by their names in docs/; `make lint` fails where one is stale."""
 
 from __future__ import annotations
 
